@@ -2,6 +2,10 @@
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
 
 mod diagnostic;
+pub mod litmus;
+pub mod memorax;
+pub mod trencher;
+pub mod weak;
 
 pub use diagnostic::Diagnostic;
 use weakspot_core::{Names, Program};

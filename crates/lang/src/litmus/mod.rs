@@ -1,0 +1,1 @@
+//! X86 and X86_64 litmus tests.

@@ -1,0 +1,1 @@
+//! Memorax's `.rmm` programs.

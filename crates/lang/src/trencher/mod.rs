@@ -1,0 +1,1 @@
+//! Trencher's `.txt` programs.
