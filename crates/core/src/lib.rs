@@ -2,15 +2,29 @@
 //! verdicts, and the checker of their evidence. Everything else in weakspot stands on this crate,
 //! and this crate stands on nothing of ours.
 
+pub mod axioms;
+pub mod certify;
+mod event;
 mod expr;
 mod ids;
+pub mod machine;
+mod model;
 mod program;
+mod record;
+pub mod reference;
+mod relation;
 mod source;
+pub mod testing;
+mod verdict;
 
+pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
+pub use model::{Drain, Model};
 pub use program::{
     Condition, Edge, Fence, Instr, Location, Observable, Observed, Point, Program, Quantifier,
     Thread, Undeclared, Value, View,
 };
+pub use record::{Recording, record};
 pub use source::{Names, Span};
+pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict};

@@ -1,0 +1,129 @@
+//! The checker of evidence. It knows the machine of [`machine`](crate::machine) and nothing of
+//! the engines; a verdict that it rejects is never shown to a user as an answer.
+
+use std::fmt;
+
+use crate::machine::{Machine, Outcome, Schedule, State};
+use crate::{Evidence, Model, Program, Quantifier, Verdict, reference};
+
+/// Why evidence was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// The machine does not allow this step of the run.
+    Step(usize),
+    /// The run does not start in an initial state of the program.
+    Start,
+    /// The run ends before all threads have terminated and all buffers have drained.
+    NotFinal,
+    /// The run ends in a state that does not decide the question as claimed.
+    WrongState,
+    /// The verdict needs evidence of another kind.
+    WrongKind,
+    /// A full search by definition finds a state that contradicts the verdict.
+    Contradicted,
+    /// A full search by definition has more states than this.
+    TooLarge(usize),
+    /// The program asks nothing about final states.
+    NoQuestion,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejected::Step(i) => write!(f, "the machine does not allow step {} of the run", i + 1),
+            Rejected::Start => f.write_str("the run does not start in an initial state"),
+            Rejected::NotFinal => f.write_str("the run does not end in a final state"),
+            Rejected::WrongState => {
+                f.write_str("the run's last state does not decide the question")
+            }
+            Rejected::WrongKind => f.write_str("the verdict needs evidence of another kind"),
+            Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
+            Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
+            Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
+        }
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+/// Which final state decides the program's condition as `verdict` says: one that satisfies the
+/// proposition (`Some(true)`), one that does not (`Some(false)`), or none (`None`: it takes all
+/// of them).
+#[must_use]
+pub fn decisive(quantifier: Quantifier, verdict: &Verdict) -> Option<bool> {
+    match (quantifier, verdict) {
+        (Quantifier::Exists, Verdict::Holds) | (Quantifier::NotExists, Verdict::Violated) => {
+            Some(true)
+        }
+        (Quantifier::Forall, Verdict::Violated) => Some(false),
+        _ => None,
+    }
+}
+
+/// Checks the evidence for a verdict on the program's condition: a run is replayed step by step;
+/// a claim of completeness is only checked for being the right kind of claim (see [`search`]).
+pub fn condition(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+    match (decisive(condition.quantifier, verdict), evidence) {
+        (Some(wanted), Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let end = replay(machine, schedule)?;
+            if !machine.is_final(&end) {
+                return Err(Rejected::NotFinal);
+            }
+            match condition.prop.eval(&machine.observe(&end)) {
+                Ok(value) if (value != 0) == wanted => Ok(()),
+                _ => Err(Rejected::WrongState),
+            }
+        }
+        (None, Evidence::Exhausted { .. }) => Ok(()),
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on the program's condition from nothing, by the full search of
+/// [`reference::reachable`].
+pub fn search(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+) -> Result<(), Rejected> {
+    let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+    let found =
+        reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
+    let holds = |outcome: &Vec<crate::Value>| condition.prop.eval(outcome).is_ok_and(|v| v != 0);
+    let valid = match condition.quantifier {
+        Quantifier::Exists => found.outcomes.iter().any(holds),
+        Quantifier::NotExists => !found.outcomes.iter().any(holds),
+        Quantifier::Forall => found.outcomes.iter().all(holds),
+    };
+    match verdict {
+        Verdict::Holds if valid => Ok(()),
+        Verdict::Violated if !valid => Ok(()),
+        _ => Err(Rejected::Contradicted),
+    }
+}
+
+/// The state in which a run ends, if the machine allows each of its steps.
+pub fn replay(machine: Machine<'_>, schedule: &Schedule) -> Result<State, Rejected> {
+    let locs = &machine.program.locs;
+    let allowed = schedule.init.len() == locs.len()
+        && locs.iter().zip(&schedule.init).all(|(l, v)| l.init.contains(v));
+    if !allowed {
+        return Err(Rejected::Start);
+    }
+    let mut state = machine.initial_state(&schedule.init);
+    for (i, &step) in schedule.steps.iter().enumerate() {
+        match machine.take(&state, step) {
+            Outcome::Next(next) => state = next,
+            Outcome::Blocked | Outcome::Failed(_) => return Err(Rejected::Step(i)),
+        }
+    }
+    Ok(state)
+}

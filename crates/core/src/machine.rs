@@ -1,0 +1,377 @@
+//! The operational meaning of SC, TSO and PSO, written for reading and not for speed.
+//!
+//! Follows Figs. 1-3 of the monitoring paper and Fig. 2 of the lazy TSO paper. A store enters its
+//! thread's buffer, a commit moves it to memory, a load looks into its own thread's buffer first.
+//! Under SC a store goes to memory at once; under TSO commits keep the order of the buffer; under
+//! PSO they keep only the order of stores to one address, and a store-store fence leaves a barrier
+//! in the buffer that no later store passes.
+//!
+//! The papers let an update *drain* the buffer as part of its step. Here it *waits* until commits
+//! have emptied the buffer, which reaches the same states and keeps each step small.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Drain, Edge, Expr, Fence, Instr, Model, PointId, Program, Span, ThreadId, Undeclared, Value,
+};
+
+/// A program on a memory model.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'p> {
+    /// The program that is run.
+    pub program: &'p Program,
+    /// The memory that it runs on.
+    pub model: Model,
+}
+
+/// A state of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// Each thread.
+    pub threads: Vec<Local>,
+    /// The memory: declared locations, and others once they have been stored to.
+    pub memory: BTreeMap<Value, Value>,
+    /// Who holds the global lock.
+    pub lock: Option<ThreadId>,
+}
+
+/// The part of a state that belongs to one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Local {
+    /// Where it stands.
+    pub point: PointId,
+    /// Its registers.
+    pub regs: Vec<Value>,
+    /// Its store buffer, oldest entry first.
+    pub buffer: Vec<Entry>,
+}
+
+/// An entry of a store buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// A store that is not yet in memory.
+    Store {
+        /// Where it goes.
+        addr: Value,
+        /// What it stores.
+        value: Value,
+    },
+    /// A store-store fence (PSO only).
+    Barrier,
+}
+
+/// One step of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A thread takes an edge of the control point at which it stands.
+    Execute {
+        /// Who.
+        thread: ThreadId,
+        /// Which edge.
+        edge: u32,
+        /// The value that a [`Instr::Choose`] takes; 0 for every other instruction.
+        choice: Value,
+    },
+    /// The oldest buffered store of a thread to an address reaches memory.
+    Commit {
+        /// Whose store.
+        thread: ThreadId,
+        /// To where.
+        addr: Value,
+    },
+}
+
+/// A run of the machine: where memory starts and what happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The initial value of each declared location.
+    pub init: Vec<Value>,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// Why a run cannot go on, and where in the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The thread at fault.
+    pub thread: ThreadId,
+    /// The instruction at fault.
+    pub span: Span,
+    /// What happened.
+    pub kind: FailureKind,
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// An assertion does not hold. This is an answer about the program; the others say that the
+    /// program is wrong.
+    Assertion,
+    /// An access to an address where no location was declared.
+    BadAddress(Value),
+    /// A store of a value outside the declared range of its location.
+    OutOfRange(Value),
+    /// A division or remainder by zero.
+    DivisionByZero,
+}
+
+/// What an attempt to take a step gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The next state.
+    Next(State),
+    /// The step is not possible in this state.
+    Blocked,
+    /// The run fails.
+    Failed(Failure),
+}
+
+impl<'p> Machine<'p> {
+    /// The initial states: one for each choice of the locations' initial values.
+    #[must_use]
+    pub fn initial_states(&self) -> Vec<State> {
+        let mut inits: Vec<Vec<Value>> = vec![Vec::new()];
+        for loc in &self.program.locs {
+            inits = inits
+                .into_iter()
+                .flat_map(|head| {
+                    loc.init.iter().map(move |&v| head.iter().copied().chain([v]).collect())
+                })
+                .collect();
+        }
+        inits.iter().map(|init| self.initial_state(init)).collect()
+    }
+
+    /// The initial state in which the declared locations hold `init`.
+    #[must_use]
+    pub fn initial_state(&self, init: &[Value]) -> State {
+        State {
+            threads: self
+                .program
+                .threads
+                .iter()
+                .map(|t| Local { point: t.entry, regs: t.regs.clone(), buffer: Vec::new() })
+                .collect(),
+            memory: self.program.locs.iter().zip(init).map(|(l, &v)| (l.addr, v)).collect(),
+            lock: None,
+        }
+    }
+
+    /// Every step that is worth trying in `state`; some may turn out to be blocked.
+    #[must_use]
+    pub fn steps(&self, state: &State) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (t, local) in state.threads.iter().enumerate() {
+            let thread = ThreadId::new(t);
+            for (i, edge) in self.edges(thread, local).iter().enumerate() {
+                let choices = match edge.instr {
+                    Instr::Choose { low, high, .. } => low..=high,
+                    _ => 0..=0,
+                };
+                let edge = i as u32;
+                steps.extend(choices.map(|choice| Step::Execute { thread, edge, choice }));
+            }
+            for (i, entry) in local.buffer.iter().enumerate() {
+                if let Entry::Store { addr, .. } = *entry
+                    && self.commits_next(&local.buffer, addr) == Some(i)
+                {
+                    steps.push(Step::Commit { thread, addr });
+                }
+            }
+        }
+        steps
+    }
+
+    /// Takes one step.
+    #[must_use]
+    pub fn take(&self, state: &State, step: Step) -> Outcome {
+        let thread = match step {
+            Step::Execute { thread, .. } | Step::Commit { thread, .. } => thread,
+        };
+        if thread.index() >= state.threads.len() || state.lock.is_some_and(|owner| owner != thread)
+        {
+            return Outcome::Blocked;
+        }
+        match step {
+            Step::Commit { addr, .. } => self.commit(state, thread, addr),
+            Step::Execute { edge, choice, .. } => {
+                match self.edges(thread, &state.threads[thread.index()]).get(edge as usize) {
+                    None => Outcome::Blocked,
+                    Some(edge) => match self.execute(state, thread, edge, choice) {
+                        Ok(Some(next)) => Outcome::Next(next),
+                        Ok(None) => Outcome::Blocked,
+                        Err(kind) => Outcome::Failed(Failure { thread, span: edge.span, kind }),
+                    },
+                }
+            }
+        }
+    }
+
+    /// All threads have terminated and all buffers have drained.
+    #[must_use]
+    pub fn is_final(&self, state: &State) -> bool {
+        state.threads.iter().enumerate().all(|(t, local)| {
+            local.buffer.is_empty() && self.edges(ThreadId::new(t), local).is_empty()
+        })
+    }
+
+    /// The projection of a state to what the program observes.
+    #[must_use]
+    pub fn observe(&self, state: &State) -> Vec<Value> {
+        use crate::Observable;
+        let value = |what| match what {
+            Observable::Reg(t, r) => state.threads[ThreadId::index(t)].regs[r.index()],
+            Observable::Loc(l) => state.memory[&self.program.locs[l.index()].addr],
+        };
+        self.program.observed.iter().map(|o| o.view.apply(value(o.what))).collect()
+    }
+
+    fn edges(&self, thread: ThreadId, local: &Local) -> &'p [Edge] {
+        &self.program.threads[thread.index()].points[local.point.index()].edges
+    }
+
+    /// The position in `buffer` of the store to `addr` that may reach memory now.
+    fn commits_next(&self, buffer: &[Entry], addr: Value) -> Option<usize> {
+        let to_addr = |e: &Entry| matches!(e, Entry::Store { addr: a, .. } if *a == addr);
+        match self.model {
+            Model::Sc => None,
+            Model::Tso => buffer.first().filter(|e| to_addr(e)).map(|_| 0),
+            Model::Pso(_) => {
+                buffer.iter().take_while(|e| !matches!(e, Entry::Barrier)).position(to_addr)
+            }
+        }
+    }
+
+    fn commit(&self, state: &State, thread: ThreadId, addr: Value) -> Outcome {
+        let Some(at) = self.commits_next(&state.threads[thread.index()].buffer, addr) else {
+            return Outcome::Blocked;
+        };
+        let mut next = state.clone();
+        let buffer = &mut next.threads[thread.index()].buffer;
+        if let Entry::Store { addr, value } = buffer.remove(at) {
+            next.memory.insert(addr, value);
+        }
+        while buffer.first() == Some(&Entry::Barrier) {
+            buffer.remove(0);
+        }
+        Outcome::Next(next)
+    }
+
+    /// `Ok(None)` means blocked.
+    fn execute(
+        &self,
+        state: &State,
+        thread: ThreadId,
+        edge: &Edge,
+        choice: Value,
+    ) -> Result<Option<State>, FailureKind> {
+        let mut next = state.clone();
+        let State { threads, memory, lock } = &mut next;
+        let Local { point, regs, buffer } = &mut threads[thread.index()];
+        let eval = |e: &Expr, regs: &[Value]| e.eval(regs).map_err(|_| FailureKind::DivisionByZero);
+        match &edge.instr {
+            Instr::Nop => {}
+            Instr::Assign { reg, value } => regs[reg.index()] = eval(value, regs)?,
+            Instr::Choose { reg, low, high } => {
+                if !(*low..=*high).contains(&choice) {
+                    return Ok(None);
+                }
+                regs[reg.index()] = choice;
+            }
+            Instr::Assume(e) => {
+                if eval(e, regs)? == 0 {
+                    return Ok(None);
+                }
+            }
+            Instr::Assert(e) => {
+                if eval(e, regs)? == 0 {
+                    return Err(FailureKind::Assertion);
+                }
+            }
+            Instr::Load { reg, addr } => {
+                let addr = eval(addr, regs)?;
+                let in_memory = self.read(memory, addr)?;
+                let buffered = buffer.iter().rev().find_map(|e| match e {
+                    Entry::Store { addr: a, value } if *a == addr => Some(*value),
+                    _ => None,
+                });
+                regs[reg.index()] = buffered.unwrap_or(in_memory);
+            }
+            Instr::Store { addr, value } => {
+                let (addr, value) = (eval(addr, regs)?, eval(value, regs)?);
+                self.check_store(addr, value)?;
+                if self.model == Model::Sc {
+                    memory.insert(addr, value);
+                } else {
+                    buffer.push(Entry::Store { addr, value });
+                }
+            }
+            Instr::Update { reg, addr, value } => {
+                let addr = eval(addr, regs)?;
+                let old = self.read(memory, addr)?;
+                if !self.update_may_run(buffer, addr) {
+                    return Ok(None);
+                }
+                regs[reg.index()] = old;
+                let value = eval(value, regs)?;
+                self.check_store(addr, value)?;
+                memory.insert(addr, value);
+            }
+            Instr::Fence(Fence::Full) => {
+                if !buffer.is_empty() {
+                    return Ok(None);
+                }
+            }
+            Instr::Fence(Fence::StoreStore) => {
+                if matches!(self.model, Model::Pso(_)) && !buffer.is_empty() {
+                    buffer.push(Entry::Barrier);
+                }
+            }
+            Instr::Lock => {
+                if lock.is_some() || !buffer.is_empty() {
+                    return Ok(None);
+                }
+                *lock = Some(thread);
+            }
+            Instr::Unlock => {
+                if *lock != Some(thread) || !buffer.is_empty() {
+                    return Ok(None);
+                }
+                *lock = None;
+            }
+        }
+        *point = edge.to;
+        Ok(Some(next))
+    }
+
+    fn update_may_run(&self, buffer: &[Entry], addr: Value) -> bool {
+        match self.model {
+            Model::Sc | Model::Tso | Model::Pso(Drain::All) => buffer.is_empty(),
+            Model::Pso(Drain::Own) => buffer.iter().all(|e| match e {
+                Entry::Store { addr: a, .. } => *a != addr,
+                Entry::Barrier => false,
+            }),
+        }
+    }
+
+    fn read(&self, memory: &BTreeMap<Value, Value>, addr: Value) -> Result<Value, FailureKind> {
+        match (memory.get(&addr), self.program.undeclared) {
+            (Some(&v), _) => Ok(v),
+            (None, Undeclared::Zero) => Ok(0),
+            (None, Undeclared::Fault) => Err(FailureKind::BadAddress(addr)),
+        }
+    }
+
+    fn check_store(&self, addr: Value, value: Value) -> Result<(), FailureKind> {
+        match self.program.loc_at(addr) {
+            Some(l) => match self.program.locs[l.index()].range {
+                Some((low, high)) if !(low..=high).contains(&value) => {
+                    Err(FailureKind::OutOfRange(value))
+                }
+                _ => Ok(()),
+            },
+            None if self.program.undeclared == Undeclared::Zero => Ok(()),
+            None => Err(FailureKind::BadAddress(addr)),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The brute-force references, straight from the definitions: all states of the machine, and all
+//! executions that the axioms allow. Engines are tested against these; certificates that claim
+//! completeness are re-derived with the first.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
+use crate::{
+    Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value, axioms,
+};
+
+/// Everything that a full search of the machine's states finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reachable {
+    /// The observed values of all final states.
+    pub outcomes: BTreeSet<Vec<Value>>,
+    /// Whether some forbidden combination of control points was reached.
+    pub forbidden: bool,
+    /// A failure, if there is one; an assertion only if nothing worse was met.
+    pub failure: Option<Failure>,
+    /// The number of states.
+    pub states: usize,
+}
+
+/// Searches all states of `program` under `model`; `None` if there are more than `max_states`.
+#[must_use]
+pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<Reachable> {
+    let machine = Machine { program, model };
+    let mut seen: HashSet<State> = machine.initial_states().into_iter().collect();
+    let mut todo: Vec<State> = seen.iter().cloned().collect();
+    let mut found =
+        Reachable { outcomes: BTreeSet::new(), forbidden: false, failure: None, states: 0 };
+    while let Some(state) = todo.pop() {
+        found.states += 1;
+        if seen.len() > max_states {
+            return None;
+        }
+        found.forbidden |= is_forbidden(program, &state);
+        if machine.is_final(&state) {
+            found.outcomes.insert(machine.observe(&state));
+        }
+        for step in machine.steps(&state) {
+            match machine.take(&state, step) {
+                Outcome::Blocked => {}
+                Outcome::Failed(failure) => {
+                    if failure.kind != FailureKind::Assertion || found.failure.is_none() {
+                        found.failure = Some(failure);
+                    }
+                }
+                Outcome::Next(next) => {
+                    if seen.insert(next.clone()) {
+                        todo.push(next);
+                    }
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Whether the threads stand at a forbidden combination of control points.
+#[must_use]
+pub fn is_forbidden(program: &Program, state: &State) -> bool {
+    program.forbidden.iter().any(|combination| {
+        combination
+            .iter()
+            .zip(&state.threads)
+            .all(|(point, local)| point.is_none_or(|p| p == local.point))
+    })
+}
+
+/// For each model the outcomes of all executions that its axioms allow, for programs without
+/// loops and with declared, single-valued memory. `None` if there are more than `max_candidates`
+/// candidate executions, or if the program is outside of that fragment.
+#[must_use]
+pub fn axiomatic_outcomes(
+    program: &Program,
+    models: &[Model],
+    max_candidates: usize,
+) -> Option<Vec<BTreeSet<Vec<Value>>>> {
+    let mut outcomes = vec![BTreeSet::new(); models.len()];
+    let mut candidates = 0;
+    let runs = thread_runs(program, max_candidates)?;
+    let mut choice = vec![0; runs.len()];
+    if runs.iter().any(Vec::is_empty) {
+        return Some(outcomes);
+    }
+    loop {
+        let combination: Vec<&Run> = runs.iter().zip(&choice).map(|(r, &i)| &r[i]).collect();
+        let mut add = |execution: &Execution| {
+            candidates += 1;
+            let mut outcome = None;
+            for (set, &model) in outcomes.iter_mut().zip(models) {
+                if axioms::allows(model, execution) {
+                    let outcome =
+                        outcome.get_or_insert_with(|| observe(program, &combination, execution));
+                    set.insert(outcome.clone());
+                }
+            }
+            candidates <= max_candidates
+        };
+        if !for_each_execution(program, &combination, &mut add) {
+            return None;
+        }
+        let Some(turn) = (0..runs.len()).find(|&t| choice[t] + 1 < runs[t].len()) else {
+            return Some(outcomes);
+        };
+        choice[turn] += 1;
+        choice[..turn].fill(0);
+    }
+}
+
+/// One way through a thread, each read returning some value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    ops: Vec<Op>,
+    regs: Vec<Value>,
+}
+
+/// All ways through each thread in which reads return values that somebody may store. The set of
+/// such values grows in rounds; a value that needs more rounds than there are stores would have
+/// to cause itself, which no model allows because reads stay before later stores.
+fn thread_runs(program: &Program, max: usize) -> Option<Vec<Vec<Run>>> {
+    let mut values: Vec<BTreeSet<Value>> =
+        program.locs.iter().map(|l| l.init.iter().copied().collect()).collect();
+    let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    let stores =
+        edges.filter(|e| matches!(e.instr, Instr::Store { .. } | Instr::Update { .. })).count();
+    let mut runs = Vec::new();
+    for _ in 0..=stores {
+        runs.clear();
+        for t in 0..program.threads.len() {
+            let thread = &program.threads[t];
+            let mut found = Vec::new();
+            let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
+            walk(program, t, thread.entry, 0, start, &values, &mut found, max)?;
+            runs.push(found);
+        }
+        let before: usize = values.iter().map(BTreeSet::len).sum();
+        for run in runs.iter().flatten() {
+            for (loc, value) in run.ops.iter().filter_map(|op| op.write()) {
+                values[loc.index()].insert(value);
+            }
+        }
+        if values.iter().map(BTreeSet::len).sum::<usize>() == before {
+            break;
+        }
+    }
+    Some(runs)
+}
+
+#[expect(clippy::too_many_arguments, reason = "a plain recursion over a thread's automaton")]
+fn walk(
+    program: &Program,
+    thread: usize,
+    point: PointId,
+    depth: usize,
+    run: Run,
+    values: &[BTreeSet<Value>],
+    found: &mut Vec<Run>,
+    max: usize,
+) -> Option<()> {
+    let points = &program.threads[thread].points;
+    let edges = &points[point.index()].edges;
+    if edges.is_empty() {
+        found.push(run);
+        return (found.len() <= max).then_some(());
+    }
+    if depth > points.len() {
+        return None;
+    }
+    for edge in edges {
+        let regs = &run.regs;
+        let mut go = |reg: Option<(crate::RegId, Value)>, op: Option<Op>| {
+            let mut next = run.clone();
+            if let Some((r, v)) = reg {
+                next.regs[r.index()] = v;
+            }
+            next.ops.extend(op);
+            walk(program, thread, edge.to, depth + 1, next, values, found, max)
+        };
+        match &edge.instr {
+            Instr::Nop => go(None, None)?,
+            Instr::Assign { reg, value } => go(Some((*reg, value.eval(regs).ok()?)), None)?,
+            Instr::Choose { reg, low, high } => {
+                for v in *low..=*high {
+                    go(Some((*reg, v)), None)?;
+                }
+            }
+            Instr::Assume(e) => {
+                if e.eval(regs).ok()? != 0 {
+                    go(None, None)?;
+                }
+            }
+            Instr::Assert(e) => {
+                if e.eval(regs).ok()? != 0 {
+                    go(None, None)?;
+                }
+            }
+            Instr::Load { reg, addr } => {
+                let loc = program.loc_at(addr.eval(regs).ok()?)?;
+                for &value in &values[loc.index()] {
+                    go(Some((*reg, value)), Some(Op::Read { loc, value }))?;
+                }
+            }
+            Instr::Store { addr, value } => {
+                let loc = program.loc_at(addr.eval(regs).ok()?)?;
+                go(None, Some(Op::Write { loc, value: value.eval(regs).ok()? }))?;
+            }
+            Instr::Update { reg, addr, value } => {
+                let loc = program.loc_at(addr.eval(regs).ok()?)?;
+                for &old in &values[loc.index()] {
+                    let mut after = regs.clone();
+                    after[reg.index()] = old;
+                    let new = value.eval(&after).ok()?;
+                    go(Some((*reg, old)), Some(Op::Update { loc, old, new }))?;
+                }
+            }
+            Instr::Fence(f) => go(None, Some(Op::Fence(*f)))?,
+            Instr::Lock => go(None, Some(Op::Lock))?,
+            Instr::Unlock => go(None, Some(Op::Unlock))?,
+        }
+    }
+    Some(())
+}
+
+/// Calls `add` with every choice of reads-from and coherence for these runs; stops when it says
+/// so by returning false.
+fn for_each_execution(
+    program: &Program,
+    runs: &[&Run],
+    add: &mut dyn FnMut(&Execution) -> bool,
+) -> bool {
+    let mut events = Vec::new();
+    for (t, run) in runs.iter().enumerate() {
+        events.extend(run.ops.iter().map(|&op| Event { thread: ThreadId::new(t), op }));
+    }
+    let mut sources: Vec<(usize, Vec<Option<EventId>>)> = Vec::new();
+    for (i, event) in events.iter().enumerate() {
+        let Some((loc, value)) = event.op.read() else { continue };
+        let mut from: Vec<Option<EventId>> = Vec::new();
+        if program.locs[loc.index()].init.contains(&value) {
+            from.push(None);
+        }
+        for (j, w) in events.iter().enumerate() {
+            if i != j && w.op.write() == Some((loc, value)) {
+                from.push(Some(EventId::new(j)));
+            }
+        }
+        if from.is_empty() {
+            return true;
+        }
+        sources.push((i, from));
+    }
+    let mut coherence: Vec<Vec<EventId>> = vec![Vec::new(); program.locs.len()];
+    for (i, event) in events.iter().enumerate() {
+        if let Some((loc, _)) = event.op.write() {
+            coherence[loc.index()].push(EventId::new(i));
+        }
+    }
+    let reads_from = vec![None; events.len()];
+    let mut execution = Execution { history: History { events, reads_from }, coherence };
+    choose_sources(&mut execution, &sources, add)
+}
+
+fn choose_sources(
+    execution: &mut Execution,
+    sources: &[(usize, Vec<Option<EventId>>)],
+    add: &mut dyn FnMut(&Execution) -> bool,
+) -> bool {
+    let Some(((read, from), rest)) = sources.split_first() else {
+        return permute(execution, 0, 0, add);
+    };
+    from.iter().all(|&w| {
+        execution.history.reads_from[*read] = w;
+        choose_sources(execution, rest, add)
+    })
+}
+
+/// All orders of the writes to each location from `loc` on, those before `fixed` being settled.
+fn permute(
+    execution: &mut Execution,
+    loc: usize,
+    fixed: usize,
+    add: &mut dyn FnMut(&Execution) -> bool,
+) -> bool {
+    if loc == execution.coherence.len() {
+        return add(execution);
+    }
+    let n = execution.coherence[loc].len();
+    if fixed + 1 >= n {
+        return permute(execution, loc + 1, 0, add);
+    }
+    (fixed..n).all(|i| {
+        execution.coherence[loc].swap(fixed, i);
+        let go_on = permute(execution, loc, fixed + 1, add);
+        execution.coherence[loc].swap(fixed, i);
+        go_on
+    })
+}
+
+fn observe(program: &Program, runs: &[&Run], execution: &Execution) -> Vec<Value> {
+    use crate::Observable;
+    let value = |what| match what {
+        Observable::Reg(t, r) => runs[ThreadId::index(t)].regs[r.index()],
+        Observable::Loc(l) => match execution.coherence[l.index()].last() {
+            Some(w) => execution.history.events[w.index()].op.write().map_or(0, |(_, value)| value),
+            None => program.locs[l.index()].init[0],
+        },
+    };
+    program.observed.iter().map(|o| o.view.apply(value(o.what))).collect()
+}

@@ -1,0 +1,128 @@
+//! Small binary relations over `0..n` as bit matrices.
+
+/// A binary relation over `0..n`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Relation {
+    n: usize,
+    words: usize,
+    rows: Vec<u64>,
+}
+
+impl Relation {
+    pub(crate) fn empty(n: usize) -> Relation {
+        let words = n.div_ceil(64);
+        Relation { n, words, rows: vec![0; n * words] }
+    }
+
+    pub(crate) fn insert(&mut self, from: usize, to: usize) {
+        self.rows[from * self.words + to / 64] |= 1 << (to % 64);
+    }
+
+    pub(crate) fn contains(&self, from: usize, to: usize) -> bool {
+        self.rows[from * self.words + to / 64] & (1 << (to % 64)) != 0
+    }
+
+    /// A shortest cycle, as the elements on it in order, or `None` if there is no cycle.
+    pub(crate) fn shortest_cycle(&self) -> Option<Vec<usize>> {
+        if self.is_acyclic() {
+            return None;
+        }
+        (0..self.n).filter_map(|start| self.cycle_through(start)).min_by_key(Vec::len)
+    }
+
+    /// Whether repeated removal of elements without a predecessor empties the relation.
+    pub(crate) fn is_acyclic(&self) -> bool {
+        let mut alive: Vec<u64> = vec![0; self.words];
+        for i in 0..self.n {
+            alive[i / 64] |= 1 << (i % 64);
+        }
+        loop {
+            let mut has_predecessor = vec![0u64; self.words];
+            for i in ones(&alive) {
+                for (h, r) in has_predecessor.iter_mut().zip(self.row(i)) {
+                    *h |= r;
+                }
+            }
+            let mut changed = false;
+            for (a, h) in alive.iter_mut().zip(&has_predecessor) {
+                changed |= *a & !h != 0;
+                *a &= h;
+            }
+            if alive.iter().all(|&w| w == 0) {
+                return true;
+            }
+            if !changed {
+                return false;
+            }
+        }
+    }
+
+    fn cycle_through(&self, start: usize) -> Option<Vec<usize>> {
+        let mut parent = vec![usize::MAX; self.n];
+        let mut queue = std::collections::VecDeque::from([start]);
+        while let Some(i) = queue.pop_front() {
+            if self.contains(i, start) {
+                let mut path = vec![i];
+                while path[path.len() - 1] != start {
+                    path.push(parent[path[path.len() - 1]]);
+                }
+                path.reverse();
+                return Some(path);
+            }
+            for j in ones(self.row(i)) {
+                if j != start && parent[j] == usize::MAX {
+                    parent[j] = i;
+                    queue.push_back(j);
+                }
+            }
+        }
+        None
+    }
+
+    fn row(&self, i: usize) -> &[u64] {
+        &self.rows[i * self.words..(i + 1) * self.words]
+    }
+}
+
+fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(w, &bits)| {
+        let mut rest = bits;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(w * 64 + bit)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(edges: &[(usize, usize)], expect: Option<usize>) {
+        let mut r = Relation::empty(70);
+        for &(a, b) in edges {
+            r.insert(a, b);
+        }
+        assert_eq!(r.is_acyclic(), expect.is_none());
+        let cycle = r.shortest_cycle();
+        assert_eq!(cycle.as_ref().map(Vec::len), expect);
+        if let Some(c) = cycle {
+            for i in 0..c.len() {
+                assert!(r.contains(c[i], c[(i + 1) % c.len()]));
+            }
+        }
+    }
+
+    #[test]
+    fn cycles() {
+        check(&[], None);
+        check(&[(0, 1), (1, 2), (0, 69)], None);
+        check(&[(0, 1), (1, 0)], Some(2));
+        check(&[(3, 3)], Some(1));
+        check(&[(0, 1), (1, 69), (69, 2), (2, 0), (69, 1)], Some(2));
+    }
+}

@@ -1,0 +1,88 @@
+//! Verdicts, the evidence that they carry, and the limits under which they are sought.
+
+use std::time::Duration;
+
+use crate::ThreadId;
+use crate::machine::Schedule;
+
+/// The answer to one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What was asked holds.
+    Holds,
+    /// What was asked does not hold.
+    Violated,
+    /// The search ended at a limit before it could tell.
+    Unknown(Limit),
+}
+
+/// Why a verdict is to be believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// A run of the machine that ends in a state which decides the question.
+    Run(Schedule),
+    /// No state decides it the other way: the whole state space was searched.
+    Exhausted {
+        /// How many states the engine visited.
+        states: u64,
+    },
+}
+
+/// What stopped a search before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// It took longer than this.
+    Time(Duration),
+    /// It needed more than this many bytes.
+    Memory(u64),
+    /// A store buffer was full: stores had to wait that on the real machine would not.
+    Buffer {
+        /// Whose buffer.
+        thread: ThreadId,
+        /// How many stores it held.
+        entries: usize,
+        /// A loop was found that adds stores for ever, so that no limit would have been enough.
+        unbounded: bool,
+    },
+    /// The user asked to stop.
+    Interrupted,
+}
+
+/// What a search may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Time; `None` for no limit.
+    pub time: Option<Duration>,
+    /// Bytes of memory; `None` for no limit.
+    pub memory: Option<u64>,
+    /// Stores that a store buffer may hold in a thread that stores in a loop. The buffers of
+    /// other threads need no limit.
+    pub buffer: usize,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// States visited.
+    pub states: u64,
+    /// States found but not yet visited.
+    pub frontier: u64,
+    /// Bytes in use.
+    pub memory: u64,
+}
+
+/// Hears from a search while it runs. Engines never print.
+pub trait Progress {
+    /// Called now and then; returning false asks the search to stop.
+    fn tick(&mut self, snapshot: Snapshot) -> bool;
+}
+
+/// Nobody listens and nobody interrupts.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn tick(&mut self, _: Snapshot) -> bool {
+        true
+    }
+}
