@@ -4,11 +4,13 @@
 
 pub mod axioms;
 pub mod certify;
+mod diagnostic;
 mod event;
 mod expr;
 mod ids;
 pub mod machine;
 mod model;
+mod outcomes;
 mod program;
 mod record;
 pub mod reference;
@@ -17,10 +19,12 @@ mod source;
 pub mod testing;
 mod verdict;
 
+pub use diagnostic::Diagnostic;
 pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use model::{Drain, Model};
+pub use outcomes::{Factor, OutcomeSet};
 pub use program::{
     Condition, Edge, Fence, Instr, Location, Observable, Observed, Point, Program, Quantifier,
     Thread, Undeclared, Value, View,

@@ -9,8 +9,8 @@ const SMALL: Size = Size { threads: 3, instrs: 4, total: 8, locs: 3, loops: fals
 #[test]
 fn same_outcomes_on_20000_programs() {
     let compared = std::sync::atomic::AtomicUsize::new(0);
-    check_programs(0, 20_500, SMALL, &[Model::Sc], &|program, _| {
-        let Some(by_axioms) = reference::axiomatic_outcomes(program, &Model::ALL, 200_000) else {
+    check_programs(0, 24_000, SMALL, &[Model::Sc], &|program, _| {
+        let Some(by_axioms) = reference::axiomatic_outcomes(program, &Model::ALL, 3_000) else {
             return false;
         };
         compared.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

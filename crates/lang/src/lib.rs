@@ -1,13 +1,12 @@
 //! Text to [`Program`] and back, for the four input languages. Each language is a module with a
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
 
-mod diagnostic;
 pub mod litmus;
 pub mod memorax;
 pub mod trencher;
 pub mod weak;
 
-pub use diagnostic::Diagnostic;
+pub use weakspot_core::Diagnostic;
 use weakspot_core::{Names, Program};
 
 /// A program with the names of its parts and what the user should be told about it.

@@ -1,6 +1,6 @@
-//! What a parser says when it refuses a text, and where.
+//! What a front end says when it refuses a text, and where.
 
-use weakspot_core::Span;
+use crate::Span;
 
 /// An error or a warning about a place in a source text. Plain data: rendering is the business
 /// of the report crate. Messages are lower-case fragments without a full stop.
