@@ -1,1 +1,15 @@
-//! Questions about programs.
+//! Questions about a program: which final states can it reach under SC, TSO and PSO?
+
+mod block;
+mod explicit;
+mod intern;
+mod live;
+mod local;
+mod memory;
+mod meter;
+mod outcomes;
+mod schedule;
+mod space;
+mod write_order;
+
+pub use outcomes::{Outcomes, Strategy, outcomes};

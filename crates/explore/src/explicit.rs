@@ -1,0 +1,212 @@
+//! All final states, by plain search: every state of the machine once, as a row of numbers (the
+//! memory, then one local state per thread). Interned parts make a state a few words however
+//! long its buffers are.
+//!
+//! One reduction: where all that a thread can do is silent, nothing else needs to be tried first,
+//! because a silent step commutes with every step of the others and disables none. The usual
+//! proviso keeps a thread that runs in silent circles from starving the rest: the other threads
+//! are left out only if the silent steps lead to new states.
+
+use rustc_hash::FxHashMap;
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Factor, Limits, Model, OutcomeSet, Program, Value};
+
+use crate::intern::Interner;
+use crate::local::Move;
+use crate::meter::Meter;
+use crate::space::{Effect, Space, Stop};
+use crate::write_order::Ended;
+
+/// A finished or interrupted search.
+pub(crate) struct Explicit<'p> {
+    pub(crate) space: Space<'p>,
+    states: Interner<u32>,
+    /// Per state the state before it and the thread that moved; roots point at themselves.
+    parents: Vec<(u32, u32)>,
+    /// The observed final states, each with a state that has it.
+    rows: FxHashMap<Vec<Value>, u32>,
+    pub(crate) forbidden: bool,
+}
+
+/// Searches until done, stopped, or more than `max_states` states were found.
+pub(crate) fn search<'p>(
+    program: &'p Program,
+    model: Model,
+    limits: &Limits,
+    max_states: u64,
+    meter: &mut Meter<'_>,
+) -> (Explicit<'p>, Ended) {
+    let mut search = Explicit {
+        space: Space::new(program, model, limits),
+        states: Interner::new(),
+        parents: Vec::new(),
+        rows: FxHashMap::default(),
+        forbidden: false,
+    };
+    let ended = match search.run(max_states, meter) {
+        Ok(true) => Ended::Complete,
+        Ok(false) => Ended::OutOfWork,
+        Err(stop) => Ended::Stopped(stop),
+    };
+    (search, ended)
+}
+
+impl Explicit<'_> {
+    fn run(&mut self, max_states: u64, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+        let n = self.space.threads.len();
+        let mut todo: Vec<u32> = Vec::new();
+        for mem in self.space.mems.initial(self.space.program) {
+            let mut state = vec![mem];
+            state.extend((0..n).map(|t| self.space.threads[t].initial()));
+            let (id, new) = self.states.insert(&state);
+            if new {
+                self.parents.push((id, 0));
+                todo.push(id);
+            }
+        }
+        while let Some(id) = todo.pop() {
+            let state = self.states.get(id).to_vec();
+            meter.states += 1;
+            let (space, states) = (&self.space, &self.states);
+            let usage = || (todo.len() as u64, (space.bytes() + states.bytes()) as u64);
+            meter.work(usage).map_err(Stop::Limit)?;
+            self.note(id, &state, meter)?;
+            let silent = (0..n).find(|&t| self.only_silent(t, state[t + 1]));
+            if let Some(t) = silent
+                && self.expand(id, &state, t, &mut todo, meter)?
+            {
+                continue;
+            }
+            for t in (0..n).filter(|&t| Some(t) != silent) {
+                self.expand(id, &state, t, &mut todo, meter)?;
+            }
+            if self.states.len() as u64 > max_states {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn only_silent(&mut self, t: usize, local: u32) -> bool {
+        let mut moves = self.space.threads[t].moves(local, &mut self.space.mems);
+        // A forbidden control point must be seen together with every point of the others.
+        self.space.program.forbidden.is_empty()
+            && !moves.is_empty()
+            && moves.all(|i| matches!(self.space.threads[t].get(i), Move::Silent { .. }))
+    }
+
+    /// Adds the new states to which thread `t` leads; true if all of them are new.
+    fn expand(
+        &mut self,
+        from: u32,
+        state: &[u32],
+        t: usize,
+        todo: &mut Vec<u32>,
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, Stop> {
+        let mut successors: Vec<(u32, u32)> = Vec::new();
+        self.space.effects(t, state[t + 1], state[0], meter, &mut |effect| {
+            successors.push(match effect {
+                Effect::Local(next) => (state[0], next),
+                Effect::Memory(mem, next) => (mem, next),
+            });
+        })?;
+        let mut all_new = true;
+        let mut next_state = state.to_vec();
+        for (mem, next) in successors {
+            next_state[0] = mem;
+            next_state[t + 1] = next;
+            let (id, new) = self.states.insert(&next_state);
+            all_new &= new;
+            if new {
+                self.parents.push((from, t as u32));
+                todo.push(id);
+            }
+        }
+        Ok(all_new)
+    }
+
+    /// Notes what is asked about a state.
+    fn note(&mut self, id: u32, state: &[u32], meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let n = self.space.threads.len();
+        let is_final = |s: &Space<'_>, t: usize| s.threads[t].is_final(state[t + 1]);
+        if (0..n).all(|t| is_final(&self.space, t)) {
+            self.add_row(id, state[0], |s, t| s.threads[t].regs(state[t + 1]).to_vec());
+        }
+        let points: Vec<_> = (0..n).map(|t| self.space.threads[t].point(state[t + 1])).collect();
+        self.forbidden |= self
+            .space
+            .program
+            .forbidden
+            .iter()
+            .any(|c| c.iter().zip(&points).all(|(wanted, p)| wanted.is_none_or(|w| w == *p)));
+        for t in 0..n {
+            for i in self.space.threads[t].moves(state[t + 1], &mut self.space.mems) {
+                let Move::Block { edge } = self.space.threads[t].get(i) else { continue };
+                let runs = self.space.block(t, state[t + 1], edge, state[0], meter)?;
+                for point in &runs.points {
+                    self.forbidden |= self.space.program.forbidden.iter().any(|c| {
+                        (0..n).all(|u| {
+                            c[u].is_none_or(|w| w == if u == t { *point } else { points[u] })
+                        })
+                    });
+                }
+                if (0..n).all(|u| u == t || is_final(&self.space, u)) {
+                    for (mem, regs, _) in &runs.ends {
+                        self.add_row(id, *mem, |s, u| match u == t {
+                            true => regs.clone(),
+                            false => s.threads[u].regs(state[u + 1]).to_vec(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_row(&mut self, id: u32, mem: u32, regs: impl Fn(&Space<'_>, usize) -> Vec<Value>) {
+        let mut row = vec![0; self.space.program.observed.len()];
+        let mut put = |columns: Vec<usize>, values: Vec<Value>| {
+            for (c, v) in columns.into_iter().zip(values) {
+                row[c] = v;
+            }
+        };
+        let columns = self.space.columns(None);
+        let values = self.space.observe_memory(&columns, mem);
+        put(columns, values);
+        for t in 0..self.space.threads.len() {
+            let columns = self.space.columns(Some(t));
+            let values = self.space.observe_regs(&columns, &regs(&self.space, t));
+            put(columns, values);
+        }
+        self.rows.entry(row).or_insert(id);
+    }
+
+    /// A run that ends in a final state with `outcome`.
+    pub(crate) fn run_to(&mut self, outcome: &[Value]) -> Option<Schedule> {
+        let mut id = *self.rows.get(outcome)?;
+        let mut backwards = Vec::new();
+        loop {
+            let (from, t) = self.parents[id as usize];
+            if from == id {
+                break;
+            }
+            let (before, after) = (self.states.get(from).to_vec(), self.states.get(id).to_vec());
+            let t = t as usize;
+            let moves = self.space.moves_with_steps(t, before[t + 1], before[0]);
+            let taken = moves.into_iter().find(|m| m.mem == after[0] && m.next == after[t + 1])?;
+            backwards.push(taken.steps);
+            id = from;
+        }
+        let init = self.space.mems.declared(self.states.get(id)[0]).to_vec();
+        Some(Schedule { init, steps: backwards.into_iter().rev().flatten().collect() })
+    }
+
+    /// The final states that were found.
+    pub(crate) fn outcomes(&self) -> OutcomeSet {
+        let width = self.space.program.observed.len();
+        let columns: Vec<usize> = (0..width).collect();
+        let rows: Vec<Vec<Value>> = self.rows.keys().cloned().collect();
+        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows: &rows }]])
+    }
+}

@@ -1,0 +1,60 @@
+//! Slices stored once each, back to back, and named by dense numbers.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+/// A table of distinct slices.
+#[derive(Debug)]
+pub(crate) struct Interner<T> {
+    data: Vec<T>,
+    ends: Vec<usize>,
+    table: HashTable<u32>,
+}
+
+impl<T: Copy + Eq + Hash> Interner<T> {
+    pub(crate) fn new() -> Self {
+        Interner { data: Vec::new(), ends: Vec::new(), table: HashTable::new() }
+    }
+
+    /// The number of `slice`, and whether it is new.
+    pub(crate) fn insert(&mut self, slice: &[T]) -> (u32, bool) {
+        let Interner { data, ends, table } = self;
+        let hash = hash(slice);
+        if let Some(&id) = table.find(hash, |&id| get(data, ends, id) == slice) {
+            return (id, false);
+        }
+        let id = u32::try_from(ends.len()).expect("more than 2^32 distinct entries");
+        data.extend_from_slice(slice);
+        ends.push(data.len());
+        table.insert_unique(hash, id, |&id| self::hash(get(data, ends, id)));
+        (id, true)
+    }
+
+    pub(crate) fn get(&self, id: u32) -> &[T] {
+        get(&self.data, &self.ends, id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.capacity() * size_of::<T>()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.table.capacity() * 5
+    }
+}
+
+fn get<'a, T>(data: &'a [T], ends: &[usize], id: u32) -> &'a [T] {
+    let i = id as usize;
+    let start = if i == 0 { 0 } else { ends[i - 1] };
+    &data[start..ends[i]]
+}
+
+fn hash<T: Hash>(slice: &[T]) -> u64 {
+    let mut hasher = FxHasher::default();
+    slice.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,123 @@
+//! Memory contents, interned: a vector of values by location number.
+
+use rustc_hash::FxHashMap;
+use weakspot_core::machine::FailureKind;
+use weakspot_core::{Program, Undeclared, Value};
+
+use crate::intern::Interner;
+
+/// All memory contents that were met. Declared locations have the numbers of the program; where
+/// every address exists, the others get the following numbers when they are first met.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    contents: Interner<Value>,
+    addrs: Vec<Value>,
+    ranges: Vec<Option<(Value, Value)>>,
+    number: FxHashMap<Value, u32>,
+    declared: usize,
+    undeclared: Undeclared,
+    scratch: Vec<Value>,
+}
+
+impl Memories {
+    pub(crate) fn new(program: &Program) -> Memories {
+        let addrs: Vec<Value> = program.locs.iter().map(|l| l.addr).collect();
+        Memories {
+            contents: Interner::new(),
+            number: addrs.iter().enumerate().map(|(i, &a)| (a, i as u32)).collect(),
+            declared: addrs.len(),
+            ranges: program.locs.iter().map(|l| l.range).collect(),
+            addrs,
+            undeclared: program.undeclared,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The initial contents: every choice of initial values.
+    pub(crate) fn initial(&mut self, program: &Program) -> Vec<u32> {
+        let mut choice = vec![0; program.locs.len()];
+        let mut all = Vec::new();
+        loop {
+            let values: Vec<Value> =
+                program.locs.iter().zip(&choice).map(|(l, &c)| l.init[c]).collect();
+            all.push(self.contents.insert(&values).0);
+            let next = (0..choice.len()).find(|&i| choice[i] + 1 < program.locs[i].init.len());
+            let Some(turn) = next else { return all };
+            choice[turn] += 1;
+            choice[..turn].fill(0);
+        }
+    }
+
+    /// The number of the location at `addr`.
+    pub(crate) fn loc(&mut self, addr: Value) -> Result<u32, FailureKind> {
+        match (self.number.get(&addr), self.undeclared) {
+            (Some(&loc), _) => Ok(loc),
+            (None, Undeclared::Fault) => Err(FailureKind::BadAddress(addr)),
+            (None, Undeclared::Zero) => {
+                let loc = self.addrs.len() as u32;
+                self.addrs.push(addr);
+                self.ranges.push(None);
+                self.number.insert(addr, loc);
+                Ok(loc)
+            }
+        }
+    }
+
+    pub(crate) fn addr(&self, loc: u32) -> Value {
+        self.addrs[loc as usize]
+    }
+
+    /// Whether `value` may be stored at `loc`.
+    pub(crate) fn check(&self, loc: u32, value: Value) -> Result<(), FailureKind> {
+        match self.ranges[loc as usize] {
+            Some((low, high)) if !(low..=high).contains(&value) => {
+                Err(FailureKind::OutOfRange(value))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn read(&self, mem: u32, loc: u32) -> Value {
+        self.contents.get(mem).get(loc as usize).copied().unwrap_or(0)
+    }
+
+    /// `mem` with `value` at `loc`.
+    pub(crate) fn write(&mut self, mem: u32, loc: u32, value: Value) -> u32 {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.extend_from_slice(self.contents.get(mem));
+        if scratch.len() <= loc as usize {
+            scratch.resize(loc as usize + 1, 0);
+        }
+        scratch[loc as usize] = value;
+        // Zeros behind the declared part are left out, so that equal contents look equal.
+        while scratch.len() > self.declared && scratch.last() == Some(&0) {
+            scratch.pop();
+        }
+        let id = self.contents.insert(&scratch).0;
+        self.scratch = scratch;
+        id
+    }
+
+    /// The declared part of the contents.
+    pub(crate) fn declared(&self, mem: u32) -> &[Value] {
+        &self.contents.get(mem)[..self.declared]
+    }
+
+    /// One bit per location in which `a` and `b` differ; locations from 63 on share the last bit.
+    pub(crate) fn difference(&self, a: u32, b: u32) -> u64 {
+        let (a, b) = (self.contents.get(a), self.contents.get(b));
+        (0..a.len().max(b.len()))
+            .filter(|&i| a.get(i).unwrap_or(&0) != b.get(i).unwrap_or(&0))
+            .fold(0, |mask, i| mask | loc_bit(i as u32))
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.contents.bytes()
+    }
+}
+
+/// The bit of a location in a mask; locations from 63 on share the last one.
+pub(crate) fn loc_bit(loc: u32) -> u64 {
+    1 << loc.min(63)
+}

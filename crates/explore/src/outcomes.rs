@@ -1,0 +1,107 @@
+//! The question of a litmus test: which final states does a model allow?
+//!
+//! Two searches, [`write_order`] and [`explicit`], give the same answer at costs that can differ
+//! by orders of magnitude either way. They take turns with growing budgets until one of them has
+//! seen everything, so that the cost is within a small factor of the cheaper one.
+
+use weakspot_core::machine::{Failure, Schedule};
+use weakspot_core::{Limit, Limits, Model, OutcomeSet, Program, Progress, Value};
+
+use crate::explicit::{self, Explicit};
+use crate::meter::Meter;
+use crate::schedule;
+use crate::space::{Space, Stop};
+use crate::write_order::{self, Ended, WriteOrder};
+
+/// What was found about a program's final states.
+pub struct Outcomes<'p> {
+    /// The final states. All of them, unless `stopped` says otherwise.
+    pub set: OutcomeSet,
+    /// What ended the search before it had seen everything.
+    pub stopped: Option<Limit>,
+    /// Nodes that the searches visited.
+    pub states: u64,
+    /// An assertion that can fail.
+    pub assertion: Option<Failure>,
+    /// Whether a forbidden combination of control points can be reached.
+    pub forbidden: bool,
+    search: Search<'p>,
+}
+
+enum Search<'p> {
+    WriteOrder(Box<WriteOrder<'p>>),
+    Explicit(Box<Explicit<'p>>),
+}
+
+/// Which search to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Both in turns.
+    Auto,
+    /// By the order of writes only.
+    WriteOrder,
+    /// State by state only.
+    Explicit,
+}
+
+/// The first budget of the search by write order, in local states; each round has eight times more.
+const FIRST_BUDGET: u64 = 200_000;
+
+/// The final states of `program` under `model`. `Err` if the program does what has no meaning,
+/// such as a load from an address that does not exist.
+pub fn outcomes<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Outcomes<'p>, Failure> {
+    let mut meter = Meter::new(*limits, progress);
+    let mut budget = FIRST_BUDGET;
+    loop {
+        if strategy != Strategy::Explicit {
+            let most = if strategy == Strategy::Auto { budget } else { u64::MAX };
+            let (search, ended) = write_order::search(program, model, limits, most, &mut meter);
+            if !matches!(ended, Ended::OutOfWork) {
+                return Outcomes::new(Search::WriteOrder(Box::new(search)), ended, limits, &meter);
+            }
+        }
+        if strategy != Strategy::WriteOrder {
+            let most = if strategy == Strategy::Auto { budget } else { u64::MAX };
+            let (search, ended) = explicit::search(program, model, limits, most, &mut meter);
+            if !matches!(ended, Ended::OutOfWork) {
+                return Outcomes::new(Search::Explicit(Box::new(search)), ended, limits, &meter);
+            }
+        }
+        budget = budget.saturating_mul(8);
+    }
+}
+
+impl<'p> Outcomes<'p> {
+    fn new(
+        search: Search<'p>,
+        ended: Ended,
+        limits: &Limits,
+        meter: &Meter<'_>,
+    ) -> Result<Outcomes<'p>, Failure> {
+        let (set, space, forbidden): (_, &Space<'p>, _) = match &search {
+            Search::WriteOrder(s) => (s.outcomes(), &s.space, s.forbidden.is_some()),
+            Search::Explicit(s) => (s.outcomes(), &s.space, s.forbidden),
+        };
+        let stopped = match ended {
+            Ended::Stopped(Stop::Fault(failure)) => return Err(failure),
+            Ended::Stopped(Stop::Limit(limit)) => Some(limit),
+            Ended::Complete | Ended::OutOfWork => space.buffer_limit(limits),
+        };
+        let assertion = space.assertion.clone();
+        Ok(Outcomes { set, stopped, states: meter.states, assertion, forbidden, search })
+    }
+
+    /// A run of the machine that ends in a final state with these observed values.
+    pub fn run_to(&mut self, outcome: &[Value]) -> Option<Schedule> {
+        match &mut self.search {
+            Search::WriteOrder(search) => schedule::run_to(search, outcome),
+            Search::Explicit(search) => search.run_to(outcome),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What both searches share: the threads' local state spaces over one table of memories.
+
+use rustc_hash::FxHashMap;
+use weakspot_core::machine::{Failure, FailureKind, Step};
+use weakspot_core::{Limit, Limits, Model, Observable, Program, ThreadId, Value};
+
+use crate::block::{BlockRuns, run_block};
+use crate::local::{Locals, Move};
+use crate::memory::Memories;
+use crate::meter::Meter;
+
+/// A program on a model, with everything that was found out about its threads.
+pub(crate) struct Space<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) model: Model,
+    pub(crate) threads: Vec<Locals<'p>>,
+    pub(crate) mems: Memories,
+    /// The first assertion that failed.
+    pub(crate) assertion: Option<Failure>,
+    blocks: FxHashMap<(u32, u32, u32, u32), std::rc::Rc<BlockRuns>>,
+}
+
+/// Why a search ends without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A limit was reached.
+    Limit(Limit),
+    /// The program is wrong: it does what has no meaning.
+    Fault(Failure),
+}
+
+/// Where one step of a thread leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    /// Another local state; memory stays as it is.
+    Local(u32),
+    /// Another local state and another memory.
+    Memory(u32, u32),
+}
+
+/// A move with the steps of the machine that it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub(crate) mem: u32,
+    pub(crate) next: u32,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl<'p> Space<'p> {
+    pub(crate) fn new(program: &'p Program, model: Model, limits: &Limits) -> Space<'p> {
+        let threads = (0..program.threads.len())
+            .map(|t| Locals::new(program, model, ThreadId::new(t), limits.buffer))
+            .collect();
+        Space {
+            program,
+            model,
+            threads,
+            mems: Memories::new(program),
+            assertion: None,
+            blocks: FxHashMap::default(),
+        }
+    }
+
+    /// Calls `visit` with the effect of each move of thread `t` in `local` when memory is `mem`.
+    /// Failed assertions are noted; anything worse ends the search.
+    pub(crate) fn effects(
+        &mut self,
+        t: usize,
+        local: u32,
+        mem: u32,
+        meter: &mut Meter<'_>,
+        visit: &mut impl FnMut(Effect),
+    ) -> Result<(), Stop> {
+        for i in self.threads[t].moves(local, &mut self.mems) {
+            let (kind, edge) = match self.threads[t].get(i) {
+                Move::Silent { next, .. } => {
+                    visit(Effect::Local(next));
+                    continue;
+                }
+                Move::Read { loc, edge } => {
+                    let seen = self.mems.read(mem, loc);
+                    match self.threads[t].after_access(local, edge, loc, seen, &self.mems) {
+                        Ok((_, next)) => {
+                            visit(Effect::Local(next));
+                            continue;
+                        }
+                        Err(kind) => (kind, edge),
+                    }
+                }
+                Move::Write { loc, value, next, .. } => {
+                    visit(self.wrote(mem, loc, value, next));
+                    continue;
+                }
+                Move::Update { loc, edge } => {
+                    let seen = self.mems.read(mem, loc);
+                    match self.threads[t].after_access(local, edge, loc, seen, &self.mems) {
+                        Ok((stored, next)) => {
+                            visit(self.wrote(mem, loc, stored, next));
+                            continue;
+                        }
+                        Err(kind) => (kind, edge),
+                    }
+                }
+                Move::Block { edge } => {
+                    let runs = self.block(t, local, edge, mem, meter)?;
+                    for &(after, next, _) in &runs.exits {
+                        visit(match after == mem {
+                            true => Effect::Local(next),
+                            false => Effect::Memory(after, next),
+                        });
+                    }
+                    if let Some(failure) = &runs.failure {
+                        self.failed(failure.clone())?;
+                    }
+                    continue;
+                }
+                Move::Fail { edge, kind } => (kind, edge),
+            };
+            let failure = self.threads[t].failure(local, edge, kind);
+            self.failed(failure)?;
+        }
+        Ok(())
+    }
+
+    /// What [`Space::effects`] visits, with steps: for the reconstruction of runs. Atomic blocks
+    /// that were not run before are left out; a run that was found does not need them.
+    pub(crate) fn moves_with_steps(&mut self, t: usize, local: u32, mem: u32) -> Vec<Taken> {
+        let thread = ThreadId::new(t);
+        let execute = |edge| vec![Step::Execute { thread, edge, choice: 0 }];
+        let mut found = Vec::new();
+        for i in self.threads[t].moves(local, &mut self.mems) {
+            match self.threads[t].get(i) {
+                Move::Silent { next, step } => found.push(Taken { mem, next, steps: vec![step] }),
+                Move::Write { loc, value, next, step } => {
+                    let mem = self.mems.write(mem, loc, value);
+                    found.push(Taken { mem, next, steps: vec![step] });
+                }
+                Move::Read { loc, edge } => {
+                    let seen = self.mems.read(mem, loc);
+                    let after = self.threads[t].after_access(local, edge, loc, seen, &self.mems);
+                    if let Ok((_, next)) = after {
+                        found.push(Taken { mem, next, steps: execute(edge) });
+                    }
+                }
+                Move::Update { loc, edge } => {
+                    let seen = self.mems.read(mem, loc);
+                    let after = self.threads[t].after_access(local, edge, loc, seen, &self.mems);
+                    if let Ok((stored, next)) = after {
+                        let mem = self.mems.write(mem, loc, stored);
+                        found.push(Taken { mem, next, steps: execute(edge) });
+                    }
+                }
+                Move::Block { edge } => {
+                    if let Some(runs) = self.blocks.get(&(t as u32, local, edge, mem)) {
+                        found.extend(runs.exits.iter().map(|(mem, next, steps)| Taken {
+                            mem: *mem,
+                            next: *next,
+                            steps: steps.clone(),
+                        }));
+                    }
+                }
+                Move::Fail { .. } => {}
+            }
+        }
+        found
+    }
+
+    /// The ways through a block, computed once per local state and memory.
+    pub(crate) fn block(
+        &mut self,
+        t: usize,
+        local: u32,
+        edge: u32,
+        mem: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<std::rc::Rc<BlockRuns>, Stop> {
+        let key = (t as u32, local, edge, mem);
+        if let Some(runs) = self.blocks.get(&key) {
+            return Ok(runs.clone());
+        }
+        let locals = &mut self.threads[t];
+        let runs = run_block(locals, &mut self.mems, self.model, (local, edge), mem, meter)
+            .map_err(Stop::Limit)?;
+        let runs = std::rc::Rc::new(runs);
+        self.blocks.insert(key, runs.clone());
+        Ok(runs)
+    }
+
+    /// The limit that was met, if some buffer was full.
+    pub(crate) fn buffer_limit(&self, limits: &Limits) -> Option<Limit> {
+        let full = self.threads.iter().filter(|t| t.was_full).max_by_key(|t| t.unbounded)?;
+        let unbounded = full.unbounded;
+        Some(Limit::Buffer { thread: full.thread, entries: limits.buffer, unbounded })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.mems.bytes() + self.threads.iter().map(Locals::bytes).sum::<usize>()
+    }
+
+    /// The columns of the outcome that belong to thread `t`, or to memory for `None`.
+    pub(crate) fn columns(&self, t: Option<usize>) -> Vec<usize> {
+        let belongs = |what| match what {
+            Observable::Reg(thread, _) => Some(ThreadId::index(thread)) == t,
+            Observable::Loc(_) => t.is_none(),
+        };
+        let observed = self.program.observed.iter().enumerate();
+        observed.filter(|(_, o)| belongs(o.what)).map(|(i, _)| i).collect()
+    }
+
+    /// The observed values of these columns, given the registers of their thread.
+    pub(crate) fn observe_regs(&self, columns: &[usize], regs: &[Value]) -> Vec<Value> {
+        let value = |&c: &usize| {
+            let observed = self.program.observed[c];
+            match observed.what {
+                Observable::Reg(_, r) => observed.view.apply(regs[r.index()]),
+                Observable::Loc(_) => 0,
+            }
+        };
+        columns.iter().map(value).collect()
+    }
+
+    /// The observed values of these columns in memory `mem`.
+    pub(crate) fn observe_memory(&self, columns: &[usize], mem: u32) -> Vec<Value> {
+        let value = |&c: &usize| {
+            let observed = self.program.observed[c];
+            match observed.what {
+                Observable::Loc(l) => observed.view.apply(self.mems.declared(mem)[l.index()]),
+                Observable::Reg(..) => 0,
+            }
+        };
+        columns.iter().map(value).collect()
+    }
+
+    fn wrote(&mut self, mem: u32, loc: u32, value: Value, next: u32) -> Effect {
+        match self.mems.read(mem, loc) == value {
+            true => Effect::Local(next),
+            false => Effect::Memory(self.mems.write(mem, loc, value), next),
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) -> Result<(), Stop> {
+        if failure.kind != FailureKind::Assertion {
+            return Err(Stop::Fault(failure));
+        }
+        self.assertion.get_or_insert(failure);
+        Ok(())
+    }
+}
