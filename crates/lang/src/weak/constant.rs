@@ -13,22 +13,28 @@ pub(super) struct Constants<'g, 'f> {
     addresses: bool,
     /// The index of the copy of the thread, inside of one.
     me: Option<Value>,
+    /// The registers of the thread.
+    registers: &'g [(String, Value)],
 }
 
 impl<'g, 'f> Constants<'g, 'f> {
     /// For the time after the addresses have been given out.
     pub(super) fn new(globals: &'g Globals<'f>) -> Self {
-        Constants { globals, addresses: true, me: None }
+        Constants { globals, addresses: true, me: None, registers: &[] }
     }
 
     /// For sizes and constants, on which addresses depend.
     pub(super) fn without_addresses(globals: &'g Globals<'f>) -> Self {
-        Constants { globals, addresses: false, me: None }
+        Constants { globals, addresses: false, me: None, registers: &[] }
     }
 
     /// Inside of a thread.
-    pub(super) fn in_thread(globals: &'g Globals<'f>, me: Option<Value>) -> Self {
-        Constants { globals, addresses: true, me }
+    pub(super) fn in_thread(
+        globals: &'g Globals<'f>,
+        me: Option<Value>,
+        registers: &'g [(String, Value)],
+    ) -> Self {
+        Constants { globals, addresses: true, me, registers }
     }
 
     /// The value of an expression.
@@ -96,17 +102,17 @@ impl<'g, 'f> Constants<'g, 'f> {
 
     /// The address of a variable or cell.
     pub(super) fn address(&self, place: &Expr) -> Result<Value, Diagnostic> {
-        let (name, index) = match &place.kind {
-            ExprKind::Name(name) => (name.as_str(), None),
-            ExprKind::Index(name, index) => (name.text.as_str(), Some(index)),
+        let (name, at, index) = match &place.kind {
+            ExprKind::Name(name) => (name.as_str(), place.at, None),
+            ExprKind::Index(name, index) => (name.text.as_str(), name.at, Some(index)),
             _ => return Err(self.refuse(place, "it depends on memory")),
         };
         let Some(Global::Shared(shared)) = self.globals.get(name) else {
-            return Err(unknown_shared(self.globals, name, place.at));
+            return Err(unknown_shared(self.globals, name, at));
         };
         match (shared.size, index) {
             (_, None) => Ok(shared.base),
-            (None, Some(_)) => Err(not_an_array(name, place.at)),
+            (None, Some(_)) => Err(not_an_array(name, at)),
             (Some(size), Some(index)) => {
                 let value = self.eval(index)?;
                 if (0..size).contains(&value) {
@@ -128,6 +134,9 @@ impl<'g, 'f> Constants<'g, 'f> {
                 "expected a constant declared above",
             )),
             Some(other) => Err(self.refuse(&e, &format!("`{name}` is {}", other.described()))),
+            None if self.registers.iter().any(|(register, _)| register == name) => {
+                Err(self.refuse(&e, &format!("`{name}` is a register")))
+            }
             None => Err(unknown(self.globals, name, at, "a constant")),
         }
     }

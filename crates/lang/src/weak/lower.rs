@@ -177,7 +177,7 @@ impl Lower<'_, '_> {
 
     /// Evaluation before the program runs.
     pub(super) fn constants(&self) -> Constants<'_, '_> {
-        Constants::in_thread(self.globals, self.me)
+        Constants::in_thread(self.globals, self.me, &self.regs)
     }
 
     /// A name that is neither a register nor declared outside of the thread.

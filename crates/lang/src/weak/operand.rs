@@ -151,17 +151,17 @@ impl Lower<'_, '_> {
 
     /// The address of a place; `whole` arrays have one, but cannot be read or written.
     pub(super) fn address(&mut self, place: &Expr, whole: bool) -> Result<Pure, Diagnostic> {
-        let (name, index) = match &place.kind {
+        let (name, at, index) = match &place.kind {
             ExprKind::Deref(address) => return self.value(address),
-            ExprKind::Name(name) => (name.as_str(), None),
-            ExprKind::Index(name, index) => (name.text.as_str(), Some(&**index)),
+            ExprKind::Name(name) => (name.as_str(), place.at, None),
+            ExprKind::Index(name, index) => (name.text.as_str(), name.at, Some(&**index)),
             _ => {
                 let text = super::print::expr(place);
                 let message = format!("`{text}` has no address");
                 return Err(Diagnostic::new(place.at.0, message, "expected a shared variable"));
             }
         };
-        let shared = self.shared(name, index.is_some(), place.at)?;
+        let shared = self.shared(name, index.is_some(), at)?;
         match (shared.size, index) {
             (None, None) => Ok(Pure::Const(shared.base)),
             (Some(_), None) if whole => Ok(Pure::Const(shared.base)),
@@ -171,7 +171,7 @@ impl Lower<'_, '_> {
                 "expected a single cell",
             )
             .help(format!("write `{name}[i]` for a cell, or `&{name}` for its address"))),
-            (None, Some(_)) => Err(not_an_array(name, place.at)),
+            (None, Some(_)) => Err(not_an_array(name, at)),
             (Some(size), Some(index)) => self.cell(name, shared.base, size, index),
         }
     }

@@ -119,11 +119,9 @@ impl Parser<'_> {
                 self.enter()?;
                 self.advance();
                 self.brackets += 1;
-                let mut inner = self.binary(1)?;
+                let inner = self.binary(1)?;
                 self.close(")")?;
                 self.leave();
-                // The parentheses belong to the text of the expression, not to the tree.
-                inner.expr.at = self.since(start);
                 return Ok(inner);
             }
             Kind::Word(word) => {

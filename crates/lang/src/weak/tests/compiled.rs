@@ -66,10 +66,7 @@ fn updates() {
          1 -> 0: assume ($0 Ne 0)
          2 end",
     );
-    check(
-        "atomic { x = 1 }",
-        "t()\n 0 -> 1: lock\n 1 -> 2: [1] := 1\n 2 -> 3: unlock\n 3 end",
-    );
+    check("atomic { x = 1 }", "t()\n 0 -> 1: lock\n 1 -> 2: [1] := 1\n 2 -> 3: unlock\n 3 end");
 }
 
 #[test]
@@ -220,10 +217,7 @@ forbidden * * 0
     let locs: Vec<_> =
         parsed.program.locs.iter().map(|l| (l.addr, l.init.clone(), l.range)).collect();
     let range = Some((0, 1));
-    assert_eq!(
-        locs,
-        [(1, vec![0], range), (2, vec![0, 1], range), (3, vec![2], Some((0, 2)))],
-    );
+    assert_eq!(locs, [(1, vec![0], range), (2, vec![0, 1], range), (3, vec![2], Some((0, 2)))],);
     assert_eq!(parsed.names.condition, "p[0].r == 0 || p[1].r / turn == flag[1]");
 }
 
