@@ -88,8 +88,13 @@ impl Automaton {
         }
     }
 
-    fn resolve(&self, mut point: usize) -> usize {
+    /// The point that stands for this one. Shortens the way there, so that long chains of merged
+    /// points are walked only once.
+    fn resolve(&mut self, mut point: usize) -> usize {
         while let Some(next) = self.points[point].merged {
+            if let Some(after) = self.points[next].merged {
+                self.points[point].merged = Some(after);
+            }
             point = next;
         }
         point

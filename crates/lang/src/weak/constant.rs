@@ -4,7 +4,8 @@ use super::scope::{CHOICES, Global, Globals};
 use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
-use weakspot_core::Value;
+use std::collections::BTreeMap;
+use weakspot_core::{RegId, Value};
 
 /// What constant expressions may mention.
 pub(super) struct Constants<'g, 'f> {
@@ -14,27 +15,27 @@ pub(super) struct Constants<'g, 'f> {
     /// The index of the copy of the thread, inside of one.
     me: Option<Value>,
     /// The registers of the thread.
-    registers: &'g [(String, Value)],
+    registers: Option<&'g BTreeMap<String, RegId>>,
 }
 
 impl<'g, 'f> Constants<'g, 'f> {
     /// For the time after the addresses have been given out.
     pub(super) fn new(globals: &'g Globals<'f>) -> Self {
-        Constants { globals, addresses: true, me: None, registers: &[] }
+        Constants { globals, addresses: true, me: None, registers: None }
     }
 
     /// For sizes and constants, on which addresses depend.
     pub(super) fn without_addresses(globals: &'g Globals<'f>) -> Self {
-        Constants { globals, addresses: false, me: None, registers: &[] }
+        Constants { globals, addresses: false, me: None, registers: None }
     }
 
     /// Inside of a thread.
     pub(super) fn in_thread(
         globals: &'g Globals<'f>,
         me: Option<Value>,
-        registers: &'g [(String, Value)],
+        registers: &'g BTreeMap<String, RegId>,
     ) -> Self {
-        Constants { globals, addresses: true, me, registers }
+        Constants { globals, addresses: true, me, registers: Some(registers) }
     }
 
     /// The value of an expression.
@@ -134,7 +135,7 @@ impl<'g, 'f> Constants<'g, 'f> {
                 "expected a constant declared above",
             )),
             Some(other) => Err(self.refuse(&e, &format!("`{name}` is {}", other.described()))),
-            None if self.registers.iter().any(|(register, _)| register == name) => {
+            None if self.registers.is_some_and(|registers| registers.contains_key(name)) => {
                 Err(self.refuse(&e, &format!("`{name}` is a register")))
             }
             None => Err(unknown(self.globals, name, at, "a constant")),

@@ -47,6 +47,7 @@ pub(super) fn lower(
         thread: syntax,
         me: thread.count.map(|_| copy as Value),
         regs: Vec::new(),
+        reg_ids: BTreeMap::new(),
         hidden: Vec::new(),
         hidden_used: 0,
         automaton,
@@ -100,6 +101,8 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) me: Option<Value>,
     /// All registers with their initial values, hidden ones included.
     pub(super) regs: Vec<(String, Value)>,
+    /// The registers that can be mentioned.
+    pub(super) reg_ids: BTreeMap<String, RegId>,
     /// The registers that hold loaded values within a statement.
     hidden: Vec<RegId>,
     /// How many of these the statement at hand needs so far.
@@ -172,12 +175,12 @@ impl Lower<'_, '_> {
 
     /// The register of a name.
     pub(super) fn register(&self, name: &str) -> Option<RegId> {
-        self.regs.iter().position(|(n, _)| n == name).map(RegId::new)
+        self.reg_ids.get(name).copied()
     }
 
     /// Evaluation before the program runs.
     pub(super) fn constants(&self) -> Constants<'_, '_> {
-        Constants::in_thread(self.globals, self.me, &self.regs)
+        Constants::in_thread(self.globals, self.me, &self.reg_ids)
     }
 
     /// A name that is neither a register nor declared outside of the thread.
@@ -192,7 +195,7 @@ impl Lower<'_, '_> {
             format!("unknown name `{name}`"),
             "expected a register, shared variable or constant",
         );
-        let registers = self.regs.iter().map(|(n, _)| n.as_str()).filter(|n| !n.starts_with('$'));
+        let registers = self.reg_ids.keys().map(String::as_str);
         error.help = did_you_mean(name, registers.chain(self.globals.variables()));
         error
     }
@@ -216,8 +219,10 @@ impl Lower<'_, '_> {
             return Err(Diagnostic::new(name.at.0, message, "expected a new name")
                 .help("a register is known in the whole thread: assign it without `var`"));
         }
+        let reg = RegId::new(self.regs.len());
         self.regs.push((name.text.clone(), 0));
-        Ok(RegId::new(self.regs.len() - 1))
+        self.reg_ids.insert(name.text.clone(), reg);
+        Ok(reg)
     }
 }
 

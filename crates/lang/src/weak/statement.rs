@@ -74,9 +74,9 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         // The value cannot mention the register, which is therefore nameless for a while.
-        let text = std::mem::take(&mut self.regs[reg.index()].0);
+        self.reg_ids.remove(&name.text);
         self.assign(reg, value)?;
-        self.regs[reg.index()].0 = text;
+        self.reg_ids.insert(name.text.clone(), reg);
         Ok(())
     }
 
@@ -115,6 +115,7 @@ impl Lower<'_, '_> {
     fn if_stmt(&mut self, arms: &[Arm], otherwise: Option<&Block>) -> Result<(), Diagnostic> {
         let join = self.automaton.fresh();
         let pruned = self.pruned;
+        self.at_start = false;
         for arm in arms {
             self.span = arm.at.0;
             self.hidden_used = 0;

@@ -107,6 +107,8 @@ fn branches() {
          5 -> 6: assume Not($0)
          6 -> 3: r := 0",
     );
+    // The register of a branch that is not taken does not start with its value.
+    check("if (false) { var r = 3 }", "t(r=0)\n 0 end");
     check("if (1 < 2) { x = 1 } else { x = 2 }", "t()\n 0 -> 1: [1] := 1\n 1 end");
     check(
         "var r; assert(x == 0 && !(y == 1))",

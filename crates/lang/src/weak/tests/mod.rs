@@ -1,6 +1,7 @@
 //! Tests of the whole language: text in, programs, messages or text out.
 
 mod compiled;
+mod corpus;
 mod messages;
 mod mutations;
 mod printed;
