@@ -6,7 +6,7 @@ use super::read;
 use std::fs;
 use std::path::PathBuf;
 
-fn programs() -> Vec<PathBuf> {
+pub(super) fn programs() -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -274,3 +274,28 @@ fn warnings() {
     );
     check_warnings("stop; cs: skip }\nnever at t.cs", &["12 nothing in thread `t` leads to `cs`"]);
 }
+
+/// A message with its particulars left out.
+fn shape(message: &str) -> String {
+    let mut shape = String::new();
+    for (i, piece) in message.replace("\\n", " ").split('`').enumerate() {
+        shape.push_str(if i % 2 == 0 { piece } else { "`_`" });
+    }
+    shape.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+}
+
+#[test]
+fn the_messages_of_the_page_exist() {
+    let checked: Vec<String> = include_str!("messages.rs").split('"').map(shape).collect();
+    let (_, section) = super::PAGE.split_once("## Messages").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter(|l| l.starts_with("| ") && !l.starts_with("| message"));
+    let mut count = 0;
+    for row in rows {
+        for cell in row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])) {
+            assert!(cell.is_empty() || checked.contains(&shape(cell)), "{cell}");
+            count += usize::from(!cell.is_empty());
+        }
+    }
+    assert!(count > 80, "found {count} messages");
+}

@@ -1,6 +1,7 @@
 //! Whatever is done to a text, it is read or refused with a place in the text; nothing panics.
 
 use super::super::{compile, parse, print};
+use super::corpus::programs;
 use super::page_examples;
 
 /// A small generator of pseudo-random numbers (splitmix64), so that failures can be repeated.
@@ -82,11 +83,12 @@ fn mutate(text: &str, random: &mut Random) -> String {
 
 #[test]
 fn mutated_programs_are_read_or_refused() {
-    let examples = page_examples();
+    let mut examples: Vec<String> = page_examples().into_iter().map(str::to_owned).collect();
+    examples.extend(programs().iter().map(|path| std::fs::read_to_string(path).unwrap()));
     let (mut read, mut refused) = (0, 0);
     for seed in 0..20_000 {
         let mut random = Random(seed);
-        let text = mutate(examples[random.below(examples.len())], &mut random);
+        let text = mutate(&examples[random.below(examples.len())], &mut random);
         let result = parse(&text).and_then(|file| {
             let printed = print(&file);
             let again = parse(&printed).unwrap_or_else(|e| panic!("seed {seed}\n{printed}\n{e:?}"));
