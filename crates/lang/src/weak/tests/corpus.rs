@@ -1,0 +1,51 @@
+//! The programs under `corpus/programs`: what engines are tested with. Whether the expected
+//! answers are right is for the engines to say; here each program has to be well-formed.
+
+use super::super::{parse, print};
+use super::read;
+use std::fs;
+use std::path::PathBuf;
+
+pub(super) fn programs() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "weak"));
+    paths.sort();
+    assert!(paths.len() >= 26, "found {} programs", paths.len());
+    paths
+}
+
+#[test]
+fn programs_compile_and_are_in_canonical_form() {
+    for path in programs() {
+        let name = path.display();
+        let text = fs::read_to_string(&path).unwrap();
+        let parsed = read(&text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        assert_eq!(parsed.warnings, [], "{name}");
+        let asked = parsed.program.condition.is_some() || !parsed.program.forbidden.is_empty();
+        assert!(asked, "{name} asks nothing");
+        assert_eq!(print(&parse(&text).unwrap()), text, "{name}");
+        assert!(text.starts_with("// "), "{name} does not say what it is");
+    }
+}
+
+#[test]
+fn programs_have_answers_and_a_fenced_version_that_holds() {
+    for path in programs() {
+        let name = path.display();
+        let expected = fs::read_to_string(path.with_extension("expected"))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let answers: Vec<&str> = expected.lines().filter_map(|l| l.split(' ').nth(1)).collect();
+        let models: Vec<&str> = expected.lines().filter_map(|l| l.split(' ').next()).collect();
+        assert_eq!(models, ["sc", "tso", "pso"], "{name}");
+        assert!(answers.iter().all(|a| ["holds", "violated"].contains(a)), "{name}");
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if stem.ends_with("-fenced") {
+            assert_eq!(answers, ["holds"; 3], "{name}");
+        } else {
+            let fenced = path.with_file_name(format!("{stem}-fenced.weak"));
+            assert!(fenced.exists(), "{name} has no fenced version");
+        }
+    }
+}
