@@ -59,15 +59,15 @@ fn add_forbidden(program: &mut Program) {
 #[test]
 fn loops_agree() {
     let size = Size { threads: 2, instrs: 6, total: 10, locs: 2, loops: true };
-    let limits = Limits { time: Some(Duration::from_secs(5)), memory: None, buffer: 3 };
+    let limits = Limits { time: Some(Duration::from_millis(50)), memory: None, buffer: 3 };
     let (mut exact, mut compared) = (0, 0);
-    for seed in 0..3_000 {
+    for seed in 0..500 {
         let program = random_program(&mut Rng::new(3_000_000 + seed), size);
         for model in Model::ALL {
             let sets: Vec<_> = [Strategy::WriteOrder, Strategy::Explicit]
                 .iter()
                 .map(|&s| {
-                    let small = Limits { memory: Some(1 << 22), ..limits };
+                    let small = Limits { memory: Some(1 << 16), ..limits };
                     let found = outcomes(&program, model, s, &small, &mut Silent);
                     found.expect("addresses are always good")
                 })
@@ -81,12 +81,12 @@ fn loops_agree() {
             assert_eq!(sets[0].set.to_set(), sets[1].set.to_set(), "seed {seed}, {model:?}");
             assert_eq!(sets[0].stopped.is_some(), sets[1].stopped.is_some(), "seed {seed}");
             if sets[0].stopped.is_none()
-                && let Some(reference) = reference::reachable(&program, model, 20_000)
+                && let Some(reference) = reference::reachable(&program, model, 5_000)
             {
                 exact += 1;
                 assert_eq!(sets[0].set.to_set(), reference.outcomes, "seed {seed}, {model:?}");
             }
         }
     }
-    assert!(exact > 3_000 && compared > 5_000, "{exact} exact, {compared} compared");
+    assert!(exact > 500 && compared > 1_000, "{exact} exact, {compared} compared");
 }
