@@ -165,7 +165,7 @@ fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
     let labels: Vec<String> = (0..a.program.observed.len())
         .map(|i| format!("{}{}=", if i == 0 { "" } else { " " }, plain(&observed_name(a.names, i))))
         .collect();
-    let length = labels.iter().map(|l| l.len() + 2).sum::<usize>() + 1;
+    let length = labels.iter().map(|l| l.len() + 4).sum::<usize>() + 1;
     out.reserve(a.outcomes.len().saturating_mul(length));
     a.outcomes.for_each(|state| {
         for (label, &value) in labels.iter().zip(state) {
@@ -188,7 +188,7 @@ fn push_outcomes(out: &mut String, a: &LitmusAnswer<'_>) {
             label
         })
         .collect();
-    let length = labels.iter().map(|l| l.len() + 1).sum::<usize>() + 3;
+    let length = labels.iter().map(|l| l.len() + 3).sum::<usize>() + 3;
     out.reserve(a.outcomes.len().saturating_mul(length));
     out.push('[');
     let mut first = true;

@@ -2,7 +2,6 @@
 //! where there is some, and a rendering of the instruction where there is none.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use weakspot_core::{
     BinOp, Edge, Expr, Fence, Instr, Names, Program, RegId, Span, ThreadId, UnOp, Value,
@@ -142,14 +141,25 @@ pub(crate) fn location_name<'a>(
 pub(crate) fn push_value(out: &mut String, program: &Program, names: &Names, value: Value) {
     match location_name(program, names, value) {
         Some(name) => out.push_str(&plain(name)),
-        // Most values are one digit, and there may be millions of them.
-        None => match u8::try_from(value) {
-            Ok(digit @ 0..=9) => out.push(char::from(b'0' + digit)),
-            _ => {
-                let _ = write!(out, "{value}");
-            }
-        },
+        None => push_integer(out, value),
     }
+}
+
+/// Appends a number. The formatting machinery takes several times as long, and there may be
+/// millions of numbers.
+fn push_integer(out: &mut String, value: Value) {
+    if value < 0 {
+        out.push('-');
+    }
+    let mut digits = [b'0'; 20];
+    let mut at = digits.len();
+    let mut rest = value.unsigned_abs();
+    while rest > 0 || at == digits.len() {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 /// The piece of `text` that `span` covers, as far as it lies in the text.
@@ -205,6 +215,15 @@ fn symbol(op: BinOp) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers() {
+        for value in [0, 1, 9, 10, -1, -10, 1234567890, Value::MAX, Value::MIN] {
+            let mut text = String::new();
+            push_integer(&mut text, value);
+            assert_eq!(text, value.to_string());
+        }
+    }
 
     #[test]
     fn pieces_of_text() {
