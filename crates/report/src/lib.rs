@@ -1,0 +1,30 @@
+//! Answers as people and scripts see them: text, JSON, DOT and drawings of runs, and witness
+//! files that carry an answer's evidence from one day to another.
+//!
+//! Nothing here searches, and nothing here reads programs. Everything returns a `String`, and no
+//! input makes it panic: names that are missing get a stand-in, text from files is stripped of
+//! control characters before it reaches a terminal.
+
+mod cycle;
+mod diagnostic;
+mod dot;
+mod drawing;
+mod json;
+mod limit;
+mod litmus;
+mod run;
+#[cfg(test)]
+mod sample;
+mod show;
+mod summary;
+mod table;
+mod witness;
+
+pub use diagnostic::{Severity, failure_diagnostic, render};
+pub use dot::draw_dot;
+pub use drawing::draw_run;
+pub use json::{error_json, model_key, model_of_key};
+pub use limit::limit_text;
+pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
+pub use witness::{BadWitness, Witness, input_hash};

@@ -1,0 +1,122 @@
+//! What stopped a search, in words and as JSON.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use weakspot_core::{Limit, Names, ThreadId};
+
+use crate::json::Object;
+use crate::show::thread_name;
+
+/// One line that says what stopped a search: a clause without a full stop.
+#[must_use]
+pub fn limit_text(limit: &Limit, names: &Names) -> String {
+    match limit {
+        Limit::Time(time) => {
+            format!("the search stopped at the time limit of {}", seconds(*time))
+        }
+        Limit::Memory(bytes) => {
+            format!("the search stopped at the memory limit of {}", size(*bytes))
+        }
+        Limit::Buffer { thread, entries, unbounded } => {
+            let what = if *unbounded { "can grow without bound" } else { "was full" };
+            format!(
+                "the store buffer of {} {what}; explored with at most {entries} {} per buffer",
+                thread_name(names, *thread),
+                if *entries == 1 { "store" } else { "stores" },
+            )
+        }
+        Limit::Interrupted => "the search was interrupted".to_owned(),
+    }
+}
+
+/// The limit as a JSON object. With `names`, a `message` says it in words as well.
+pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
+    let mut o = Object::new();
+    match limit {
+        Limit::Time(time) => o.string("kind", "time").raw("seconds", time.as_secs_f64()),
+        Limit::Memory(bytes) => o.string("kind", "memory").raw("bytes", bytes),
+        Limit::Buffer { thread, entries, unbounded } => o
+            .string("kind", "buffer")
+            .raw("thread", thread.0)
+            .raw("entries", entries)
+            .raw("unbounded", unbounded),
+        Limit::Interrupted => o.string("kind", "interrupted"),
+    };
+    if let Some(names) = names {
+        o.string("message", &limit_text(limit, names));
+    }
+    o.end()
+}
+
+/// The limit that [`limit_json`] wrote.
+pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
+    Some(match json.get("kind")?.as_str()? {
+        "time" => Limit::Time(Duration::try_from_secs_f64(json.get("seconds")?.as_f64()?).ok()?),
+        "memory" => Limit::Memory(json.get("bytes")?.as_u64()?),
+        "buffer" => Limit::Buffer {
+            thread: ThreadId(u32::try_from(json.get("thread")?.as_u64()?).ok()?),
+            entries: usize::try_from(json.get("entries")?.as_u64()?).ok()?,
+            unbounded: json.get("unbounded")?.as_bool()?,
+        },
+        "interrupted" => Limit::Interrupted,
+        _ => return None,
+    })
+}
+
+fn seconds(time: Duration) -> String {
+    let ms = time.as_millis();
+    match (ms / 1000, ms % 1000) {
+        (0, ms) => format!("{ms} ms"),
+        (s, 0) => format!("{s} s"),
+        (s, ms) => format!("{s}.{} s", format!("{ms:03}").trim_end_matches('0')),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    let mut divisor = 1;
+    let mut unit = "bytes";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if bytes / divisor >= 1024 {
+            divisor *= 1024;
+            unit = larger;
+        }
+    }
+    match (bytes / divisor, bytes % divisor) {
+        (whole, 0) => format!("{whole} {unit}"),
+        _ => format!("{:.1} {unit}", bytes as f64 / divisor as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(limit: &Limit, text: &str) {
+        assert_eq!(limit_text(limit, &Names::default()), text);
+        let json = serde_json::from_str(&limit_json(limit, None)).unwrap();
+        assert_eq!(limit_of_json(&json).as_ref(), Some(limit));
+    }
+
+    #[test]
+    fn limits() {
+        let time = |ms| Limit::Time(Duration::from_millis(ms));
+        check(&time(60_000), "the search stopped at the time limit of 60 s");
+        check(&time(1_050), "the search stopped at the time limit of 1.05 s");
+        check(&time(20), "the search stopped at the time limit of 20 ms");
+        check(&Limit::Memory(4 << 30), "the search stopped at the memory limit of 4 GiB");
+        check(&Limit::Memory(1_600), "the search stopped at the memory limit of 1.6 KiB");
+        check(&Limit::Memory(0), "the search stopped at the memory limit of 0 bytes");
+        let buffer = |entries, unbounded| Limit::Buffer { thread: ThreadId(0), entries, unbounded };
+        check(
+            &buffer(16, true),
+            "the store buffer of P0 can grow without bound; \
+             explored with at most 16 stores per buffer",
+        );
+        check(
+            &buffer(1, false),
+            "the store buffer of P0 was full; explored with at most 1 store per buffer",
+        );
+        check(&Limit::Interrupted, "the search was interrupted");
+    }
+}

@@ -1,0 +1,560 @@
+//! Answers to litmus tests, as the lines that users of herd7 know and as JSON.
+//!
+//! What herd7 counts is candidate executions; we count final states, so that `Positive: 1
+//! Negative: 3` speaks of the four states listed above it. Otherwise the numbers mean what they
+//! mean in its logs: `Observation` counts the proposition as it stands, for every quantifier,
+//! while `Positive` and `Negative` are turned round for `~exists`, where a state that satisfies
+//! the proposition is a counterexample.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use weakspot_core::{Limit, Model, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
+
+use crate::json::{Object, model_key, push_string};
+use crate::limit::{limit_json, limit_text};
+use crate::show::{location_name, plain, push_value};
+
+/// The answer to one litmus test under one model.
+#[derive(Clone, Copy, Debug)]
+pub struct LitmusAnswer<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The test.
+    pub program: &'a Program,
+    /// What its parts are called.
+    pub names: &'a Names,
+    /// The model asked about.
+    pub model: Model,
+    /// Whether the condition is valid.
+    pub verdict: &'a Verdict,
+    /// The final states found.
+    pub outcomes: &'a OutcomeSet,
+    /// How many of them satisfy the proposition, whatever the quantifier.
+    pub positive: u64,
+    /// How many of them do not.
+    pub negative: u64,
+    /// What stopped the search, if it did not come to its end: there may be more states.
+    pub stopped: Option<&'a Limit>,
+    /// How many states of the machine the search visited.
+    pub searched: u64,
+    /// How long the search took.
+    pub time: Duration,
+}
+
+/// The lines for people and for tools that compare logs: first the model, then the block of
+/// lines that herd7 prints, then an empty line.
+#[must_use]
+pub fn litmus_text(a: &LitmusAnswer<'_>) -> String {
+    let name = plain(&a.names.program);
+    let (quantifier, kind) = match quantifier(a) {
+        Quantifier::Exists => ("exists", "Allowed"),
+        Quantifier::NotExists => ("~exists", "Forbidden"),
+        Quantifier::Forall => ("forall", "Required"),
+    };
+    let mut out = String::new();
+    let _ = writeln!(out, "Model {}", a.model);
+    let _ = writeln!(out, "Test {name} {kind}");
+    let _ = writeln!(out, "States {}", a.outcomes.len());
+    if let Some(limit) = limit(a) {
+        let _ = writeln!(out, "(there may be more: {})", limit_text(limit, a.names));
+    }
+    push_states(&mut out, a);
+    match a.verdict {
+        Verdict::Holds => out.push_str("Ok\n"),
+        Verdict::Violated => out.push_str("No\n"),
+        Verdict::Unknown(limit) => {
+            let _ = writeln!(out, "Undecided\n{}", undecided(a, limit));
+        }
+    }
+    let (positive, negative) = match quantifier {
+        "~exists" => (a.negative, a.positive),
+        _ => (a.positive, a.negative),
+    };
+    let _ = writeln!(out, "Witnesses\nPositive: {positive} Negative: {negative}");
+    let _ = writeln!(out, "Condition {quantifier} {}", in_parentheses(&plain(&a.names.condition)));
+    let (p, n) = (a.positive, a.negative);
+    let _ = writeln!(out, "Observation {name} {} {p} {n}", observation(a).unwrap_or("Undecided"));
+    let _ = writeln!(out, "Time {name} {:.2}\n", a.time.as_secs_f64());
+    out
+}
+
+/// The answer as one line of JSON, without a line end. `witness_exists` and `observation` are
+/// `null` where the search stopped too early to know them; `states` counts the states found, and
+/// `complete` says whether they are all.
+#[must_use]
+pub fn litmus_json(a: &LitmusAnswer<'_>, with_outcomes: bool) -> String {
+    let mut o = Object::new();
+    o.string("file", a.file).string("question", "litmus").string("model", model_key(a.model));
+    o.string(
+        "verdict",
+        match a.verdict {
+            Verdict::Holds => "holds",
+            Verdict::Violated => "violated",
+            Verdict::Unknown(_) => "unknown",
+        },
+    );
+    o.raw("time_s", a.time.as_micros() as f64 / 1e6);
+    if let Some(limit) = limit(a) {
+        o.raw("limit", limit_json(limit, Some(a.names)));
+    }
+    o.string("name", &a.names.program);
+    o.string(
+        "condition",
+        match quantifier(a) {
+            Quantifier::Exists => "exists",
+            Quantifier::NotExists => "~exists",
+            Quantifier::Forall => "forall",
+        },
+    );
+    match (a.positive > 0, is_complete(a)) {
+        (false, false) => o.raw("witness_exists", "null"),
+        (some, _) => o.raw("witness_exists", some),
+    };
+    o.raw("states", a.outcomes.len());
+    match observation(a) {
+        Some(word) => o.string("observation", word),
+        None => o.raw("observation", "null"),
+    };
+    o.raw("complete", is_complete(a)).raw("explored", a.searched);
+    if with_outcomes {
+        push_outcomes(o.key("outcomes"), a);
+    }
+    o.end()
+}
+
+/// `Always`, `Sometimes` or `Never`, by the states that satisfy the proposition; `None` if states
+/// that were not found could change the word. As with herd7, a test without any final state
+/// observes its condition `Never`.
+#[must_use]
+pub fn observation(a: &LitmusAnswer<'_>) -> Option<&'static str> {
+    match (a.positive, a.negative) {
+        (1.., 1..) => Some("Sometimes"),
+        _ if !is_complete(a) => None,
+        (0, _) => Some("Never"),
+        (_, 0) => Some("Always"),
+    }
+}
+
+/// A test without a condition asks `forall (true)`.
+fn quantifier(a: &LitmusAnswer<'_>) -> Quantifier {
+    a.program.condition.as_ref().map_or(Quantifier::Forall, |c| c.quantifier)
+}
+
+fn limit<'a>(a: &LitmusAnswer<'a>) -> Option<&'a Limit> {
+    match a.verdict {
+        Verdict::Unknown(limit) => Some(a.stopped.unwrap_or(limit)),
+        _ => a.stopped,
+    }
+}
+
+fn is_complete(a: &LitmusAnswer<'_>) -> bool {
+    limit(a).is_none()
+}
+
+fn undecided(a: &LitmusAnswer<'_>, limit: &Limit) -> String {
+    let found = match quantifier(a) {
+        Quantifier::Exists | Quantifier::NotExists => "no state found satisfies the condition",
+        Quantifier::Forall => "every state found satisfies the condition",
+    };
+    format!("({found}, but {})", limit_text(limit, a.names))
+}
+
+/// Every state on a line of its own, as `0:EAX=0; x=1;`.
+fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
+    let labels: Vec<String> = (0..a.program.observed.len())
+        .map(|i| format!("{}{}=", if i == 0 { "" } else { " " }, plain(&observed_name(a.names, i))))
+        .collect();
+    let length = labels.iter().map(|l| l.len() + 4).sum::<usize>() + 1;
+    out.reserve(a.outcomes.len().saturating_mul(length));
+    a.outcomes.for_each(|state| {
+        for (label, &value) in labels.iter().zip(state) {
+            out.push_str(label);
+            push_value(out, a.program, a.names, value);
+            out.push(';');
+        }
+        out.push('\n');
+        true
+    });
+}
+
+/// The states as a list of objects such as `{"0:EAX":0,"x":1}`.
+fn push_outcomes(out: &mut String, a: &LitmusAnswer<'_>) {
+    let labels: Vec<String> = (0..a.program.observed.len())
+        .map(|i| {
+            let mut label = String::from(if i == 0 { "" } else { "," });
+            push_string(&mut label, &observed_name(a.names, i));
+            label.push(':');
+            label
+        })
+        .collect();
+    let length = labels.iter().map(|l| l.len() + 3).sum::<usize>() + 3;
+    out.reserve(a.outcomes.len().saturating_mul(length));
+    out.push('[');
+    let mut first = true;
+    a.outcomes.for_each(|state| {
+        out.push_str(if first { "{" } else { ",{" });
+        first = false;
+        for (label, &value) in labels.iter().zip(state) {
+            out.push_str(label);
+            push_json_value(out, a, value);
+        }
+        out.push('}');
+        true
+    });
+    out.push(']');
+}
+
+fn push_json_value(out: &mut String, a: &LitmusAnswer<'_>, value: Value) {
+    match location_name(a.program, a.names, value) {
+        Some(name) => push_string(out, name),
+        None => push_value(out, a.program, a.names, value),
+    }
+}
+
+fn observed_name(names: &Names, i: usize) -> String {
+    names.observed.get(i).cloned().unwrap_or_else(|| format!("#{i}"))
+}
+
+/// `(text)`, unless `text` stands in one pair of parentheses already.
+fn in_parentheses(text: &str) -> String {
+    let text = match text.trim() {
+        "" => "true",
+        text => text,
+    };
+    let mut depth = 0_usize;
+    let closes_at = text.bytes().position(|b| {
+        match b {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    match closes_at {
+        Some(at) if at > 0 && at + 1 == text.len() => text.to_owned(),
+        _ => format!("({text})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::sb;
+    use expect_test::{Expect, expect};
+    use weakspot_core::{Drain, Factor, ThreadId};
+
+    fn outcomes(width: usize, rows: &[Vec<Value>]) -> OutcomeSet {
+        let columns: Vec<usize> = (0..width).collect();
+        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows }]])
+    }
+
+    fn states(rows: &[[Value; 2]]) -> OutcomeSet {
+        outcomes(2, &rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>())
+    }
+
+    fn check(a: &LitmusAnswer<'_>, text: Expect, json: Expect) {
+        text.assert_eq(&litmus_text(a));
+        let line = litmus_json(a, true);
+        json.assert_eq(&line);
+        let parsed: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(parsed["outcomes"].as_array().unwrap().len(), a.outcomes.len());
+        assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn all_quantifiers() {
+        let sample = sb();
+        let outcomes = states(&[[0, 0], [0, 1], [1, 0], [1, 1]]);
+        let answer = LitmusAnswer {
+            file: "SB.litmus",
+            program: &sample.program,
+            names: &sample.names,
+            model: Model::Tso,
+            verdict: &Verdict::Holds,
+            outcomes: &outcomes,
+            positive: 1,
+            negative: 3,
+            stopped: None,
+            searched: 31,
+            time: Duration::from_micros(1234),
+        };
+        check(
+            &answer,
+            expect![[r#"
+            Model TSO
+            Test SB Allowed
+            States 4
+            0:EAX=0; 1:EAX=0;
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            Ok
+            Witnesses
+            Positive: 1 Negative: 3
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Sometimes 1 3
+            Time SB 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","time_s":0.001234,"name":"SB","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+            ]],
+        );
+        let without = litmus_json(&answer, false);
+        assert!(without.ends_with(r#""complete":true,"explored":31}"#));
+        let asks = |quantifier| {
+            let mut program = sample.program.clone();
+            program.condition.as_mut().unwrap().quantifier = quantifier;
+            program
+        };
+        let answer = LitmusAnswer { verdict: &Verdict::Violated, ..answer };
+        let not_exists = asks(Quantifier::NotExists);
+        check(
+            &LitmusAnswer { program: &not_exists, ..answer },
+            expect![[r#"
+            Model TSO
+            Test SB Forbidden
+            States 4
+            0:EAX=0; 1:EAX=0;
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            No
+            Witnesses
+            Positive: 3 Negative: 1
+            Condition ~exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Sometimes 1 3
+            Time SB 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","time_s":0.001234,"name":"SB","condition":"~exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+            ]],
+        );
+        let forall = asks(Quantifier::Forall);
+        check(
+            &LitmusAnswer { program: &forall, ..answer },
+            expect![[r#"
+            Model TSO
+            Test SB Required
+            States 4
+            0:EAX=0; 1:EAX=0;
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            No
+            Witnesses
+            Positive: 1 Negative: 3
+            Condition forall (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Sometimes 1 3
+            Time SB 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn stopped_searches() {
+        let sample = sb();
+        let limit = Limit::Buffer { thread: ThreadId(0), entries: 16, unbounded: true };
+        let outcomes = states(&[[0, 1], [1, 0]]);
+        let unknown = Verdict::Unknown(limit.clone());
+        let answer = LitmusAnswer {
+            file: "SB.litmus",
+            program: &sample.program,
+            names: &sample.names,
+            model: Model::Pso(Drain::All),
+            verdict: &unknown,
+            outcomes: &outcomes,
+            positive: 0,
+            negative: 2,
+            stopped: Some(&limit),
+            searched: 5_000_000,
+            time: Duration::from_secs(60),
+        };
+        check(
+            &answer,
+            expect![[r#"
+                Model PSO
+                Test SB Allowed
+                States 2
+                (there may be more: the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+                0:EAX=0; 1:EAX=1;
+                0:EAX=1; 1:EAX=0;
+                Undecided
+                (no state found satisfies the condition, but the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+                Witnesses
+                Positive: 0 Negative: 2
+                Condition exists (0:EAX=0 /\ 1:EAX=0)
+                Observation SB Undecided 0 2
+                Time SB 60.00
+
+            "#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","time_s":60,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}]}"#
+            ]],
+        );
+        let answer = LitmusAnswer { verdict: &Verdict::Holds, positive: 2, negative: 0, ..answer };
+        check(
+            &answer,
+            expect![[r#"
+            Model PSO
+            Test SB Allowed
+            States 2
+            (there may be more: the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            Ok
+            Witnesses
+            Positive: 2 Negative: 0
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Undecided 2 0
+            Time SB 60.00
+
+        "#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","time_s":60,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}]}"#
+            ]],
+        );
+    }
+
+    /// Addresses as values, no condition, nothing observed, no state at all.
+    #[test]
+    fn odd_states() {
+        let mut sample = sb();
+        sample.names.addresses_are_symbolic = true;
+        sample.names.locs[1] = "t[0]".to_owned();
+        sample.names.program = "odd \"name\"".to_owned();
+        let outcomes = states(&[[-1, 1], [10, 2]]);
+        let answer = LitmusAnswer {
+            file: "odd.litmus",
+            program: &sample.program,
+            names: &sample.names,
+            model: Model::Sc,
+            verdict: &Verdict::Violated,
+            outcomes: &outcomes,
+            positive: 0,
+            negative: 2,
+            stopped: None,
+            searched: 9,
+            time: Duration::ZERO,
+        };
+        check(
+            &answer,
+            expect![[r#"
+            Model SC
+            Test odd "name" Allowed
+            States 2
+            0:EAX=-1; 1:EAX=x;
+            0:EAX=10; 1:EAX=t[0];
+            No
+            Witnesses
+            Positive: 0 Negative: 2
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation odd "name" Never 0 2
+            Time odd "name" 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","time_s":0,"name":"odd \"name\"","condition":"exists","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}]}"#
+            ]],
+        );
+        let mut sample = sb();
+        sample.program.condition = None;
+        sample.program.observed.clear();
+        sample.names.observed.clear();
+        sample.names.condition.clear();
+        let outcomes = super::tests::outcomes(0, &[vec![]]);
+        let answer = LitmusAnswer {
+            program: &sample.program,
+            names: &sample.names,
+            verdict: &Verdict::Holds,
+            outcomes: &outcomes,
+            positive: 1,
+            negative: 0,
+            ..answer
+        };
+        check(
+            &answer,
+            expect![[r#"
+            Model SC
+            Test SB Required
+            States 1
+
+            Ok
+            Witnesses
+            Positive: 1 Negative: 0
+            Condition forall (true)
+            Observation SB Always 1 0
+            Time SB 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","time_s":0,"name":"SB","condition":"forall","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}]}"#
+            ]],
+        );
+        let outcomes = super::tests::outcomes(0, &[]);
+        let answer = LitmusAnswer { outcomes: &outcomes, positive: 0, ..answer };
+        check(
+            &answer,
+            expect![[r#"
+            Model SC
+            Test SB Required
+            States 0
+            Ok
+            Witnesses
+            Positive: 0 Negative: 0
+            Condition forall (true)
+            Observation SB Never 0 0
+            Time SB 0.00
+
+        "#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","time_s":0,"name":"SB","condition":"forall","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[]}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn parentheses() {
+        assert_eq!(in_parentheses("0:EAX=0"), "(0:EAX=0)");
+        assert_eq!(in_parentheses("(0:EAX=0)"), "(0:EAX=0)");
+        assert_eq!(in_parentheses(" (a) /\\ (b) "), "((a) /\\ (b))");
+        assert_eq!(in_parentheses("((a) /\\ (b))"), "((a) /\\ (b))");
+        assert_eq!(in_parentheses(""), "(true)");
+        assert_eq!(in_parentheses(")("), "()()");
+    }
+
+    /// A million states are printed without a thought.
+    #[test]
+    fn many_states() {
+        let mut sample = sb();
+        let observed = sample.program.observed[0];
+        sample.program.observed = vec![observed; 6];
+        sample.names.observed = (0..6).map(|i| format!("{i}:EAX")).collect();
+        let digits: Vec<Vec<Value>> = (0..10).map(|v| vec![v * 5 - 2]).collect();
+        let columns: Vec<[usize; 1]> = (0..6).map(|c| [c]).collect();
+        let product: Vec<Factor<'_>> =
+            columns.iter().map(|c| Factor { columns: c, rows: &digits }).collect();
+        let outcomes = OutcomeSet::union(6, &[product]);
+        let answer = LitmusAnswer {
+            file: "many.litmus",
+            program: &sample.program,
+            names: &sample.names,
+            model: Model::Sc,
+            verdict: &Verdict::Violated,
+            outcomes: &outcomes,
+            positive: 0,
+            negative: 1_000_000,
+            stopped: None,
+            searched: 1,
+            time: Duration::ZERO,
+        };
+        assert_eq!(litmus_text(&answer).lines().count(), 1_000_000 + 10);
+        assert_eq!(litmus_json(&answer, true).matches('{').count(), 1_000_000 + 1);
+    }
+}

@@ -1,0 +1,228 @@
+//! What many litmus tests came to: counts per model, and the tests on which the models differ.
+
+use std::fmt::Write;
+
+use weakspot_core::{Model, Verdict};
+
+use crate::litmus::{LitmusAnswer, observation};
+use crate::show::plain;
+use crate::table::pad;
+
+/// How one test ended under one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LitmusResult {
+    /// The file; results of one file belong to one test.
+    pub file: String,
+    /// The model, or `None` for an error that concerns every model, such as bad input.
+    pub model: Option<Model>,
+    /// The end.
+    pub end: LitmusEnd,
+}
+
+/// An answer in short, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LitmusEnd {
+    /// The search gave an answer.
+    Answer {
+        /// The name of the test.
+        name: String,
+        /// `Some(true)` for `Ok`, `Some(false)` for `No`, `None` if it was not decided.
+        ok: Option<bool>,
+        /// `Always`, `Sometimes` or `Never`, where that is known.
+        observation: Option<&'static str>,
+        /// How many final states were found.
+        states: usize,
+    },
+    /// There is no answer because something is wrong with the input.
+    Error,
+}
+
+impl LitmusResult {
+    /// An answer in short.
+    #[must_use]
+    pub fn of(a: &LitmusAnswer<'_>) -> LitmusResult {
+        let ok = match a.verdict {
+            Verdict::Holds => Some(true),
+            Verdict::Violated => Some(false),
+            Verdict::Unknown(_) => None,
+        };
+        let end = LitmusEnd::Answer {
+            name: a.names.program.clone(),
+            ok,
+            observation: observation(a),
+            states: a.outcomes.len(),
+        };
+        LitmusResult { file: a.file.to_owned(), model: Some(a.model), end }
+    }
+
+    /// An error, under one model or under all of them.
+    #[must_use]
+    pub fn error(file: &str, model: Option<Model>) -> LitmusResult {
+        LitmusResult { file: file.to_owned(), model, end: LitmusEnd::Error }
+    }
+}
+
+/// A table of counts with a line per model, and a line for each test whose observation or number
+/// of states is not the same under all models asked about. Results of one file stand together.
+#[must_use]
+pub fn litmus_summary(results: &[LitmusResult]) -> String {
+    let mut models: Vec<Model> = Vec::new();
+    for model in results.iter().filter_map(|r| r.model) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let tests: Vec<&[LitmusResult]> = results.chunk_by(|a, b| a.file == b.file).collect();
+    let mut out = String::new();
+    let s = if tests.len() == 1 { "" } else { "s" };
+    let _ = writeln!(out, "{} test{s}", tests.len());
+    if models.is_empty() {
+        if !results.is_empty() {
+            let _ = writeln!(out, "{} with errors", tests.len());
+        }
+        return out;
+    }
+    let _ = writeln!(out, "model {:>8} {:>8} {:>10} {:>8}", "Ok", "No", "Undecided", "Errors");
+    for &model in &models {
+        let count = |wanted: &dyn Fn(&LitmusEnd) -> bool| {
+            let here = |r: &&LitmusResult| r.model.is_none_or(|m| m == model);
+            results.iter().filter(here).filter(|r| wanted(&r.end)).count()
+        };
+        let ended =
+            |wanted| count(&|end| matches!(end, LitmusEnd::Answer { ok, .. } if *ok == wanted));
+        let _ = writeln!(
+            out,
+            "{:5} {:8} {:8} {:10} {:8}",
+            model.to_string(),
+            ended(Some(true)),
+            ended(Some(false)),
+            ended(None),
+            count(&|end| *end == LitmusEnd::Error),
+        );
+    }
+    push_differences(&mut out, &tests, &models);
+    out
+}
+
+fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model]) {
+    if models.len() < 2 {
+        return;
+    }
+    let rows: Vec<(String, Vec<String>)> = tests.iter().filter_map(|t| difference(t)).collect();
+    if rows.is_empty() {
+        out.push_str("no test differs between the models\n");
+        return;
+    }
+    let are = if rows.len() == 1 { "differs" } else { "differ" };
+    let _ = writeln!(
+        out,
+        "{} of {} {are} between the models (observation, number of states):",
+        rows.len(),
+        tests.len(),
+    );
+    let name_width = rows.iter().map(|(name, _)| crate::table::width(name)).max().unwrap_or(0);
+    for (name, cells) in rows {
+        let mut line = format!("  {}", pad(&name, name_width));
+        for cell in cells {
+            let _ = write!(line, "  {}", pad(&cell, 17));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+/// The name and one cell per model, if the answers of one test differ.
+fn difference(test: &[LitmusResult]) -> Option<(String, Vec<String>)> {
+    let mut answers = Vec::new();
+    for result in test {
+        if let (Some(model), LitmusEnd::Answer { name, observation, states, .. }) =
+            (result.model, &result.end)
+        {
+            answers.push((model, name, observation.unwrap_or("Undecided"), *states));
+        }
+    }
+    let first = answers.first()?;
+    let differs = answers.iter().any(|a| (a.2, a.3) != (first.2, first.3));
+    let cell = |&(model, _, word, states): &(Model, _, &str, usize)| {
+        format!("{:3} {word:9} {states}", model.to_string())
+    };
+    differs.then(|| (plain(first.1).into_owned(), answers.iter().map(cell).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use weakspot_core::Drain;
+
+    fn answer(
+        name: &str,
+        model: Model,
+        ok: bool,
+        word: &'static str,
+        states: usize,
+    ) -> LitmusResult {
+        let end = LitmusEnd::Answer {
+            name: name.to_owned(),
+            ok: Some(ok),
+            observation: Some(word),
+            states,
+        };
+        LitmusResult { file: format!("{name}.litmus"), model: Some(model), end }
+    }
+
+    #[test]
+    fn three_models() {
+        let pso = Model::Pso(Drain::All);
+        let mut unknown = answer("loop", pso, false, "Never", 7);
+        if let LitmusEnd::Answer { ok, observation, .. } = &mut unknown.end {
+            *ok = None;
+            *observation = None;
+        }
+        expect![[r#"
+            5 tests
+            model       Ok       No  Undecided   Errors
+            SC           1        3          0        1
+            TSO          2        2          0        1
+            PSO          2        1          1        1
+            3 of 5 differ between the models (observation, number of states):
+              SB    SC  Never     3    TSO Sometimes 4    PSO Sometimes 4
+              MP    SC  Never     3    TSO Never     3    PSO Sometimes 4
+              loop  SC  Never     2    TSO Never     2    PSO Undecided 7
+        "#]]
+        .assert_eq(&litmus_summary(&[
+            answer("SB", Model::Sc, false, "Never", 3),
+            answer("SB", Model::Tso, true, "Sometimes", 4),
+            answer("SB", pso, true, "Sometimes", 4),
+            answer("MP", Model::Sc, false, "Never", 3),
+            answer("MP", Model::Tso, false, "Never", 3),
+            answer("MP", pso, true, "Sometimes", 4),
+            LitmusResult::error("broken.litmus", None),
+            answer("CoRR", Model::Sc, true, "Never", 3),
+            answer("CoRR", Model::Tso, true, "Never", 3),
+            answer("CoRR", pso, false, "Never", 3),
+            answer("loop", Model::Sc, false, "Never", 2),
+            answer("loop", Model::Tso, false, "Never", 2),
+            unknown,
+        ]));
+    }
+
+    #[test]
+    fn one_model_or_none() {
+        expect![[r#"
+            1 test
+            model       Ok       No  Undecided   Errors
+            SC           1        0          0        0
+        "#]]
+        .assert_eq(&litmus_summary(&[answer("SB", Model::Sc, true, "Never", 3)]));
+        expect![[r#"
+            1 test
+            1 with errors
+        "#]]
+        .assert_eq(&litmus_summary(&[LitmusResult::error("a", None)]));
+        expect![[r#"
+            0 tests
+        "#]]
+        .assert_eq(&litmus_summary(&[]));
+    }
+}

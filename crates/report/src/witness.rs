@@ -1,0 +1,386 @@
+//! Witness files: an answer with its evidence, to be checked again by someone who does not trust
+//! the engine that found it.
+//!
+//! ```json
+//! {
+//!   "witness": 1,
+//!   "question": "litmus",
+//!   "input": "fnv1a64:cbf29ce484222325",
+//!   "model": "tso",
+//!   "verdict": "holds",
+//!   "evidence": {
+//!     "run": {
+//!       "init": [0, 0],
+//!       "steps": [
+//!         {"thread":0,"edge":0,"choice":0},
+//!         {"thread":0,"commit":1}
+//!       ]
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! `witness` is the version of the format. A step either takes the edge of that number at the
+//! control point where its thread stands (`choice` is the value that a nondeterministic
+//! assignment takes, else 0), or commits the oldest buffered store of its thread to an address.
+//! `init` holds one value per declared location. The other kind of evidence is `{"exhausted":
+//! {"states": N}}`. Keys that are not known are ignored.
+
+use std::fmt;
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+use weakspot_core::machine::{Schedule, Step};
+use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
+
+use crate::json::{Object, model_key, model_of_key, push_string};
+use crate::limit::{limit_json, limit_of_json};
+
+/// An answer and why to believe it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// What was asked, as in JSON answers: `litmus`, `reach`, ...
+    pub question: String,
+    /// The [`input_hash`] of the file that it was asked about.
+    pub input_hash: String,
+    /// Under which model.
+    pub model: Model,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Its evidence.
+    pub evidence: Evidence,
+}
+
+/// Why a text is not a witness: a clause that says where and what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadWitness(String);
+
+impl fmt::Display for BadWitness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadWitness {}
+
+/// The hash by which a witness knows its input: 64-bit FNV-1a over the bytes of the file. It tells
+/// apart files that were mixed up or edited; it is no defence against someone who wants two files
+/// to have the same hash, and need not be one, because the evidence is checked on the input.
+#[must_use]
+pub fn input_hash(input: &[u8]) -> String {
+    let hash = input
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("fnv1a64:{hash:016x}")
+}
+
+impl Witness {
+    /// The content of a witness file, one step of a run per line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut out = String::from("{\n  \"witness\": 1");
+        let mut string = |key: &str, value: &str| {
+            let _ = write!(out, ",\n  \"{key}\": ");
+            push_string(&mut out, value);
+        };
+        string("question", &self.question);
+        string("input", &self.input_hash);
+        string("model", model_key(self.model));
+        match &self.verdict {
+            Verdict::Holds => string("verdict", "holds"),
+            Verdict::Violated => string("verdict", "violated"),
+            Verdict::Unknown(limit) => {
+                string("verdict", "unknown");
+                let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit, None));
+            }
+        }
+        out.push_str(",\n  \"evidence\": {\n    ");
+        match &self.evidence {
+            Evidence::Exhausted { states } => {
+                let _ = write!(out, "\"exhausted\": {{\"states\": {states}}}");
+            }
+            Evidence::Run(schedule) => push_run(&mut out, schedule),
+        }
+        out.push_str("\n  }\n}\n");
+        out
+    }
+
+    /// Reads the content of a witness file.
+    pub fn from_json(text: &str) -> Result<Witness, BadWitness> {
+        let json: Json = serde_json::from_str(text).map_err(|e| BadWitness(e.to_string()))?;
+        let root = At { path: String::new(), json: &json };
+        let version = root.get("witness")?;
+        if version.integer::<u64>("the number 1")? != 1 {
+            return Err(version.bad("the number 1; this witness is of another version"));
+        }
+        let model = root.get("model")?;
+        let verdict = root.get("verdict")?;
+        Ok(Witness {
+            question: root.get("question")?.string()?.to_owned(),
+            input_hash: root.get("input")?.string()?.to_owned(),
+            model: model_of_key(model.string()?)
+                .ok_or_else(|| model.bad("`sc`, `tso`, `pso` or `pso-own`"))?,
+            verdict: match verdict.string()? {
+                "holds" => Verdict::Holds,
+                "violated" => Verdict::Violated,
+                "unknown" => {
+                    let limit = root.get("limit")?;
+                    Verdict::Unknown(limit_of_json(limit.json).ok_or_else(|| limit.bad("a limit"))?)
+                }
+                _ => return Err(verdict.bad("`holds`, `violated` or `unknown`")),
+            },
+            evidence: evidence(&root.get("evidence")?)?,
+        })
+    }
+}
+
+fn push_run(out: &mut String, schedule: &Schedule) {
+    out.push_str("\"run\": {\n      \"init\": [");
+    for (i, value) in schedule.init.iter().enumerate() {
+        let _ = write!(out, "{}{value}", if i == 0 { "" } else { ", " });
+    }
+    out.push_str("],\n      \"steps\": [");
+    for (i, step) in schedule.steps.iter().enumerate() {
+        let mut o = Object::new();
+        match step {
+            Step::Execute { thread, edge, choice } => {
+                o.raw("thread", thread.0).raw("edge", edge).raw("choice", choice)
+            }
+            Step::Commit { thread, addr } => o.raw("thread", thread.0).raw("commit", addr),
+        };
+        let _ = write!(out, "{}\n        {}", if i == 0 { "" } else { "," }, o.end());
+    }
+    out.push_str(if schedule.steps.is_empty() { "]\n    }" } else { "\n      ]\n    }" });
+}
+
+fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
+    match (at.find("run"), at.find("exhausted")) {
+        (Some(run), None) => {
+            let init = run.get("init")?.list()?;
+            let steps = run.get("steps")?.list()?;
+            Ok(Evidence::Run(Schedule {
+                init: init
+                    .iter()
+                    .map(|v| v.integer::<Value>("a 64-bit integer"))
+                    .collect::<Result<_, _>>()?,
+                steps: steps.iter().map(step).collect::<Result<_, _>>()?,
+            }))
+        }
+        (None, Some(exhausted)) => {
+            let states = exhausted.get("states")?.integer("a number of states")?;
+            Ok(Evidence::Exhausted { states })
+        }
+        _ => Err(at.bad("an object with either `run` or `exhausted`")),
+    }
+}
+
+fn step(at: &At<'_>) -> Result<Step, BadWitness> {
+    let thread = ThreadId(at.get("thread")?.integer("the number of a thread")?);
+    match (at.find("edge"), at.find("commit")) {
+        (Some(edge), None) => Ok(Step::Execute {
+            thread,
+            edge: edge.integer("the number of an edge")?,
+            choice: match at.find("choice") {
+                Some(choice) => choice.integer("a 64-bit integer")?,
+                None => 0,
+            },
+        }),
+        (None, Some(addr)) => Ok(Step::Commit { thread, addr: addr.integer("an address")? }),
+        _ => Err(at.bad("an object with either `edge` or `commit`")),
+    }
+}
+
+/// A part of a JSON document, with the way to it for messages.
+struct At<'j> {
+    path: String,
+    json: &'j Json,
+}
+
+impl<'j> At<'j> {
+    fn find(&self, key: &str) -> Option<At<'j>> {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        let json = self.json.get(key)?;
+        Some(At { path: format!("{}{dot}{key}", self.path), json })
+    }
+
+    fn get(&self, key: &str) -> Result<At<'j>, BadWitness> {
+        self.find(key).ok_or_else(|| self.bad(&format!("an object with `{key}`")))
+    }
+
+    fn string(&self) -> Result<&'j str, BadWitness> {
+        self.json.as_str().ok_or_else(|| self.bad("a string"))
+    }
+
+    fn list(&self) -> Result<Vec<At<'j>>, BadWitness> {
+        let list = self.json.as_array().ok_or_else(|| self.bad("a list"))?;
+        let at = |(i, json)| At { path: format!("{}[{i}]", self.path), json };
+        Ok(list.iter().enumerate().map(at).collect())
+    }
+
+    fn integer<T: TryFrom<i128>>(&self, what: &str) -> Result<T, BadWitness> {
+        let number = self.json.as_i64().map(i128::from).or(self.json.as_u64().map(i128::from));
+        number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| self.bad(what))
+    }
+
+    fn bad(&self, expected: &str) -> BadWitness {
+        let path = if self.path.is_empty() { "the witness" } else { &self.path };
+        BadWitness(format!("{path}: expected {expected}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use expect_test::expect;
+    use std::time::Duration;
+    use weakspot_core::testing::Rng;
+    use weakspot_core::{Drain, Limit};
+
+    fn witness() -> Witness {
+        Witness {
+            question: "litmus".to_owned(),
+            input_hash: input_hash(b""),
+            model: Model::Tso,
+            verdict: Verdict::Holds,
+            evidence: Evidence::Run(sample::run("0 0 1 0x")),
+        }
+    }
+
+    #[test]
+    fn round_trips() {
+        let w = witness();
+        expect![[r#"
+            {
+              "witness": 1,
+              "question": "litmus",
+              "input": "fnv1a64:cbf29ce484222325",
+              "model": "tso",
+              "verdict": "holds",
+              "evidence": {
+                "run": {
+                  "init": [0, 0, 0],
+                  "steps": [
+                    {"thread":0,"edge":0,"choice":0},
+                    {"thread":0,"edge":0,"choice":0},
+                    {"thread":1,"edge":0,"choice":0},
+                    {"thread":0,"commit":1}
+                  ]
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&w.to_json());
+        let extreme = Schedule {
+            init: vec![Value::MIN, Value::MAX],
+            steps: vec![
+                Step::Execute { thread: ThreadId(u32::MAX), edge: u32::MAX, choice: Value::MIN },
+                Step::Commit { thread: ThreadId(0), addr: Value::MAX },
+            ],
+        };
+        let exhausted = Witness {
+            question: "a \"question\"\n".to_owned(),
+            verdict: Verdict::Violated,
+            evidence: Evidence::Exhausted { states: u64::MAX },
+            ..w.clone()
+        };
+        expect![[r#"
+            {
+              "witness": 1,
+              "question": "a \"question\"\n",
+              "input": "fnv1a64:cbf29ce484222325",
+              "model": "tso",
+              "verdict": "violated",
+              "evidence": {
+                "exhausted": {"states": 18446744073709551615}
+              }
+            }
+        "#]]
+        .assert_eq(&exhausted.to_json());
+        let limit = Limit::Time(Duration::from_millis(1500));
+        let empty = Schedule { init: Vec::new(), steps: Vec::new() };
+        for w in [
+            w.clone(),
+            Witness { evidence: Evidence::Run(extreme), ..w.clone() },
+            Witness { evidence: Evidence::Run(empty), ..w.clone() },
+            Witness { model: Model::Pso(Drain::Own), ..w.clone() },
+            Witness { verdict: Verdict::Unknown(limit), ..w },
+            exhausted,
+        ] {
+            assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
+        }
+    }
+
+    #[test]
+    fn bad_witnesses() {
+        let good = witness().to_json();
+        let check = |from: &str, to: &str, expected: &str| {
+            assert!(good.contains(from), "{from}");
+            let error = Witness::from_json(&good.replacen(from, to, 1)).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        };
+        check(
+            "\"witness\": 1",
+            "\"witness\": 2",
+            "witness: expected the number 1; this witness is of another version",
+        );
+        check("\"witness\"", "\"x\"", "the witness: expected an object with `witness`");
+        check("\"litmus\"", "7", "question: expected a string");
+        check("\"tso\"", "\"x86\"", "model: expected `sc`, `tso`, `pso` or `pso-own`");
+        check("\"holds\"", "\"maybe\"", "verdict: expected `holds`, `violated` or `unknown`");
+        check("\"holds\"", "\"unknown\"", "the witness: expected an object with `limit`");
+        check(
+            "\"run\"",
+            "\"walk\"",
+            "evidence: expected an object with either `run` or `exhausted`",
+        );
+        check("[0, 0, 0]", "[0, 0.5]", "evidence.run.init[1]: expected a 64-bit integer");
+        check("[0, 0, 0]", "0", "evidence.run.init: expected a list");
+        check(
+            "\"thread\":1",
+            "\"thread\":-1",
+            "evidence.run.steps[2].thread: expected the number of a thread",
+        );
+        check(
+            "\"edge\":0",
+            "\"edge\":4294967296",
+            "evidence.run.steps[0].edge: expected the number of an edge",
+        );
+        check(
+            "\"edge\"",
+            "\"wedge\"",
+            "evidence.run.steps[0]: expected an object with either `edge` or `commit`",
+        );
+        check("{\n", "", "trailing characters at line 1 column 12");
+        assert!(Witness::from_json(&"[".repeat(100_000)).is_err());
+        assert!(Witness::from_json("").is_err());
+    }
+
+    /// Damaged files are refused or understood, never a crash.
+    #[test]
+    fn mutations() {
+        let good = witness().to_json().into_bytes();
+        for seed in 0..5000 {
+            let mut rng = Rng::new(seed);
+            let mut bytes = good.clone();
+            for _ in 0..1 + rng.below(3) {
+                let at = rng.below(bytes.len());
+                match rng.below(3) {
+                    0 => drop(bytes.remove(at)),
+                    1 => bytes.insert(at, bytes[at]),
+                    _ => bytes[at] = rng.next_u64() as u8,
+                }
+            }
+            if let Ok(w) = Witness::from_json(&String::from_utf8_lossy(&bytes)) {
+                assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
+            }
+        }
+    }
+
+    #[test]
+    fn hashes() {
+        assert_eq!(input_hash(b""), "fnv1a64:cbf29ce484222325");
+        assert_eq!(input_hash(b"a"), "fnv1a64:af63dc4c8601ec8c");
+        assert_eq!(input_hash(b"foobar"), "fnv1a64:85944171f73967e8");
+    }
+}
