@@ -1,0 +1,350 @@
+//! The syntax tree of a litmus test: what was written, with places, before anything is resolved.
+
+use weakspot_core::{Quantifier, Span};
+
+use super::registers::Register;
+
+/// Where something stands in the source. All places are equal, so that trees compare by what
+/// they say and a printed tree equals the tree it was parsed from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place(pub Span);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Place) -> bool {
+        true
+    }
+}
+
+impl Eq for Place {}
+
+/// A number as it was written, between -2^63 and 2^64 - 1.
+pub type Number = i128;
+
+/// The architectures we read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// 32-bit registers, usually in Intel syntax.
+    X86,
+    /// 64-bit registers, usually in AT&T syntax.
+    X86_64,
+}
+
+impl Arch {
+    /// The architecture as the first word of a file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::X86 => "X86",
+            Arch::X86_64 => "X86_64",
+        }
+    }
+
+    /// Bytes in a general-purpose register, and in an address.
+    #[must_use]
+    pub fn word(self) -> u8 {
+        match self {
+            Arch::X86 => 4,
+            Arch::X86_64 => 8,
+        }
+    }
+}
+
+/// A litmus test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// The architecture.
+    pub arch: Arch,
+    /// The name.
+    pub name: String,
+    /// The text in parentheses after the name.
+    pub label: Option<String>,
+    /// The documentation string.
+    pub doc: Option<String>,
+    /// The lines between the name and the initial state.
+    pub header: Vec<HeaderLine>,
+    /// The initial state.
+    pub init: Vec<InitItem>,
+    /// The threads, in the order of their columns.
+    pub threads: Vec<ThreadHead>,
+    /// The rows of instructions; each has one cell per thread.
+    pub rows: Vec<Vec<Cell>>,
+    /// What the `locations` section lists.
+    pub locations: Vec<Listed>,
+    /// The condition on final states.
+    pub condition: Option<Final>,
+}
+
+/// A line of the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderLine {
+    /// `key=value`.
+    Info {
+        /// What stands before the `=`.
+        key: String,
+        /// The rest of the line.
+        value: String,
+    },
+    /// Free text, which means nothing to us.
+    Text(String),
+}
+
+/// The head of a column, `P0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadHead {
+    /// The number after the `P`.
+    pub id: u32,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// An item of the initial state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitItem {
+    /// The declared type.
+    pub ctype: Option<CType>,
+    /// What is initialised.
+    pub target: Target,
+    /// With what; without a value it is 0.
+    pub value: Option<InitValue>,
+    /// The whole item.
+    pub place: Place,
+}
+
+/// A C type, as far as the initial state needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CType {
+    /// Its words, such as `uint64_t` or `unsigned int`; empty in `*x`.
+    pub name: String,
+    /// A `*` follows.
+    pub pointer: bool,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What the initial state sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A register of a thread.
+    Reg(RegRef),
+    /// A location.
+    Loc(Symbol),
+    /// An array; the index of the symbol is its length.
+    Array(Symbol),
+}
+
+/// An initial value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InitValue {
+    /// A number.
+    Number(Number, Place),
+    /// The address of a location.
+    Address(Symbol),
+    /// The elements of an array.
+    List(Vec<InitValue>, Place),
+}
+
+/// A register with its thread, `0:EAX`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegRef {
+    /// The number of the thread, as in its head.
+    pub thread: u32,
+    /// The register.
+    pub reg: Register,
+    /// The whole of it.
+    pub place: Place,
+}
+
+/// The name of a location, with an index if it was written `t[1]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// The name.
+    pub name: String,
+    /// The index.
+    pub index: Option<u32>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A cell of a row: labels, then perhaps an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// The labels, in order.
+    pub labels: Vec<Label>,
+    /// The instruction.
+    pub instr: Option<Instruction>,
+}
+
+/// A label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Where the `lock` prefix stands, if there is one.
+    pub lock: Option<Place>,
+    /// The mnemonic with its suffix, in lower case.
+    pub mnemonic: String,
+    /// Where the mnemonic stands.
+    pub mnemonic_place: Place,
+    /// The operands, in the order of the source.
+    pub operands: Vec<Operand>,
+    /// From the prefix to the last operand.
+    pub place: Place,
+}
+
+/// An operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A register.
+    Reg {
+        /// Which one.
+        reg: Register,
+        /// It was written with a `%`.
+        percent: bool,
+        /// Where it stands.
+        place: Place,
+    },
+    /// A number.
+    Number {
+        /// The number.
+        value: Number,
+        /// It was written with a `$`.
+        dollar: bool,
+        /// Where it stands.
+        place: Place,
+    },
+    /// The address of a location, `$x` or `offset x`.
+    Address(Symbol),
+    /// A memory operand.
+    Mem(Mem),
+    /// A bare name: the target of a jump, or a location.
+    Name(Symbol),
+}
+
+/// A memory operand: symbol + displacement + base + index * scale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mem {
+    /// How it was written.
+    pub style: MemStyle,
+    /// Bytes, where a `DWORD PTR` or the like says so.
+    pub size: Option<u8>,
+    /// The location.
+    pub symbol: Option<Symbol>,
+    /// The displacement.
+    pub disp: i64,
+    /// The base register.
+    pub base: Option<Register>,
+    /// The index register and its factor.
+    pub index: Option<(Register, u8)>,
+    /// Some register in it was written with a `%`.
+    pub percent: bool,
+    /// The whole operand.
+    pub place: Place,
+}
+
+/// The two ways to write a memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemStyle {
+    /// `[x]`.
+    Brackets,
+    /// `(x)`.
+    Parens,
+}
+
+/// An entry of the `locations` section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// A register or a location.
+    pub what: Term,
+    /// A type behind it.
+    pub ctype: Option<CType>,
+}
+
+/// The condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Final {
+    /// Over which final states.
+    pub quantifier: Quantifier,
+    /// What is asked of them.
+    pub prop: Prop,
+}
+
+/// A proposition about a final state. Parentheses are kept, so that a printed test reads as it
+/// was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prop {
+    /// Holds always.
+    True,
+    /// Holds never.
+    False,
+    /// An equation.
+    Atom(Atom),
+    /// A negation.
+    Not(Box<Prop>),
+    /// A conjunction of two or more.
+    And(Vec<Prop>),
+    /// A disjunction of two or more.
+    Or(Vec<Prop>),
+    /// An implication, with the place of its arrow.
+    Implies(Box<Prop>, Box<Prop>, Place),
+    /// A proposition in parentheses.
+    Paren(Box<Prop>),
+}
+
+/// An equation or, if negated, an inequation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Atom {
+    /// The left side.
+    pub left: Term,
+    /// The right side.
+    pub right: Term,
+    /// It was written with `!=` or `<>`.
+    pub negated: bool,
+}
+
+/// A side of an equation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// A number.
+    Number(Number, Place),
+    /// A register.
+    Reg(RegRef),
+    /// A bare name: on the left the content of the location, on the right its address.
+    Name(Symbol),
+    /// The content of a location, `[x]` or `*x`.
+    Content(Symbol),
+    /// The address of a location, `&x`.
+    Address(Symbol),
+    /// The contents of an array.
+    List(Vec<Term>, Place),
+}
+
+impl Operand {
+    /// Where the operand stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Operand::Reg { place, .. } | Operand::Number { place, .. } => *place,
+            Operand::Address(s) | Operand::Name(s) => s.place,
+            Operand::Mem(m) => m.place,
+        }
+    }
+}
+
+impl Term {
+    /// Where the term stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self {
+            Term::Number(_, place) | Term::List(_, place) => *place,
+            Term::Reg(r) => r.place,
+            Term::Name(s) | Term::Content(s) | Term::Address(s) => s.place,
+        }
+    }
+}

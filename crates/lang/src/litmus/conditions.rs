@@ -1,0 +1,312 @@
+//! What follows the rows: `locations [..]` and the condition.
+//!
+//! `not` binds strongest, then `=>`, then `/\`, then `\/`. That `=>` binds more tightly than `/\`
+//! is unusual, but it is how the tools that made these files read them.
+
+use weakspot_core::Quantifier;
+
+use super::ast::{Atom, CType, Final, Listed, Prop, Term};
+use super::lex::Kind;
+use super::parse::{Parser, Parsing, SECTIONS};
+use super::suggest;
+use crate::Diagnostic;
+
+/// How deep propositions may nest.
+const DEEPEST: usize = 200;
+
+impl Parser<'_> {
+    /// Everything after the rows, to the end of the text or `<<`.
+    pub(super) fn sections(&mut self) -> Parsing<(Vec<Listed>, Option<Final>)> {
+        let mut locations = Vec::new();
+        let mut condition = None;
+        loop {
+            let span = self.here();
+            match self.peek(0) {
+                Kind::End | Kind::Rest => return Ok((locations, condition)),
+                Kind::Ident("locations") => self.locations(&mut locations)?,
+                Kind::Ident(word @ ("filter" | "observed")) => {
+                    return Err(Diagnostic::new(
+                        span,
+                        format!("`{word}` is not supported"),
+                        "expected `locations`, `exists`, `~exists` or `forall`",
+                    ));
+                }
+                _ => {
+                    let Some(quantifier) = self.quantifier()? else {
+                        return Err(self.no_section(condition.is_some()));
+                    };
+                    if condition.is_some() {
+                        return Err(Diagnostic::new(
+                            span,
+                            "a second condition",
+                            "expected the end of the file",
+                        ));
+                    }
+                    let prop = self.or()?;
+                    self.eat(";");
+                    self.cases()?;
+                    condition = Some(Final { quantifier, prop });
+                }
+            }
+        }
+    }
+
+    /// `exists`, `~exists`, `not exists`, `forall` or `final`.
+    fn quantifier(&mut self) -> Parsing<Option<Quantifier>> {
+        if self.is("~") || self.is_word(0, "not") {
+            self.bump();
+            if !self.is_word(0, "exists") {
+                return Err(self.unexpected("`exists`"));
+            }
+            self.bump();
+            return Ok(Some(Quantifier::NotExists));
+        }
+        let found = match self.peek(0) {
+            Kind::Ident("exists" | "final") => Quantifier::Exists,
+            Kind::Ident("forall") => Quantifier::Forall,
+            _ => return Ok(None),
+        };
+        self.bump();
+        Ok(Some(found))
+    }
+
+    /// The error that no section begins here.
+    fn no_section(&self, after_condition: bool) -> Diagnostic {
+        let diagnostic = if after_condition {
+            self.unexpected("`/\\`, `\\/`, `=>` or the end of the file")
+        } else {
+            self.unexpected("`locations`, `exists`, `~exists`, `forall` or the end of the file")
+        };
+        match self.peek(0) {
+            Kind::Punct("&&" | "&") => diagnostic.help("write `/\\` for and"),
+            Kind::Punct("|") => diagnostic.help("write `\\/` for or"),
+            Kind::Punct(")") => diagnostic.help("there is no `(` for this `)`"),
+            Kind::Ident("and") => diagnostic.help("write `/\\` for and"),
+            Kind::Ident("or") => diagnostic.help("write `\\/` for or"),
+            Kind::Ident(word) => match suggest::nearest(word, SECTIONS) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            },
+            _ => diagnostic,
+        }
+    }
+
+    /// `with tso: exists; pso: ~exists`: expectations of other tools, which we skip.
+    fn cases(&mut self) -> Parsing<()> {
+        if !self.is_word(0, "with") {
+            return Ok(());
+        }
+        self.bump();
+        loop {
+            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+                return Ok(());
+            }
+            while !self.eat(":") {
+                match self.peek(0) {
+                    Kind::Ident(_) | Kind::Number(_) | Kind::Punct("-" | "+") => self.bump(),
+                    _ => return Err(self.unexpected("a model and `:`")),
+                }
+            }
+            if self.quantifier()?.is_none() {
+                return Err(self.unexpected("`exists`, `~exists` or `forall`"));
+            }
+            if !self.eat(";") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn locations(&mut self, listed: &mut Vec<Listed>) -> Parsing<()> {
+        self.bump();
+        let open = self.here();
+        self.expect("[", "`[`")?;
+        loop {
+            while self.eat(";") {}
+            if self.eat("]") {
+                return Ok(());
+            }
+            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+                return Err(Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`"));
+            }
+            if !self.at_reg_ref() && self.ident(0).is_none() && !self.is("[") && !self.is("*") {
+                return Err(self.unexpected("a location, a register such as `0:EAX`, or `]`"));
+            }
+            let what = self.term_side()?;
+            let ctype = self.type_behind()?;
+            listed.push(Listed { what, ctype });
+            if !self.is(";") && !self.is("]") {
+                return Err(self.unexpected("`;` or `]`"));
+            }
+        }
+    }
+
+    /// A type after an entry of `locations`.
+    fn type_behind(&mut self) -> Parsing<Option<CType>> {
+        let start = self.start();
+        let mut words = Vec::new();
+        while let Some(word) = self.ident(0) {
+            self.check_type(word, self.here())?;
+            words.push(word);
+            self.bump();
+        }
+        let mut pointer = false;
+        while self.eat("*") {
+            pointer = true;
+        }
+        if words.is_empty() && !pointer {
+            return Ok(None);
+        }
+        Ok(Some(CType { name: words.join(" "), pointer, place: self.since(start) }))
+    }
+
+    fn or(&mut self) -> Parsing<Prop> {
+        let mut parts = vec![self.and()?];
+        while self.eat("\\/") {
+            parts.push(self.and()?);
+        }
+        Ok(one_or(parts, Prop::Or))
+    }
+
+    fn and(&mut self) -> Parsing<Prop> {
+        let mut parts = vec![self.implies()?];
+        while self.eat("/\\") {
+            parts.push(self.implies()?);
+        }
+        Ok(one_or(parts, Prop::And))
+    }
+
+    fn implies(&mut self) -> Parsing<Prop> {
+        let left = self.unary()?;
+        let arrow = self.start();
+        if !self.eat("=>") {
+            return Ok(left);
+        }
+        let place = self.since(arrow);
+        let right = self.deeper(Parser::implies)?;
+        Ok(Prop::Implies(Box::new(left), Box::new(right), place))
+    }
+
+    fn unary(&mut self) -> Parsing<Prop> {
+        if self.is("~") || self.is_word(0, "not") {
+            self.bump();
+            return Ok(Prop::Not(Box::new(self.deeper(Parser::unary)?)));
+        }
+        if self.is_word(0, "true") && !self.is_at(1, "=") {
+            self.bump();
+            return Ok(Prop::True);
+        }
+        if self.is_word(0, "false") && !self.is_at(1, "=") {
+            self.bump();
+            return Ok(Prop::False);
+        }
+        let open = self.here();
+        if self.eat("(") {
+            let inner = self.deeper(Parser::or)?;
+            if !self.eat(")") {
+                if matches!(self.peek(0), Kind::End | Kind::Rest) {
+                    return Err(Diagnostic::new(open, "unbalanced `(`", "expected a closing `)`"));
+                }
+                return Err(self.no_operator());
+            }
+            return Ok(Prop::Paren(Box::new(inner)));
+        }
+        self.atom()
+    }
+
+    /// The error that neither an operator nor `)` follows.
+    fn no_operator(&self) -> Diagnostic {
+        let diagnostic = self.unexpected("`/\\`, `\\/`, `=>` or `)`");
+        match self.peek(0) {
+            Kind::Punct("&&" | "&" | ",") | Kind::Ident("and") => {
+                diagnostic.help("write `/\\` for and")
+            }
+            Kind::Punct("|") | Kind::Ident("or") => diagnostic.help("write `\\/` for or"),
+            _ => diagnostic,
+        }
+    }
+
+    fn deeper(&mut self, f: fn(&mut Self) -> Parsing<Prop>) -> Parsing<Prop> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Diagnostic::new(
+                self.here(),
+                format!("the condition is nested more than {DEEPEST} deep"),
+                "",
+            ));
+        }
+        let found = f(self);
+        self.depth -= 1;
+        found
+    }
+
+    fn atom(&mut self) -> Parsing<Prop> {
+        let left = self.term_side()?;
+        let negated = match self.peek(0) {
+            Kind::Punct("=") => false,
+            Kind::Punct("!=" | "<>") => true,
+            Kind::Punct("==") => {
+                return Err(self.unexpected("`=`").help("equality is written with one `=`"));
+            }
+            Kind::Punct("<" | ">") => {
+                return Err(self
+                    .unexpected("`=`")
+                    .help("conditions can only compare for equality"));
+            }
+            _ => return Err(self.unexpected("`=` and a value")),
+        };
+        self.bump();
+        let right = self.term_side()?;
+        Ok(Prop::Atom(Atom { left, right, negated }))
+    }
+
+    fn term_side(&mut self) -> Parsing<Term> {
+        let start = self.start();
+        if self.at_reg_ref() {
+            return Ok(Term::Reg(self.reg_ref()?));
+        }
+        if self.at_number() {
+            let (value, place) = self.number()?;
+            return Ok(Term::Number(value, place));
+        }
+        if self.eat("*") {
+            if self.at_reg_ref() {
+                return Ok(Term::Reg(self.reg_ref()?));
+            }
+            return Ok(Term::Content(self.symbol(true)?));
+        }
+        if self.eat("&") {
+            return Ok(Term::Address(self.symbol(true)?));
+        }
+        if self.eat("[") {
+            let symbol = self.symbol(true)?;
+            self.expect("]", "`]`")?;
+            return Ok(Term::Content(symbol));
+        }
+        if self.eat("{") {
+            let mut elements = Vec::new();
+            while !self.eat("}") {
+                let (value, place) = self.number()?;
+                elements.push(Term::Number(value, place));
+                if !self.eat(",") && !self.is("}") {
+                    return Err(self.unexpected("`,` or `}`"));
+                }
+            }
+            return Ok(Term::List(elements, self.since(start)));
+        }
+        if self.ident(0).is_some() {
+            return Ok(Term::Name(self.symbol(true)?));
+        }
+        Err(self.unexpected("a register such as `0:EAX`, a location or a number"))
+    }
+}
+
+fn one_or(mut parts: Vec<Prop>, many: fn(Vec<Prop>) -> Prop) -> Prop {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        Some(last) => {
+            parts.push(last);
+            many(parts)
+        }
+        None => Prop::True,
+    }
+}

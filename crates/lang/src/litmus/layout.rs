@@ -1,0 +1,429 @@
+//! Memory: which locations there are, where they lie, how wide they are, what they hold first.
+//!
+//! Every location has an address of its own, a page apart from the next; the elements of an
+//! array follow one another. Nothing overlaps, and an access always takes a whole location: what
+//! it holds is a number that is not negative, as wide as the widest store to it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use weakspot_core::{Span, UnOp, Value, View};
+
+use super::ast::{
+    CType, InitValue, Instruction, Number, Operand, Prop, Symbol, Target, Term, Test,
+};
+use super::init::type_of;
+use crate::Diagnostic;
+
+const BASE: Value = 0x1000_0000;
+const PAGE: Value = 0x1000;
+/// Addresses stay positive as 32-bit numbers.
+const TOP: Value = 0x7000_0000;
+const LONGEST_ARRAY: u32 = 4096;
+
+/// The memory of a test.
+pub(super) struct Layout {
+    word: u8,
+    variables: HashMap<String, Variable>,
+    /// The locations, by rising address.
+    pub(super) cells: Vec<MemCell>,
+    /// Stores through computed addresses may reach any location; the widest of them.
+    computed_store: u8,
+}
+
+struct Variable {
+    first: usize,
+    length: u32,
+    is_array: bool,
+}
+
+/// A location.
+pub(super) struct MemCell {
+    pub(super) name: String,
+    pub(super) addr: Value,
+    /// The bytes between it and the next element of its array, if it is in one.
+    stride: u8,
+    /// Bytes and sign, if they were declared.
+    declared: Option<(u8, bool)>,
+    /// It holds, or is declared to hold, an address.
+    pointer: bool,
+    /// Its bytes.
+    pub(super) width: u8,
+    /// The first value as it was written.
+    init: Option<(Number, Span)>,
+    /// The widest store to it, in bytes.
+    stored: u8,
+}
+
+/// An access that the code makes.
+pub(super) struct Access {
+    /// The location, if the address is known.
+    pub(super) cell: Option<usize>,
+    /// Its bytes, unless they are those of the location.
+    pub(super) width: Option<u8>,
+    pub(super) store: bool,
+    pub(super) span: Span,
+}
+
+impl Layout {
+    /// The memory of `test`, before anything is known about the accesses to it.
+    pub(super) fn new(test: &Test) -> Result<Layout, Diagnostic> {
+        let word = test.arch.word();
+        let mut layout =
+            Layout { word, variables: HashMap::new(), cells: Vec::new(), computed_store: 8 };
+        let mut types: HashMap<&str, (u8, bool)> = HashMap::new();
+        let mut lengths: HashMap<&str, u32> = HashMap::new();
+        let mut pointers: BTreeSet<&str> = BTreeSet::new();
+        for (symbol, ctype) in declarations(test) {
+            if let Some(t) = ctype {
+                types.entry(&symbol.name).or_insert_with(|| type_of(t, word));
+                if t.pointer {
+                    pointers.insert(symbol.name.as_str());
+                }
+            }
+        }
+        for item in &test.init {
+            if let Target::Array(s) = &item.target {
+                lengths.insert(&s.name, s.index.unwrap_or(1));
+            }
+        }
+        let mut next = BASE;
+        let mut problem = None;
+        each_symbol(test, &mut |symbol| {
+            if problem.is_some() || layout.variables.contains_key(&symbol.name) {
+                return;
+            }
+            let array = lengths.get(symbol.name.as_str()).copied();
+            let length = array.unwrap_or(1);
+            let declared = types.get(symbol.name.as_str()).copied();
+            let stride = declared.map_or(4, |(bytes, _)| bytes);
+            let pages = (Value::from(length) * Value::from(stride) + PAGE - 1) / PAGE;
+            if length == 0 || length > LONGEST_ARRAY || next + pages * PAGE > TOP {
+                problem = Some(too_large(symbol, length));
+                return;
+            }
+            let first = layout.cells.len();
+            layout
+                .variables
+                .insert(symbol.name.clone(), Variable { first, length, is_array: array.is_some() });
+            for i in 0..length {
+                let name = match array {
+                    Some(_) => format!("{}[{i}]", symbol.name),
+                    None => symbol.name.clone(),
+                };
+                layout.cells.push(MemCell {
+                    name,
+                    addr: next + Value::from(i) * Value::from(stride),
+                    stride: if array.is_some() { stride } else { 0 },
+                    declared: declared.or(array.map(|_| (stride, true))),
+                    pointer: pointers.contains(symbol.name.as_str()),
+                    width: word,
+                    init: None,
+                    stored: 8,
+                });
+            }
+            next += pages.max(1) * PAGE;
+        });
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
+        layout.initialise(test)?;
+        Ok(layout)
+    }
+
+    /// The location that a symbol names.
+    pub(super) fn cell(&self, symbol: &Symbol) -> Result<usize, Diagnostic> {
+        let Some(variable) = self.variables.get(&symbol.name) else {
+            return Err(Diagnostic::new(
+                symbol.place.0,
+                format!("unknown location `{}`", symbol.name),
+                "",
+            ));
+        };
+        let index = symbol.index.unwrap_or(0);
+        if index >= variable.length {
+            let message = if variable.is_array {
+                format!("`{}` has only {} elements", symbol.name, variable.length)
+            } else {
+                format!("`{}` is not declared as an array", symbol.name)
+            };
+            return Err(Diagnostic::new(symbol.place.0, message, "").help(format!(
+                "declare it in the initial state, such as `int {}[{}];`",
+                symbol.name,
+                index + 1
+            )));
+        }
+        Ok(variable.first + index as usize)
+    }
+
+    /// All locations of a symbol: the elements of an array that is named without an index.
+    pub(super) fn cells_of(&self, symbol: &Symbol) -> Result<Vec<usize>, Diagnostic> {
+        let first = self.cell(symbol)?;
+        match self.variables.get(&symbol.name) {
+            Some(v) if v.is_array && symbol.index.is_none() => {
+                Ok((first..first + v.length as usize).collect())
+            }
+            _ => Ok(vec![first]),
+        }
+    }
+
+    /// Whether the test has a location of this name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
+    /// The address of a symbol.
+    pub(super) fn address(&self, symbol: &Symbol) -> Result<Value, Diagnostic> {
+        Ok(self.cells[self.cell(symbol)?].addr)
+    }
+
+    /// The location at `addr`, or else the location that has `addr` inside.
+    pub(super) fn find(&self, addr: Value) -> Result<usize, Option<&MemCell>> {
+        self.cells.binary_search_by_key(&addr, |c| c.addr).map_err(|i| {
+            let before = i.checked_sub(1).and_then(|i| self.cells.get(i))?;
+            let width = Value::from(if before.stride > 0 { before.stride } else { 8 });
+            (addr.checked_sub(before.addr)? < width).then_some(before)
+        })
+    }
+
+    /// How many bits a load from a location, or from any if the address is computed, may find.
+    pub(super) fn content_bits(&self, cell: Option<usize>) -> u8 {
+        let bytes = match cell {
+            Some(i) => self.cells[i].stored.max(self.computed_store),
+            None => self.cells.iter().map(|c| c.stored).max().unwrap_or(8).max(self.computed_store),
+        };
+        bytes * 8
+    }
+
+    /// Takes the accesses into account: fixes the widths of the locations, and tells where
+    /// accesses of different widths meet.
+    pub(super) fn settle(&mut self, accesses: &[Access]) -> Result<Vec<Diagnostic>, Diagnostic> {
+        let computed = accesses.iter().filter(|a| a.cell.is_none());
+        let computed_width = computed.clone().filter_map(|a| a.width).max();
+        let word = self.word;
+        self.computed_store =
+            computed.filter(|a| a.store).map(|a| a.width.unwrap_or(word)).max().unwrap_or(0);
+        let mut by_cell: Vec<Vec<&Access>> = self.cells.iter().map(|_| Vec::new()).collect();
+        for access in accesses {
+            if let Some(of_cell) = access.cell.and_then(|c| by_cell.get_mut(c)) {
+                of_cell.push(access);
+            }
+        }
+        let mut warnings = Vec::new();
+        for (cell, accesses) in self.cells.iter_mut().zip(by_cell) {
+            let widest = accesses.iter().filter_map(|a| a.width).max().or(computed_width);
+            cell.width = match (cell.declared, word) {
+                (Some((bytes, _)), _) => bytes,
+                (None, 4) => 4,
+                (None, _) => widest.unwrap_or(8),
+            };
+            if cell.declared.is_none()
+                && let Some((n, _)) = cell.init
+                && pattern(n, cell.width * 8).is_none()
+            {
+                cell.width = 8;
+            }
+            let start = match cell.init {
+                Some((n, span)) => match pattern(n, cell.width * 8) {
+                    Some(v) => v,
+                    None => return Err(does_not_fit(n, cell.width * 8, &cell.name, span)),
+                },
+                None => 0,
+            };
+            let stores = accesses.iter().filter(|a| a.store);
+            let start_bytes = (64 - start.leading_zeros() as u8).div_ceil(8);
+            cell.stored = stores.map(|a| a.width.unwrap_or(cell.width)).max().unwrap_or(0);
+            cell.stored = cell.stored.max(start_bytes).max(1);
+            warnings.extend(mixed(cell, &accesses));
+        }
+        Ok(warnings)
+    }
+
+    /// The first value of a location; call [`Layout::settle`] before.
+    pub(super) fn start(&self, cell: &MemCell) -> Value {
+        cell.init.and_then(|(n, _)| pattern(n, cell.width * 8)).unwrap_or(0)
+    }
+
+    /// Records what the initial state says about memory.
+    fn initialise(&mut self, test: &Test) -> Result<(), Diagnostic> {
+        for item in &test.init {
+            let (Target::Loc(symbol) | Target::Array(symbol)) = &item.target else { continue };
+            let Some(value) = &item.value else { continue };
+            let first = match &item.target {
+                Target::Array(s) => self.cell(&Symbol { index: None, ..s.clone() })?,
+                _ => self.cell(symbol)?,
+            };
+            let values = match value {
+                InitValue::List(values, _) => values.as_slice(),
+                single => std::slice::from_ref(single),
+            };
+            for (i, value) in values.iter().enumerate() {
+                let number = match value {
+                    InitValue::Number(n, _) => *n,
+                    InitValue::Address(s) => Number::from(self.address(s)?),
+                    InitValue::List(_, _) => 0,
+                };
+                let word = self.word;
+                let Some(cell) = self.cells.get_mut(first + i) else { continue };
+                let span = value.place().0;
+                if cell.init.is_some_and(|(n, _)| n != number) {
+                    return Err(Diagnostic::new(
+                        span,
+                        format!("`{}` already has another initial value", cell.name),
+                        "",
+                    ));
+                }
+                // What holds an address is a pointer, whether it says so or not.
+                if matches!(value, InitValue::Address(_)) {
+                    cell.pointer = true;
+                    cell.declared = cell.declared.or(Some((word, false)));
+                }
+                cell.init = Some((number, span));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MemCell {
+    /// Whether it was declared or initialised as a pointer.
+    pub(super) fn holds_address(&self) -> bool {
+        self.pointer
+    }
+
+    /// How its value is shown.
+    pub(super) fn view(&self) -> View {
+        let signed = self.declared.is_none_or(|(_, signed)| signed);
+        view_of(self.width, signed)
+    }
+}
+
+/// How a value of `bytes` bytes is shown.
+pub(super) fn view_of(bytes: u8, signed: bool) -> View {
+    match (bytes, signed) {
+        (8, _) => View::Full,
+        (_, true) => View::Signed(bytes * 8),
+        (_, false) => View::Unsigned(bytes * 8),
+    }
+}
+
+/// The bits of `n` in a field of `bits` bits, if it fits there with or without a sign.
+pub(super) fn pattern(n: Number, bits: u8) -> Option<Value> {
+    let fits = n >= -(1 << (bits - 1)) && n < (1 << bits);
+    fits.then(|| UnOp::ZeroExtend(bits).apply(n as Value))
+}
+
+pub(super) fn does_not_fit(n: Number, bits: u8, what: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(
+        span,
+        format!("`{n}` does not fit in the {bits} bits of `{what}`"),
+        format!("expected a number of at most {bits} bits"),
+    )
+}
+
+fn too_large(symbol: &Symbol, length: u32) -> Diagnostic {
+    let name = &symbol.name;
+    let message = match length {
+        0 => format!("the array `{name}` has no elements"),
+        1 => "too many locations".to_owned(),
+        _ => format!("the array `{name}` is too long"),
+    };
+    Diagnostic::new(symbol.place.0, message, format!("expected at most {LONGEST_ARRAY} elements"))
+}
+
+/// The warning that a location is accessed with different widths.
+fn mixed(cell: &MemCell, accesses: &[&Access]) -> Option<Diagnostic> {
+    let width = |a: &&Access| a.width.unwrap_or(cell.width);
+    let first = cell.declared.map(|(bytes, _)| bytes).or(accesses.first().map(width))?;
+    let odd = accesses.iter().find(|a| width(a) != first)?;
+    let widths: BTreeSet<u8> = accesses.iter().map(width).chain([first]).collect();
+    let widths: Vec<String> = widths.iter().map(u8::to_string).collect();
+    Some(Diagnostic::new(
+        odd.span,
+        format!(
+            "`{}` is accessed with {} bytes; each access is taken to cover all of it",
+            cell.name,
+            widths.join(" and ")
+        ),
+        "",
+    ))
+}
+
+/// The locations with a type, from the initial state and from `locations`.
+fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, Option<&CType>)> {
+    let init = test.init.iter().filter_map(|item| match &item.target {
+        Target::Loc(s) | Target::Array(s) => Some((s, item.ctype.as_ref())),
+        Target::Reg(_) => None,
+    });
+    let listed = test.locations.iter().filter_map(|l| match &l.what {
+        Term::Name(s) | Term::Content(s) | Term::Address(s) => Some((s, l.ctype.as_ref())),
+        _ => None,
+    });
+    init.chain(listed)
+}
+
+/// Calls `visit` for each mention of a location, in the order of the source. Bare names in the
+/// code do not count: they are locations only if something else says so.
+fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
+    for item in &test.init {
+        if let Target::Loc(s) | Target::Array(s) = &item.target {
+            visit(s);
+        }
+        match &item.value {
+            Some(InitValue::Address(s)) => visit(s),
+            Some(InitValue::List(values, _)) => {
+                for value in values {
+                    if let InitValue::Address(s) = value {
+                        visit(s);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let cells = test.rows.iter().flatten();
+    for Instruction { operands, .. } in cells.filter_map(|c| c.instr.as_ref()) {
+        for operand in operands {
+            match operand {
+                Operand::Address(s) => visit(s),
+                Operand::Mem(m) => m.symbol.iter().for_each(&mut *visit),
+                _ => {}
+            }
+        }
+    }
+    for listed in &test.locations {
+        each_term_symbol(&listed.what, visit);
+    }
+    if let Some(condition) = &test.condition {
+        each_prop_symbol(&condition.prop, visit);
+    }
+}
+
+fn each_prop_symbol<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Symbol)) {
+    match prop {
+        Prop::True | Prop::False => {}
+        Prop::Atom(atom) => {
+            each_term_symbol(&atom.left, visit);
+            each_term_symbol(&atom.right, visit);
+        }
+        Prop::Not(p) | Prop::Paren(p) => each_prop_symbol(p, visit),
+        Prop::And(parts) | Prop::Or(parts) => {
+            for part in parts {
+                each_prop_symbol(part, visit);
+            }
+        }
+        Prop::Implies(l, r, _) => {
+            each_prop_symbol(l, visit);
+            each_prop_symbol(r, visit);
+        }
+    }
+}
+
+fn each_term_symbol<'a>(term: &'a Term, visit: &mut impl FnMut(&'a Symbol)) {
+    if let Term::Name(s) | Term::Content(s) | Term::Address(s) = term {
+        visit(s);
+    }
+}

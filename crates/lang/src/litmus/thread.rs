@@ -1,0 +1,257 @@
+//! A column of instructions to a thread of the core program: one control point before each
+//! instruction, one after the last, and more inside of instructions that take several steps.
+
+use std::collections::HashMap;
+
+use weakspot_core::{Edge, Expr, Instr, Point, PointId, Span, Thread, Value};
+
+use super::ast::{Arch, Instruction, Operand, Symbol, Test};
+use super::flags::{self, Effect};
+use super::fold::{Folder, Known};
+use super::instructions::Flow;
+use super::layout::Layout;
+use super::lower::{Lower, Lowering, Notes, Slot};
+use super::mnemonics::{Decoded, Op, decode};
+use super::registers::{Family, Register};
+use super::suggest;
+use crate::Diagnostic;
+
+/// A compiled thread and the names of its parts.
+pub(super) struct Compiled {
+    pub(super) thread: Thread,
+    pub(super) regs: Vec<String>,
+    pub(super) points: Vec<String>,
+}
+
+/// The instructions of a column, and where its labels stand.
+struct Column<'a> {
+    instrs: Vec<(&'a Instruction, Decoded)>,
+    /// The labels, with the index of the instruction that follows.
+    labels: HashMap<&'a str, usize>,
+}
+
+/// Compiles the column `index` of `test`. `regs` are the registers that the thread has and their
+/// initial values.
+pub(super) fn compile(
+    test: &Test,
+    index: usize,
+    regs: &[(Family, Value)],
+    layout: &Layout,
+    notes: &mut Notes,
+) -> Lowering<Compiled> {
+    let column = column(test, index);
+    let effects = effects(test, &column)?;
+    let live = flags::live_after(&effects);
+    let mut lower = Lower {
+        arch: test.arch,
+        layout,
+        notes,
+        slots: regs.iter().map(|(family, _)| Slot::Register(*family)).collect(),
+        folder: Folder(regs.iter().map(|(_, v)| Known::Const(*v)).collect()),
+        steps: Vec::new(),
+        live: 0,
+    };
+    let count = column.instrs.len();
+    let mut points: Vec<Point> = vec![Point::default(); count + 1];
+    let changed = changed(&column);
+    for (i, (instr, decoded)) in column.instrs.iter().enumerate() {
+        if column.labels.values().any(|at| *at == i) {
+            lower.forget(|family| !changed.contains(&family));
+        }
+        lower.live = live[i];
+        let flow = lower.instruction(instr, *decoded)?;
+        let steps = std::mem::take(&mut lower.steps);
+        let span = instr.place.0;
+        let next = PointId::new(i + 1);
+        let here = PointId::new(i);
+        match flow {
+            Flow::Next => chain(&mut points, here, steps, next, span),
+            Flow::End => chain(&mut points, here, steps, PointId::new(count), span),
+            Flow::Jump(cond) => {
+                let to = effects[i].next[0].map_or(next, PointId::new);
+                match cond {
+                    None => edge(&mut points, here, Instr::Nop, to, span),
+                    Some(cond) => {
+                        edge(&mut points, here, Instr::Assume(cond.clone()), to, span);
+                        edge(&mut points, here, Instr::Assume(super::fold::not(cond)), next, span);
+                    }
+                }
+            }
+            Flow::Either { cond, yes, no } => {
+                let fork = new_point(&mut points);
+                chain(&mut points, here, steps, fork, span);
+                branch(&mut points, fork, cond.clone(), yes, next, span);
+                branch(&mut points, fork, super::fold::not(cond), no, next, span);
+            }
+        }
+    }
+    let names = lower.slots.iter().map(|s| slot_name(test.arch, *s)).collect();
+    let mut values: Vec<Value> = regs.iter().map(|(_, v)| *v).collect();
+    values.resize(lower.slots.len(), 0);
+    let mut point_names = vec![String::new(); points.len()];
+    for cell_label in labels_in_order(test, index) {
+        if let Some(at) = column.labels.get(cell_label)
+            && let Some(name) = point_names.get_mut(*at)
+        {
+            if !name.is_empty() {
+                name.push(',');
+            }
+            name.push_str(cell_label);
+        }
+    }
+    Ok(Compiled {
+        thread: Thread { regs: values, entry: PointId::new(0), points },
+        regs: names,
+        points: point_names,
+    })
+}
+
+/// The registers that the column `index` mentions.
+pub(super) fn families(test: &Test, index: usize) -> Vec<Family> {
+    let mut found = Vec::new();
+    for (instr, decoded) in column(test, index).instrs {
+        if decoded.op == Op::Nop {
+            continue;
+        }
+        for operand in &instr.operands {
+            match operand {
+                Operand::Reg { reg, .. } => found.push(reg.family),
+                Operand::Mem(m) => {
+                    found.extend(m.base.map(|r| r.family));
+                    found.extend(m.index.map(|(r, _)| r.family));
+                }
+                _ => {}
+            }
+        }
+        if decoded.op == Op::Cmpxchg {
+            found.push(Family::Ax);
+        }
+    }
+    found
+}
+
+fn column(test: &Test, index: usize) -> Column<'_> {
+    let mut column = Column { instrs: Vec::new(), labels: HashMap::new() };
+    for cell in test.rows.iter().filter_map(|row| row.get(index)) {
+        for label in &cell.labels {
+            column.labels.entry(&label.name).or_insert(column.instrs.len());
+        }
+        if let Some(instr) = &cell.instr
+            && let Some(decoded) = decode(&instr.mnemonic)
+        {
+            column.instrs.push((instr, decoded));
+        }
+    }
+    column
+}
+
+fn labels_in_order(test: &Test, index: usize) -> impl Iterator<Item = &str> {
+    let cells = test.rows.iter().filter_map(move |row| row.get(index));
+    cells.flat_map(|cell| cell.labels.iter().map(|l| l.name.as_str()))
+}
+
+/// What each instruction does to the flags and where it leads; a jump leads to its label first.
+fn effects(test: &Test, column: &Column<'_>) -> Lowering<Vec<Effect>> {
+    let count = column.instrs.len();
+    let mut effects = Vec::with_capacity(count);
+    for (i, (instr, decoded)) in column.instrs.iter().enumerate() {
+        let (reads, kills) = flags::effect(decoded.op, instr);
+        let next = match (decoded.op, instr.operands.first()) {
+            (Op::Jump, Some(Operand::Name(s))) => [Some(label(test, column, s)?), None],
+            (Op::Branch(_), Some(Operand::Name(s))) => [Some(label(test, column, s)?), Some(i + 1)],
+            (Op::Ret, _) => [Some(count), None],
+            _ => [Some(i + 1), None],
+        };
+        effects.push(Effect { reads, kills, next });
+    }
+    Ok(effects)
+}
+
+/// The index of the instruction after a label.
+fn label(test: &Test, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
+    if let Some(at) = column.labels.get(s.name.as_str()) {
+        return Ok(*at);
+    }
+    let elsewhere = (0..test.threads.len())
+        .find(|other| labels_in_order(test, *other).any(|l| l == s.name))
+        .and_then(|other| test.threads.get(other));
+    let diagnostic = Diagnostic::new(
+        s.place.0,
+        match elsewhere {
+            Some(head) => {
+                format!("the label `{}` stands in another column, that of P{}", s.name, head.id)
+            }
+            None => format!("undefined label `{}`", s.name),
+        },
+        "expected a label of this column",
+    );
+    let labels = column.labels.keys().copied();
+    Err(match suggest::nearest(&s.name, labels) {
+        Some(near) if elsewhere.is_none() => diagnostic.help(format!("did you mean `{near}`?")),
+        _ => diagnostic,
+    })
+}
+
+/// The registers that the code may write: all that occur outside of addresses.
+fn changed(column: &Column<'_>) -> Vec<Family> {
+    let mut changed = Vec::new();
+    for (instr, decoded) in &column.instrs {
+        for operand in &instr.operands {
+            if let Operand::Reg { reg, .. } = operand {
+                changed.push(reg.family);
+            }
+        }
+        if decoded.op == Op::Cmpxchg {
+            changed.push(Family::Ax);
+        }
+    }
+    changed
+}
+
+fn slot_name(arch: Arch, slot: Slot) -> String {
+    match slot {
+        Slot::Register(family) => Register::whole(arch, family).name(arch),
+        Slot::Flag(flag) => flags::name(flag).to_owned(),
+        Slot::Scratch => "scratch".to_owned(),
+    }
+}
+
+fn new_point(points: &mut Vec<Point>) -> PointId {
+    points.push(Point::default());
+    PointId::new(points.len() - 1)
+}
+
+fn edge(points: &mut [Point], from: PointId, instr: Instr, to: PointId, span: Span) {
+    if let Some(point) = points.get_mut(from.index()) {
+        point.edges.push(Edge { instr, to, span });
+    }
+}
+
+/// `steps` one after another between two points; without steps, nothing is done in one.
+fn chain(points: &mut Vec<Point>, from: PointId, steps: Vec<Instr>, to: PointId, span: Span) {
+    let steps = if steps.is_empty() { vec![Instr::Nop] } else { steps };
+    let last = steps.len() - 1;
+    let mut at = from;
+    for (i, step) in steps.into_iter().enumerate() {
+        let next = if i == last { to } else { new_point(points) };
+        edge(points, at, step, next, span);
+        at = next;
+    }
+}
+
+/// If `cond` holds, `steps`.
+fn branch(
+    points: &mut Vec<Point>,
+    from: PointId,
+    cond: Expr,
+    steps: Vec<Instr>,
+    to: PointId,
+    span: Span,
+) {
+    if steps.is_empty() {
+        return edge(points, from, Instr::Assume(cond), to, span);
+    }
+    let inside = new_point(points);
+    edge(points, from, Instr::Assume(cond), inside, span);
+    chain(points, inside, steps, to, span);
+}
