@@ -4,6 +4,9 @@
 mod diagnostic;
 pub mod litmus;
 pub mod memorax;
+mod suggest;
+#[cfg(test)]
+mod test_support;
 pub mod trencher;
 pub mod weak;
 
