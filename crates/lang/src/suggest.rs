@@ -15,11 +15,11 @@ pub(crate) fn did_you_mean<'a>(
 }
 
 /// The word of `known` that is nearest to `word`, if it is near: one slip in a short word, two in
-/// a longer one. Words of one character are never near to anything.
+/// a longer one. Words like `q0` and `$r` are never near to anything.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().collect();
     // Nobody mistypes forty letters, and the table below is quadratic.
-    if word.len() < 2 || word.len() > 40 {
+    if word.len() < 3 || word.len() > 40 {
         return None;
     }
     let allowed = if word.len() < 5 { 1 } else { 2 };
@@ -64,6 +64,6 @@ mod tests {
         assert_eq!(nearest("fence", known), Some("mfence"));
         assert_eq!(nearest("raed", known), Some("read"));
         assert_eq!(nearest("store", known), None);
-        assert_eq!(nearest("r", ["s"]), None);
+        assert_eq!(nearest("$r", ["$s"]), None);
     }
 }
