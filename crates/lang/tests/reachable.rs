@@ -58,3 +58,17 @@ fn memorax_examples() {
     memorax_file("hand-over.rmm", [false, false, true]);
     memorax_file("transfer.rmm", [false, false, false]);
 }
+
+#[test]
+fn examples_in_the_book() {
+    let path = format!("{}/../../docs/trencher-and-memorax.md", env!("CARGO_MANIFEST_DIR"));
+    let book = std::fs::read_to_string(path).expect("the book is there");
+    let block = |language: &str| {
+        let (_, after) = book.split_once(&format!("```{language}\n")).expect("an example");
+        after.split_once("```").expect("its end").0.to_owned()
+    };
+    let text = block("trencher");
+    let parsed = trencher::parse(&text).and_then(|f| trencher::compile(&f));
+    check("trencher", parsed, [false, true, true]);
+    memorax(&block("rmm"), "rmm", [false, false, false]);
+}
