@@ -3,6 +3,9 @@
 
 pub mod litmus;
 pub mod memorax;
+mod suggest;
+#[cfg(test)]
+mod test_support;
 pub mod trencher;
 pub mod weak;
 
