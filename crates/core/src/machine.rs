@@ -90,6 +90,34 @@ pub struct Schedule {
     pub steps: Vec<Step>,
 }
 
+impl Schedule {
+    /// This run of the SC machine as a run under `model` in which every store reaches memory at
+    /// once. `None` if it is not a run of the SC machine.
+    #[must_use]
+    pub fn committing_at_once(&self, program: &Program, model: Model) -> Option<Schedule> {
+        let machine = Machine { program, model };
+        let mut state = machine.initial_state(&self.init);
+        let mut steps = Vec::new();
+        let mut take = |state: &mut State, step| match machine.take(state, step) {
+            Outcome::Next(next) => {
+                *state = next;
+                steps.push(step);
+                Some(())
+            }
+            Outcome::Blocked | Outcome::Failed(_) => None,
+        };
+        for &step in &self.steps {
+            take(&mut state, step)?;
+            for t in 0..state.threads.len() {
+                if let Some(&Entry::Store { addr, .. }) = state.threads[t].buffer.first() {
+                    take(&mut state, Step::Commit { thread: ThreadId::new(t), addr })?;
+                }
+            }
+        }
+        Some(Schedule { init: self.init.clone(), steps })
+    }
+}
+
 /// Why a run cannot go on, and where in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

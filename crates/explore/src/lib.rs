@@ -12,4 +12,4 @@ mod schedule;
 mod space;
 mod write_order;
 
-pub use outcomes::{Outcomes, Strategy, outcomes};
+pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};

@@ -4,8 +4,11 @@
 //! by orders of magnitude either way. They take turns with growing budgets until one of them has
 //! seen everything, so that the cost is within a small factor of the cheaper one.
 
+use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{Failure, Schedule};
-use weakspot_core::{Limit, Limits, Model, OutcomeSet, Program, Progress, Value};
+use weakspot_core::{
+    Evidence, Limit, Limits, Model, OutcomeSet, Program, Progress, Quantifier, Value, Verdict,
+};
 
 use crate::explicit::{self, Explicit};
 use crate::meter::Meter;
@@ -31,6 +34,19 @@ pub struct Outcomes<'p> {
 enum Search<'p> {
     WriteOrder(Box<WriteOrder<'p>>),
     Explicit(Box<Explicit<'p>>),
+}
+
+/// The answer to a program's question about its final states.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// Whether the condition is valid.
+    pub verdict: Verdict,
+    /// How many final states satisfy the proposition.
+    pub positive: u64,
+    /// How many do not.
+    pub negative: u64,
+    /// Why the verdict is to be believed; checked. `None` only for an unknown.
+    pub evidence: Option<Evidence>,
 }
 
 /// Which search to use.
@@ -95,6 +111,41 @@ impl<'p> Outcomes<'p> {
         };
         let assertion = space.assertion.clone();
         Ok(Outcomes { set, stopped, states: meter.states, assertion, forbidden, search })
+    }
+
+    /// Answers the condition of `program`. Evidence passes [`certify::condition`] before it is
+    /// given out; `Err` if it does not, which is a defect of this crate and no answer.
+    pub fn judge(&mut self, program: &Program, model: Model) -> Result<Judgement, Rejected> {
+        let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+        let wanted = condition.quantifier != Quantifier::Forall;
+        let (mut positive, mut negative) = (0, 0);
+        let mut decisive = None;
+        self.set.for_each(|row| {
+            let satisfied = condition.prop.eval(row).is_ok_and(|v| v != 0);
+            *(if satisfied { &mut positive } else { &mut negative }) += 1;
+            if satisfied == wanted && decisive.is_none() {
+                decisive = Some(row.to_vec());
+            }
+            true
+        });
+        let (verdict, evidence) = match (decisive, &self.stopped) {
+            (Some(outcome), _) => {
+                let run = self.run_to(&outcome).ok_or(Rejected::NotFinal)?;
+                let holds = condition.quantifier == Quantifier::Exists;
+                let verdict = if holds { Verdict::Holds } else { Verdict::Violated };
+                (verdict, Some(Evidence::Run(run)))
+            }
+            (None, Some(limit)) => (Verdict::Unknown(limit.clone()), None),
+            (None, None) => {
+                let holds = condition.quantifier != Quantifier::Exists;
+                let verdict = if holds { Verdict::Holds } else { Verdict::Violated };
+                (verdict, Some(Evidence::Exhausted { states: self.states }))
+            }
+        };
+        if let Some(evidence) = &evidence {
+            certify::condition(program, model, &verdict, evidence)?;
+        }
+        Ok(Judgement { verdict, positive, negative, evidence })
     }
 
     /// A run of the machine that ends in a final state with these observed values.

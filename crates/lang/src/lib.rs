@@ -9,6 +9,8 @@ mod test_support;
 pub mod trencher;
 pub mod weak;
 
+use std::path::Path;
+
 pub use weakspot_core::Diagnostic;
 use weakspot_core::{Names, Program};
 
@@ -21,4 +23,51 @@ pub struct Parsed {
     pub names: Names,
     /// Things that were accepted but may surprise.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// The input languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// X86 and X86_64 litmus tests, `.litmus`.
+    Litmus,
+    /// Our own language, `.weak`.
+    Weak,
+    /// Trencher's automata, `.txt` or `.tso`.
+    Trencher,
+    /// Memorax's programs, `.rmm`.
+    Memorax,
+}
+
+impl Format {
+    /// The language that a file's ending stands for.
+    #[must_use]
+    pub fn of_path(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()? {
+            "litmus" => Some(Format::Litmus),
+            "weak" => Some(Format::Weak),
+            "txt" | "tso" => Some(Format::Trencher),
+            "rmm" => Some(Format::Memorax),
+            _ => None,
+        }
+    }
+}
+
+/// The program that a text means.
+pub fn parse(format: Format, text: &str) -> Result<Parsed, Diagnostic> {
+    match format {
+        Format::Litmus => litmus::compile(&litmus::parse(text)?),
+        Format::Weak => weak::compile(&weak::parse(text)?),
+        Format::Trencher => trencher::compile(&trencher::parse(text)?),
+        Format::Memorax => memorax::compile(&memorax::parse(text)?),
+    }
+}
+
+/// A text in its language's canonical form.
+pub fn reprint(format: Format, text: &str) -> Result<String, Diagnostic> {
+    Ok(match format {
+        Format::Litmus => litmus::print(&litmus::parse(text)?),
+        Format::Weak => weak::print(&weak::parse(text)?),
+        Format::Trencher => trencher::print(&trencher::parse(text)?),
+        Format::Memorax => memorax::print(&memorax::parse(text)?),
+    })
 }

@@ -1,0 +1,244 @@
+//! What the user may type. What it means is decided by the command that it is for.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use weakspot_core::Model;
+use weakspot_lang::Format;
+
+/// What does a memory weaker than sequential consistency do to concurrent code, and where?
+#[derive(Debug, Parser)]
+#[command(name = "weakspot", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "\
+Example:
+  weakspot litmus --model tso --show corpus/litmus/SB.litmus
+
+Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
+3 no violation, but at least one question was given up at a limit.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The questions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Litmus(LitmusArgs),
+    Reach(ReachArgs),
+    Certify(CertifyArgs),
+    Print(PrintArgs),
+    #[command(subcommand)]
+    Bench(BenchCommand),
+}
+
+/// Which final states do SC, TSO and PSO allow?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot litmus corpus/litmus/SB.litmus
+  weakspot litmus --model tso --show corpus/litmus/SB.litmus
+  weakspot litmus --format json --states my-tests/ > answers.jsonl",
+    after_help = "\
+For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
+that the test's condition is valid under the model, `No` that it is not. Positive and negative
+count final states. A folder stands for every .litmus file in it; `-` is standard input."
+)]
+pub(crate) struct LitmusArgs {
+    /// Litmus tests, programs with a condition on final states, or folders of litmus tests.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// List the final states in JSON, too.
+    #[arg(long)]
+    pub(crate) states: bool,
+    /// Explain one final state by a run: the one that decides the condition, or the given one.
+    #[arg(long, value_name = "STATE", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        long_help = "Explain one final state by a run, drawn with a column per thread: the state \
+that decides the condition (the first state if it takes all of them), or the one given, as in \
+--show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be named.")]
+    pub(crate) show: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Can a forbidden state be reached, or an assertion fail?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot reach --model tso corpus/programs/peterson.weak
+  weakspot reach corpus/programs/*.weak",
+    after_help = "\
+Holds if the control points that the program forbids are never reached together and no assertion
+fails. The search explores the store buffers themselves (eager search)."
+)]
+pub(crate) struct ReachArgs {
+    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Check the witness of an answer by the definitions alone.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot litmus --model tso --witness sb.json corpus/litmus/SB.litmus
+  weakspot certify corpus/litmus/SB.litmus sb.json")]
+pub(crate) struct CertifyArgs {
+    /// The input that the question was about.
+    pub(crate) input: PathBuf,
+    /// The witness that `--witness` wrote.
+    pub(crate) witness: PathBuf,
+    /// Give up the re-derivation of a claim of completeness after this many states.
+    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    pub(crate) max_states: usize,
+    /// Read the input as this language, whatever its ending.
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) input_format: Option<InputFormat>,
+}
+
+/// Print a program in the canonical form of its language.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot print corpus/programs/peterson.weak")]
+pub(crate) struct PrintArgs {
+    /// The program.
+    pub(crate) file: PathBuf,
+    /// Read the input as this language, whatever its ending.
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) input_format: Option<InputFormat>,
+}
+
+/// Measure.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Families of litmus tests whose size grows, both searches side by side.
+    #[command(before_help = "\
+Example:
+  weakspot bench litmus")]
+    Litmus {
+        /// Leave a cell of the table out when its search takes longer than this.
+        #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+        timeout: Duration,
+    },
+}
+
+/// Options that all questions about programs share.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own address.
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
+    pub(crate) model: Vec<Model>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: OutputFormat,
+    /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) witness: Option<PathBuf>,
+    /// Give up on a question after this time.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Give up on a question when its search needs more memory than this.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
+    pub(crate) memory: u64,
+    /// Stores that a buffer may hold in a thread that stores in a loop.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) buffer_limit: usize,
+    /// Read the inputs as this language, whatever their ending.
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) input_format: Option<InputFormat>,
+    /// How many files to work on at a time; by default one per processor.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// No warnings, no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Show progress on standard error.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: When,
+    /// Colours; NO_COLOR is heeded, too.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+}
+
+/// The output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people.
+    Text,
+    /// JSON Lines, one object per file and model.
+    Json,
+    /// Graphviz: the execution that decides the answer.
+    Dot,
+}
+
+/// The input languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    Litmus,
+    Weak,
+    Trencher,
+    Memorax,
+}
+
+/// When to do something for people's eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<InputFormat> for Format {
+    fn from(f: InputFormat) -> Format {
+        match f {
+            InputFormat::Litmus => Format::Litmus,
+            InputFormat::Weak => Format::Weak,
+            InputFormat::Trencher => Format::Trencher,
+            InputFormat::Memorax => Format::Memorax,
+        }
+    }
+}
+
+fn model(text: &str) -> Result<Model, String> {
+    weakspot_report::model_of_key(&text.to_ascii_lowercase())
+        .ok_or_else(|| "expected sc, tso, pso or pso-own".to_owned())
+}
+
+/// `90s`, `2m`, `1h`, `500ms`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    scaled(text, &units)
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "expected a time such as 500ms, 60s, 5m or 1h".to_owned())
+}
+
+/// `4GiB`, `500MB`; a bare number is bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [
+        ("KiB", 1024.0),
+        ("MiB", 1024.0 * 1024.0),
+        ("GiB", 1024.0 * 1024.0 * 1024.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("B", 1.0),
+        ("", 1.0),
+    ];
+    scaled(text, &units)
+        .filter(|&bytes| bytes >= 1.0)
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "expected a size such as 500MB or 4GiB".to_owned())
+}
+
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, scale) =
+        units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
+    let number = f64::from_str(number.trim()).ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number * scale)
+}

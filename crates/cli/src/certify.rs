@@ -1,0 +1,59 @@
+//! `weakspot certify`.
+
+use anyhow::{Context, Result, bail};
+use weakspot_core::{Evidence, certify};
+use weakspot_report::{Witness, input_hash};
+
+use crate::args::CertifyArgs;
+use crate::exit::Exit;
+use crate::input::expand;
+
+/// Checks a witness against its input.
+pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
+    let format = args.input_format.map(Into::into);
+    let input = expand(std::slice::from_ref(&args.input), format, &[])?.remove(0);
+    let source = input.read()?;
+    let parsed = match source.parse(&input.path) {
+        Ok(parsed) => parsed,
+        Err(d) => {
+            let (line, column) = d.span.line_column(&source.text);
+            bail!("{}:{line}:{column}: {}", input.name(), d.message);
+        }
+    };
+    let text = std::fs::read_to_string(&args.witness)
+        .with_context(|| format!("failed to read {}", args.witness.display()))?;
+    let witness = Witness::from_json(&text)
+        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
+    if witness.input_hash != input_hash(source.text.as_bytes()) {
+        bail!(
+            "the witness is about another input: {} has changed, or is not the file that was asked about",
+            input.name()
+        );
+    }
+    let (program, model) = (&parsed.program, witness.model);
+    let checked = match witness.question.as_str() {
+        "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
+            .and_then(|()| match witness.evidence {
+                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                Evidence::Exhausted { .. } => {
+                    certify::search(program, model, &witness.verdict, args.max_states)
+                        .map(|()| "a search of all states by definition finds the same")
+                }
+            }),
+        other => bail!("no way to certify an answer to `{other}`"),
+    };
+    match checked {
+        Ok(how) => {
+            println!("certified: {how}");
+            Ok(Exit::Holds)
+        }
+        Err(certify::Rejected::TooLarge(n)) => {
+            println!("unknown: more than {n} states by definition; --max-states allows more");
+            Ok(Exit::Unknown)
+        }
+        Err(rejected) => {
+            println!("rejected: {rejected}");
+            Ok(Exit::Violated)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! From the paths that were typed to programs.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use weakspot_core::Diagnostic;
+use weakspot_lang::{Format, Parsed};
+
+/// One input: what it is called in answers, and how to read it.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    /// The path as typed, or found in a folder as typed.
+    pub(crate) path: PathBuf,
+    format: Option<Format>,
+}
+
+/// A text that was read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) format: Format,
+}
+
+/// The inputs that `paths` stand for: a folder stands for the files below it that have one of
+/// these `endings`, by name.
+pub(crate) fn expand(
+    paths: &[PathBuf],
+    format: Option<Format>,
+    endings: &[&str],
+) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let before = inputs.len();
+            add_folder(path, format, endings, &mut inputs)
+                .with_context(|| format!("failed to read the folder {}", path.display()))?;
+            if inputs.len() == before {
+                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
+            }
+        } else {
+            inputs.push(Input { path: path.clone(), format });
+        }
+    }
+    Ok(inputs)
+}
+
+fn add_folder(
+    folder: &Path,
+    format: Option<Format>,
+    endings: &[&str],
+    inputs: &mut Vec<Input>,
+) -> std::io::Result<()> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            add_folder(&path, format, endings, inputs)?;
+        } else if path.extension().is_some_and(|e| endings.iter().any(|&w| e == w)) {
+            inputs.push(Input { path, format });
+        }
+    }
+    Ok(())
+}
+
+impl Input {
+    /// What the input is called in answers.
+    pub(crate) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Reads the text. An ending that says nothing is an error; standard input is a litmus test
+    /// unless the user says otherwise.
+    pub(crate) fn read(&self) -> Result<Source> {
+        let stdin = self.path == Path::new("-");
+        let format = match self.format.or_else(|| Format::of_path(&self.path)) {
+            Some(format) => format,
+            None if stdin => Format::Litmus,
+            None => bail!(
+                "the ending of {} names no input language: expected .litmus, .weak, .txt, .tso \
+                 or .rmm, or --input-format",
+                self.name()
+            ),
+        };
+        let bytes = if stdin {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        } else {
+            std::fs::read(&self.path)
+        };
+        let bytes = bytes.with_context(|| format!("failed to read {}", self.name()))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Source { text, format }),
+            Err(e) => bail!(
+                "failed to read {}: not UTF-8 text, from byte {} on",
+                self.name(),
+                e.utf8_error().valid_up_to()
+            ),
+        }
+    }
+}
+
+impl Source {
+    /// The program. A language without program names takes the file's.
+    pub(crate) fn parse(&self, path: &Path) -> Result<Parsed, Diagnostic> {
+        let mut parsed = weakspot_lang::parse(self.format, &self.text)?;
+        if parsed.names.program.is_empty() {
+            parsed.names.program =
+                path.file_stem().map_or_else(|| "-".into(), |s| s.to_string_lossy()).into_owned();
+        }
+        Ok(parsed)
+    }
+}

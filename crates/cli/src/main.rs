@@ -1,0 +1,47 @@
+//! The program `weakspot`: arguments to jobs to answers to an exit code.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the crate that prints")]
+
+mod args;
+mod certify;
+mod exit;
+mod input;
+mod litmus;
+mod pool;
+mod print;
+
+use std::process::ExitCode;
+
+use args::{BenchCommand, Cli, Command};
+use clap::Parser;
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Bad } else { Exit::Holds }.into();
+        }
+    };
+    let result = match cli.command {
+        Command::Litmus(args) => litmus::run(&args),
+        Command::Certify(args) => certify::run(&args),
+        Command::Print(args) => print::run(&args),
+        Command::Bench(BenchCommand::Litmus { .. }) | Command::Reach(_) => unreachable!(),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        // A reader that has seen enough (`| head`) is no error.
+        Err(error) if is_broken_pipe(&error) => Exit::Holds.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Exit::Bad.into()
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

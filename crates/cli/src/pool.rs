@@ -1,0 +1,157 @@
+//! Many inputs side by side, their answers in input order, with progress and Ctrl-C.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use weakspot_core::{Limits, Progress, Snapshot};
+
+use crate::args::{Common, When};
+use crate::exit::Exit;
+
+/// What one input came to.
+pub(crate) struct Answer<T> {
+    /// For standard output.
+    pub(crate) out: String,
+    /// For standard error.
+    pub(crate) err: String,
+    /// The worst end.
+    pub(crate) exit: Exit,
+    /// For the summary.
+    pub(crate) results: Vec<T>,
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static STATES: AtomicU64 = AtomicU64::new(0);
+static MEMORY: AtomicU64 = AtomicU64::new(0);
+
+/// Works on `inputs` with `job`, several at a time, and prints their answers in order.
+pub(crate) fn run<I: Sync, T: Send>(
+    inputs: &[I],
+    common: &Common,
+    job: impl Fn(&I) -> Answer<T> + Sync,
+) -> Result<(Exit, Vec<T>)> {
+    // A second Ctrl-C ends the program at once.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = common.threads.map_or(processors, usize::from).min(inputs.len()).max(1);
+    let bar = progress_bar(inputs.len() as u64, common);
+    let next = AtomicUsize::new(0);
+    let mut exit = Exit::Holds;
+    let mut results = Vec::new();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..workers {
+            let (sender, next, job) = (sender.clone(), &next, &job);
+            scope.spawn(move || {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(input) = inputs.get(i) else { return };
+                    if sender.send((i, job(input))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting: BTreeMap<usize, Answer<T>> = BTreeMap::new();
+        let mut printed = 0;
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(200)) {
+                Ok((i, answer)) => {
+                    waiting.insert(i, answer);
+                    bar.inc(1);
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    out.flush()?;
+                    bar.set_message(search_message());
+                }
+            }
+            while let Some(answer) = waiting.remove(&printed) {
+                printed += 1;
+                exit = exit.max(answer.exit);
+                results.extend(answer.results);
+                if !answer.err.is_empty() {
+                    bar.suspend(|| eprint!("{}", answer.err));
+                }
+                out.write_all(answer.out.as_bytes())?;
+            }
+        }
+        out.flush()?;
+        Ok::<(), std::io::Error>(())
+    })?;
+    bar.finish_and_clear();
+    Ok((exit, results))
+}
+
+/// The limits that the user set.
+pub(crate) fn limits(common: &Common) -> Limits {
+    Limits { time: Some(common.timeout), memory: Some(common.memory), buffer: common.buffer_limit }
+}
+
+/// Whether to colour what goes to `terminal`.
+pub(crate) fn colored(common: &Common, terminal: bool) -> bool {
+    match common.color {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+/// Listens to a search for the progress line and for Ctrl-C.
+pub(crate) struct Listener {
+    since: Instant,
+}
+
+impl Listener {
+    pub(crate) fn new() -> Listener {
+        Listener { since: Instant::now() }
+    }
+}
+
+impl Progress for Listener {
+    fn tick(&mut self, snapshot: Snapshot) -> bool {
+        if self.since.elapsed() > Duration::from_millis(100) {
+            STATES.store(snapshot.states, Ordering::Relaxed);
+            MEMORY.store(snapshot.memory, Ordering::Relaxed);
+        }
+        !INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+fn search_message() -> String {
+    match STATES.load(Ordering::Relaxed) {
+        0 => String::new(),
+        states => format!(
+            "current search: {} states, {}",
+            HumanCount(states),
+            HumanBytes(MEMORY.load(Ordering::Relaxed))
+        ),
+    }
+}
+
+fn progress_bar(inputs: u64, common: &Common) -> ProgressBar {
+    let show = match common.progress {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => !common.quiet && std::io::stderr().is_terminal(),
+    };
+    if !show {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(inputs), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {elapsed} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
