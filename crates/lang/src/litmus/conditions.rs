@@ -272,13 +272,13 @@ impl Parser<'_> {
             if self.at_reg_ref() {
                 return Ok(Term::Reg(self.reg_ref()?));
             }
-            return Ok(Term::Content(self.symbol(true)?));
+            return Ok(Term::Content(self.symbol()?));
         }
         if self.eat("&") {
-            return Ok(Term::Address(self.symbol(true)?));
+            return Ok(Term::Address(self.symbol()?));
         }
         if self.eat("[") {
-            let symbol = self.symbol(true)?;
+            let symbol = self.symbol()?;
             self.expect("]", "`]`")?;
             return Ok(Term::Content(symbol));
         }
@@ -294,7 +294,7 @@ impl Parser<'_> {
             return Ok(Term::List(elements, self.since(start)));
         }
         if self.ident(0).is_some() {
-            return Ok(Term::Name(self.symbol(true)?));
+            return Ok(Term::Name(self.symbol()?));
         }
         Err(self.unexpected("a register such as `0:EAX`, a location or a number"))
     }

@@ -42,6 +42,8 @@ pub(super) enum Slot {
     Flag(Flags),
     /// Holds a value within one instruction.
     Scratch,
+    /// Holds the old carry flag within one instruction.
+    CarryIn,
 }
 
 /// The workshop of one thread.
@@ -92,7 +94,7 @@ impl<'a> Lower<'a> {
         }
         self.slots.push(slot);
         self.folder.0.push(match slot {
-            Slot::Flag(_) => Known::Bits(1),
+            Slot::Flag(_) | Slot::CarryIn => Known::Bits(1),
             _ => Known::Bits(64),
         });
         RegId::new(self.slots.len() - 1)
@@ -109,7 +111,7 @@ impl<'a> Lower<'a> {
             match slot {
                 Slot::Register(family) if keep(*family) => {}
                 Slot::Register(_) => *known = Known::Bits(whole),
-                Slot::Flag(_) => *known = Known::Bits(1),
+                Slot::Flag(_) | Slot::CarryIn => *known = Known::Bits(1),
                 Slot::Scratch => *known = Known::Bits(64),
             }
         }

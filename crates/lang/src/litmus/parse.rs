@@ -185,16 +185,22 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The name of a location, with an index if `indexed` and one follows.
-    pub(super) fn symbol(&mut self, indexed: bool) -> Parsing<Symbol> {
+    /// The name of a location, with an index if one follows.
+    pub(super) fn symbol(&mut self) -> Parsing<Symbol> {
         let start = self.start();
         let Some(name) = self.ident(0) else {
             return Err(self.unexpected("the name of a location"));
         };
+        if thread_id(name).is_some() {
+            return Err(Diagnostic::new(
+                self.here(),
+                format!("`{name}` is a thread, not a location"),
+                "expected the name of a location",
+            ));
+        }
         self.bump();
         let mut index = None;
-        if indexed && self.is("[") && matches!(self.peek(1), Kind::Number(_)) && self.is_at(2, "]")
-        {
+        if self.is("[") && matches!(self.peek(1), Kind::Number(_)) && self.is_at(2, "]") {
             self.bump();
             index = Some(self.count("an index")?);
             self.bump();

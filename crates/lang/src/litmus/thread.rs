@@ -213,6 +213,7 @@ fn slot_name(arch: Arch, slot: Slot) -> String {
         Slot::Register(family) => Register::whole(arch, family).name(arch),
         Slot::Flag(flag) => flags::name(flag).to_owned(),
         Slot::Scratch => "scratch".to_owned(),
+        Slot::CarryIn => "carry in".to_owned(),
     }
 }
 

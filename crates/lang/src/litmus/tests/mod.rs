@@ -4,6 +4,7 @@ mod accepts;
 mod machine;
 mod meaning;
 mod mutations;
+mod random;
 mod refuses;
 mod shapes;
 
