@@ -91,29 +91,19 @@ impl Parser<'_> {
         }
     }
 
-    /// `with tso: exists; pso: ~exists`: expectations of other tools, which we skip.
+    /// `with tso: exists; pso: ~exists`: expectations of other tools, to the end of the text,
+    /// which we skip.
     fn cases(&mut self) -> Parsing<()> {
         if !self.is_word(0, "with") {
             return Ok(());
         }
-        self.bump();
-        loop {
-            if matches!(self.peek(0), Kind::End | Kind::Rest) {
-                return Ok(());
+        while !matches!(self.peek(0), Kind::End | Kind::Rest) {
+            if let Kind::Bad(d) = self.peek(0) {
+                return Err((**d).clone());
             }
-            while !self.eat(":") {
-                match self.peek(0) {
-                    Kind::Ident(_) | Kind::Number(_) | Kind::Punct("-" | "+") => self.bump(),
-                    _ => return Err(self.unexpected("a model and `:`")),
-                }
-            }
-            if self.quantifier()?.is_none() {
-                return Err(self.unexpected("`exists`, `~exists` or `forall`"));
-            }
-            if !self.eat(";") {
-                return Ok(());
-            }
+            self.bump();
         }
+        Ok(())
     }
 
     fn locations(&mut self, listed: &mut Vec<Listed>) -> Parsing<()> {

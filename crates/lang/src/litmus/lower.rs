@@ -323,7 +323,12 @@ impl<'a> Lower<'a> {
         Ok(vals)
     }
 
-    fn operand(&self, operand: &'a Operand, att: bool, instr: &Instruction) -> Lowering<Val<'a>> {
+    fn operand(
+        &mut self,
+        operand: &'a Operand,
+        att: bool,
+        instr: &Instruction,
+    ) -> Lowering<Val<'a>> {
         Ok(match operand {
             Operand::Reg { reg, place, .. } if reg.is_general() => Val::Reg(*reg, place.0),
             Operand::Reg { reg, place, .. } => {
@@ -338,7 +343,11 @@ impl<'a> Lower<'a> {
             Operand::Mem(m) => Val::Mem(MemOp::Full(m)),
             Operand::Name(s) if !self.layout.knows(&s.name) => return Err(self.unknown(s)),
             Operand::Name(s) if att || instr.operands.len() == 1 => Val::Mem(MemOp::Bare(s)),
-            Operand::Name(s) => Val::Address(self.layout.address(s)?, s.place.0),
+            Operand::Name(s) => {
+                let message = format!("`{0}` without brackets is the address of `{0}`", s.name);
+                self.notes.warn_once("bare", s.place.0, &message);
+                Val::Address(self.layout.address(s)?, s.place.0)
+            }
         })
     }
 
@@ -439,7 +448,7 @@ impl MemOp<'_> {
 /// Whether an instruction has its source first. Registers with `%` and memory in parentheses
 /// are signs of AT&T syntax. In X86_64, where that is the usual one, a leading immediate is one
 /// too; in X86 the usual order is the other, and parentheses may also stand for brackets.
-fn is_att(arch: Arch, instr: &Instruction) -> bool {
+pub(super) fn is_att(arch: Arch, instr: &Instruction) -> bool {
     let immediate =
         |o: Option<&Operand>| matches!(o, Some(Operand::Number { .. } | Operand::Address(_)));
     let first = immediate(instr.operands.first());

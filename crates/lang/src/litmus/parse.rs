@@ -15,6 +15,9 @@ use crate::Diagnostic;
 /// Texts longer than this are refused: spans are 32 bits wide, and no litmus test is this long.
 const LONGEST: usize = 64 << 20;
 
+/// More threads than this are refused.
+const MOST_THREADS: usize = 256;
+
 /// Words that end the rows of instructions.
 pub(super) const SECTIONS: [&str; 6] =
     ["exists", "forall", "final", "locations", "filter", "observed"];
@@ -271,6 +274,9 @@ impl<'a> Parser<'a> {
                     format!("a second column for thread `P{id}`"),
                     "",
                 ));
+            }
+            if heads.len() == MOST_THREADS {
+                return Err(Diagnostic::new(span, format!("more than {MOST_THREADS} threads"), ""));
             }
             self.bump();
             heads.push(ThreadHead { id, place: Place(span) });

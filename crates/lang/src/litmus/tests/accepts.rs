@@ -78,6 +78,13 @@ fn shapes_of_files() {
 }
 
 #[test]
+fn bare_names() {
+    let text =
+        "X86_64 T\n{}\nP0|P1;\nmovl $1,flag|movl flag,%eax;\nincl count|nop;\nexists 1:rax=1";
+    assert_eq!(load(text).names.locs, ["flag", "count"]);
+}
+
+#[test]
 fn names_of_tests() {
     for name in ["SB", "2+2W+mfence-rmws", "MP+po+fri-po.litmus", "a[b].c", "X86", "3.SB", "n/m_1"]
     {

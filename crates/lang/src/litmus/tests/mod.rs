@@ -1,6 +1,7 @@
 //! Tests of the whole way from text to meaning.
 
 mod accepts;
+mod flags;
 mod machine;
 mod meaning;
 mod mutations;
