@@ -5,7 +5,7 @@ use weakspot_core::{BinOp, Expr, Instr, RegId, Span, UnOp};
 use super::flags::{self, CARRY, EVERY, Flags, OVERFLOW, PARITY, SIGN, Sum, SumKind, ZERO};
 use super::fold::{Folder, Known, binary, select};
 use super::instructions::{lock_needs_memory, wrong_operand};
-use super::lower::{Lower, Lowering, Target, Val};
+use super::lower::{Lower, Lowering, Slot, Target, Val};
 use super::mnemonics::{Alu, Bit, Shift, Unary};
 use super::registers::{Family, Part, Register};
 
@@ -22,7 +22,7 @@ impl<'a> Lower<'a> {
         let bytes = self.width(suffix, &mut vals)?;
         let [dst, src] = vals;
         let carry = match op {
-            Alu::Adc | Alu::Sbb => Some(self.flag(CARRY)),
+            Alu::Adc | Alu::Sbb => Some(self.carry_in()),
             _ => None,
         };
         self.update(&dst, bytes, locked, |lower, a, bytes| {
@@ -42,6 +42,17 @@ impl<'a> Lower<'a> {
             let sum = Sum { bits: bytes * 8, kind, a, b, carry, result: result.clone() };
             Ok((result, Effects::Sum(sum, EVERY)))
         })
+    }
+
+    /// The carry flag as it is now, even when the instruction then writes it.
+    fn carry_in(&mut self) -> Expr {
+        let carry = self.flag(CARRY);
+        if self.live & CARRY == 0 || matches!(carry, Expr::Const(_)) {
+            return carry;
+        }
+        let saved = self.slot(Slot::CarryIn);
+        self.assign(saved, carry);
+        Expr::Reg(saved)
     }
 
     pub(super) fn unary(

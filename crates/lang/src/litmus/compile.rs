@@ -103,7 +103,7 @@ impl ThreadTable {
     }
 
     fn initialise(&mut self, test: &Test, layout: &Layout) -> Result<(), Diagnostic> {
-        let mut set: HashMap<(usize, Register), Number> = HashMap::new();
+        let mut set: HashMap<(usize, Family), Vec<(Register, Number)>> = HashMap::new();
         for item in &test.init {
             let Target::Reg(r) = &item.target else { continue };
             let thread = self.index(r)?;
@@ -111,10 +111,9 @@ impl ThreadTable {
                 self.types.insert((thread, r.reg.family), type_of(ctype, test.arch.word()));
             }
             let Some((number, value)) = initial(item, r, layout, test)? else { continue };
-            let conflict = set.iter().any(|((t, other), n)| {
-                *t == thread
-                    && other.family == r.reg.family
-                    && (if *other == r.reg { *n != number } else { !disjoint(*other, r.reg) })
+            let earlier = set.entry((thread, r.reg.family)).or_default();
+            let conflict = earlier.iter().any(|(other, n)| {
+                if *other == r.reg { *n != number } else { !disjoint(*other, r.reg) }
             });
             if conflict {
                 return Err(Diagnostic::new(
@@ -127,7 +126,7 @@ impl ThreadTable {
                     "",
                 ));
             }
-            set.insert((thread, r.reg), number);
+            earlier.push((r.reg, number));
             if let Some((_, whole)) = self.regs[thread].iter_mut().find(|(f, _)| *f == r.reg.family)
             {
                 *whole = match r.reg.part {

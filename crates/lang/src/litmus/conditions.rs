@@ -91,29 +91,19 @@ impl Parser<'_> {
         }
     }
 
-    /// `with tso: exists; pso: ~exists`: expectations of other tools, which we skip.
+    /// `with tso: exists; pso: ~exists`: expectations of other tools, to the end of the text,
+    /// which we skip.
     fn cases(&mut self) -> Parsing<()> {
         if !self.is_word(0, "with") {
             return Ok(());
         }
-        self.bump();
-        loop {
-            if matches!(self.peek(0), Kind::End | Kind::Rest) {
-                return Ok(());
+        while !matches!(self.peek(0), Kind::End | Kind::Rest) {
+            if let Kind::Bad(d) = self.peek(0) {
+                return Err((**d).clone());
             }
-            while !self.eat(":") {
-                match self.peek(0) {
-                    Kind::Ident(_) | Kind::Number(_) | Kind::Punct("-" | "+") => self.bump(),
-                    _ => return Err(self.unexpected("a model and `:`")),
-                }
-            }
-            if self.quantifier()?.is_none() {
-                return Err(self.unexpected("`exists`, `~exists` or `forall`"));
-            }
-            if !self.eat(";") {
-                return Ok(());
-            }
+            self.bump();
         }
+        Ok(())
     }
 
     fn locations(&mut self, listed: &mut Vec<Listed>) -> Parsing<()> {
@@ -272,13 +262,13 @@ impl Parser<'_> {
             if self.at_reg_ref() {
                 return Ok(Term::Reg(self.reg_ref()?));
             }
-            return Ok(Term::Content(self.symbol(true)?));
+            return Ok(Term::Content(self.symbol()?));
         }
         if self.eat("&") {
-            return Ok(Term::Address(self.symbol(true)?));
+            return Ok(Term::Address(self.symbol()?));
         }
         if self.eat("[") {
-            let symbol = self.symbol(true)?;
+            let symbol = self.symbol()?;
             self.expect("]", "`]`")?;
             return Ok(Term::Content(symbol));
         }
@@ -294,7 +284,7 @@ impl Parser<'_> {
             return Ok(Term::List(elements, self.since(start)));
         }
         if self.ident(0).is_some() {
-            return Ok(Term::Name(self.symbol(true)?));
+            return Ok(Term::Name(self.symbol()?));
         }
         Err(self.unexpected("a register such as `0:EAX`, a location or a number"))
     }

@@ -98,16 +98,17 @@ impl<'a> Lower<'a> {
         let scratch = self.scratch();
         match op {
             Op::Cmpxchg => {
-                let acc = Register { family: Family::Ax, part: dst.part };
+                let acc = Register { family: Family::Ax, part: Part::low(bits / 8) };
                 let own = self.read(acc);
                 self.set_difference(bits, own.clone(), a.clone());
                 let equal = binary(BinOp::Eq, own, a.clone());
-                self.assign(scratch, a);
-                let old = self.folder.reg(scratch);
-                self.write(dst, select(equal.clone(), b, old.clone()));
-                if dst.family != Family::Ax {
-                    self.write(acc, old);
-                }
+                self.assign(scratch, equal);
+                let equal = self.folder.reg(scratch);
+                // On success the accumulator stays as it is, so that it is still right if it is
+                // the source as well.
+                let kept = self.read(Register::whole(self.arch, Family::Ax));
+                self.write_failed(acc, kept, equal.clone(), a.clone());
+                self.write(dst, select(equal, b, a));
             }
             Op::Xadd => {
                 let result =
@@ -186,14 +187,23 @@ impl<'a> Lower<'a> {
         let value = select(equal.clone(), new, Expr::Reg(old_id));
         self.steps.push(Instr::Update { reg: old_id, addr: to.addr.clone(), value });
         self.set_difference(bits, own, old.clone());
-        if direct || self.arch == Arch::X86 || acc.part != Part::Dword {
+        if direct {
             self.write(acc, old);
         } else {
-            // A success leaves the upper half of the accumulator alone.
             let kept = self.folder.reg(acc_id);
-            let next = if self.folder.bits(&kept) <= 32 { old } else { select(equal, kept, old) };
-            self.assign(acc_id, next);
+            self.write_failed(acc, kept, equal, old);
         }
         Flow::Next
+    }
+
+    /// The accumulator takes the old value. If that was equal, it has it already, but a success
+    /// must also leave the upper half alone, which a plain write of 32 bits would clear.
+    fn write_failed(&mut self, acc: Register, kept: Expr, equal: Expr, old: Expr) {
+        let clears = self.arch == Arch::X86_64 && acc.part == Part::Dword;
+        if clears && self.folder.bits(&kept) > 32 {
+            self.write(acc, select(equal, kept, old));
+        } else {
+            self.write(acc, old);
+        }
     }
 }

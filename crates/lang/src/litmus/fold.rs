@@ -142,9 +142,10 @@ pub(super) fn binary(op: BinOp, l: Expr, r: Expr) -> Expr {
     }
 }
 
-/// Logical negation of a truth value, simplified.
+/// Logical negation of a truth value, which is 0 or 1, simplified.
 pub(super) fn not(e: Expr) -> Expr {
     match e {
+        Expr::Unary(UnOp::Not, inner) => *inner,
         Expr::Const(v) => Expr::Const(i64::from(v == 0)),
         Expr::Binary(BinOp::Eq, l, r) => Expr::Binary(BinOp::Ne, l, r),
         Expr::Binary(BinOp::Ne, l, r) => Expr::Binary(BinOp::Eq, l, r),

@@ -4,7 +4,7 @@ use weakspot_core::Span;
 
 use super::ast::{CType, InitItem, InitValue, Place, Symbol, Target};
 use super::lex::Kind;
-use super::parse::{Parser, Parsing};
+use super::parse::{Parser, Parsing, thread_id};
 use super::suggest;
 use crate::Diagnostic;
 
@@ -80,7 +80,9 @@ impl Parser<'_> {
             if self.eat("}") {
                 return Ok(items);
             }
-            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+            let head = self.ident(0).is_some_and(|w| thread_id(w).is_some())
+                && (self.is_at(1, "|") || self.is_at(1, ";"));
+            if head || matches!(self.peek(0), Kind::End | Kind::Rest) {
                 return Err(Diagnostic::new(
                     open,
                     "the initial state that begins here never ends",
@@ -166,14 +168,14 @@ impl Parser<'_> {
             return Ok(Target::Reg(self.reg_ref()?));
         }
         if self.eat("[") {
-            let symbol = self.symbol(true)?;
+            let symbol = self.symbol()?;
             self.expect("]", "`]`")?;
             return Ok(Target::Loc(symbol));
         }
         if self.ident(0).is_none() {
             return Err(self.unexpected("a location, a register such as `0:EAX`, or `}`"));
         }
-        let symbol = self.symbol(true)?;
+        let symbol = self.symbol()?;
         if self.is("[") {
             self.bump();
             return Err(self.unexpected("the length of the array"));
@@ -216,7 +218,7 @@ impl Parser<'_> {
             let what = if address { "the name of a location" } else { "a value" };
             return Err(self.unexpected(what));
         }
-        Ok(InitValue::Address(self.symbol(true)?))
+        Ok(InitValue::Address(self.symbol()?))
     }
 }
 

@@ -298,7 +298,7 @@ pub(super) fn wrong_operand(found: &Val<'_>, expected: &str) -> Diagnostic {
     };
     Diagnostic::new(
         found.span(),
-        format!("unexpected {what} as an operand"),
+        format!("{what} cannot be this operand"),
         format!("expected {expected}"),
     )
 }

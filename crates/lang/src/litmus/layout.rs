@@ -12,6 +12,8 @@ use super::ast::{
     CType, InitValue, Instruction, Number, Operand, Prop, Symbol, Target, Term, Test,
 };
 use super::init::type_of;
+use super::lower::is_att;
+use super::mnemonics::{Decoded, Op, decode};
 use crate::Diagnostic;
 
 const BASE: Value = 0x1000_0000;
@@ -365,8 +367,18 @@ fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, Option<&CType>)> 
     init.chain(listed)
 }
 
-/// Calls `visit` for each mention of a location, in the order of the source. Bare names in the
-/// code do not count: they are locations only if something else says so.
+/// Whether bare names in an instruction are surely locations, and not misspelt registers.
+fn bare_names_count(test: &Test, instr: &Instruction) -> bool {
+    match decode(&instr.mnemonic) {
+        None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }) => false,
+        Some(Decoded { suffix, .. }) => {
+            is_att(test.arch, instr) || (instr.operands.len() == 1 && suffix.is_some())
+        }
+    }
+}
+
+/// Calls `visit` for each mention of a location, in the order of the source. Bare names in Intel
+/// syntax do not count: they are locations only if something else says so.
 fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
     for item in &test.init {
         if let Target::Loc(s) | Target::Array(s) = &item.target {
@@ -385,11 +397,13 @@ fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
         }
     }
     let cells = test.rows.iter().flatten();
-    for Instruction { operands, .. } in cells.filter_map(|c| c.instr.as_ref()) {
-        for operand in operands {
+    for instr in cells.filter_map(|c| c.instr.as_ref()) {
+        let bare = bare_names_count(test, instr);
+        for operand in &instr.operands {
             match operand {
                 Operand::Address(s) => visit(s),
                 Operand::Mem(m) => m.symbol.iter().for_each(&mut *visit),
+                Operand::Name(s) if bare => visit(s),
                 _ => {}
             }
         }

@@ -42,6 +42,8 @@ pub(super) enum Slot {
     Flag(Flags),
     /// Holds a value within one instruction.
     Scratch,
+    /// Holds the old carry flag within one instruction.
+    CarryIn,
 }
 
 /// The workshop of one thread.
@@ -92,7 +94,7 @@ impl<'a> Lower<'a> {
         }
         self.slots.push(slot);
         self.folder.0.push(match slot {
-            Slot::Flag(_) => Known::Bits(1),
+            Slot::Flag(_) | Slot::CarryIn => Known::Bits(1),
             _ => Known::Bits(64),
         });
         RegId::new(self.slots.len() - 1)
@@ -109,7 +111,7 @@ impl<'a> Lower<'a> {
             match slot {
                 Slot::Register(family) if keep(*family) => {}
                 Slot::Register(_) => *known = Known::Bits(whole),
-                Slot::Flag(_) => *known = Known::Bits(1),
+                Slot::Flag(_) | Slot::CarryIn => *known = Known::Bits(1),
                 Slot::Scratch => *known = Known::Bits(64),
             }
         }
@@ -321,7 +323,12 @@ impl<'a> Lower<'a> {
         Ok(vals)
     }
 
-    fn operand(&self, operand: &'a Operand, att: bool, instr: &Instruction) -> Lowering<Val<'a>> {
+    fn operand(
+        &mut self,
+        operand: &'a Operand,
+        att: bool,
+        instr: &Instruction,
+    ) -> Lowering<Val<'a>> {
         Ok(match operand {
             Operand::Reg { reg, place, .. } if reg.is_general() => Val::Reg(*reg, place.0),
             Operand::Reg { reg, place, .. } => {
@@ -336,7 +343,11 @@ impl<'a> Lower<'a> {
             Operand::Mem(m) => Val::Mem(MemOp::Full(m)),
             Operand::Name(s) if !self.layout.knows(&s.name) => return Err(self.unknown(s)),
             Operand::Name(s) if att || instr.operands.len() == 1 => Val::Mem(MemOp::Bare(s)),
-            Operand::Name(s) => Val::Address(self.layout.address(s)?, s.place.0),
+            Operand::Name(s) => {
+                let message = format!("`{0}` without brackets is the address of `{0}`", s.name);
+                self.notes.warn_once("bare", s.place.0, &message);
+                Val::Address(self.layout.address(s)?, s.place.0)
+            }
         })
     }
 
@@ -437,7 +448,7 @@ impl MemOp<'_> {
 /// Whether an instruction has its source first. Registers with `%` and memory in parentheses
 /// are signs of AT&T syntax. In X86_64, where that is the usual one, a leading immediate is one
 /// too; in X86 the usual order is the other, and parentheses may also stand for brackets.
-fn is_att(arch: Arch, instr: &Instruction) -> bool {
+pub(super) fn is_att(arch: Arch, instr: &Instruction) -> bool {
     let immediate =
         |o: Option<&Operand>| matches!(o, Some(Operand::Number { .. } | Operand::Address(_)));
     let first = immediate(instr.operands.first());

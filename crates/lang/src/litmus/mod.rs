@@ -1,5 +1,5 @@
-//! X86 and X86_64 litmus tests: text to syntax tree ([`parse`]), tree to program ([`compile`]),
-//! tree to text ([`print`]).
+//! X86 and X86_64 litmus tests: text to syntax tree ([`parse()`]), tree to program ([`compile()`]),
+//! tree to text ([`print()`]).
 //!
 //! ```
 //! use weakspot_lang::litmus;

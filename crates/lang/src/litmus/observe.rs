@@ -191,7 +191,7 @@ impl<T: Threads> Observer<'_, T> {
                 let text = format!(
                     "{} => {}",
                     wrap(lt, ll > Level::Implies),
-                    wrap(rt, rl >= Level::Implies)
+                    wrap(rt, rl > Level::Implies)
                 );
                 Ok((Expr::binary(BinOp::Or, not(le), re), text, Level::Implies))
             }
@@ -218,7 +218,8 @@ impl<T: Threads> Observer<'_, T> {
             }
             let (e, text, inner) = self.prop(part)?;
             exprs.push(e);
-            texts.push(wrap(text, inner >= level));
+            // Few remember how tightly an arrow binds.
+            texts.push(wrap(text, inner >= level && inner != Level::Implies));
         }
         Ok((balanced(exprs, op), texts.join(sign), level))
     }

@@ -12,10 +12,12 @@ use crate::Diagnostic;
 impl Parser<'_> {
     /// The target of a jump.
     pub(super) fn label_operand(&mut self) -> Parsing<Operand> {
-        if self.ident(0).is_none() {
+        let place = Place(self.here());
+        let Some(name) = self.ident(0) else {
             return Err(self.unexpected("a label"));
-        }
-        Ok(Operand::Name(self.symbol(false)?))
+        };
+        self.bump();
+        Ok(Operand::Name(Symbol { name: name.to_owned(), index: None, place }))
     }
 
     /// An operand of anything but a jump.
@@ -53,9 +55,9 @@ impl Parser<'_> {
         }
         if word.eq_ignore_ascii_case("offset") && self.ident(1).is_some() {
             self.bump();
-            return Ok(Operand::Address(self.symbol(true)?));
+            return Ok(Operand::Address(self.symbol()?));
         }
-        let symbol = self.symbol(true)?;
+        let symbol = self.symbol()?;
         let disp = self.offset()?;
         if self.is("[") || self.is("(") || disp != 0 || size.is_some() {
             return self.mem(start, Mem { disp, symbol: Some(symbol), ..empty(size) });
@@ -121,7 +123,7 @@ impl Parser<'_> {
         let start = self.start();
         self.expect("$", "`$`")?;
         if self.ident(0).is_some() {
-            let mut symbol = self.symbol(true)?;
+            let mut symbol = self.symbol()?;
             symbol.place = self.since(start);
             return Ok(Operand::Address(symbol));
         }
@@ -222,7 +224,7 @@ impl Parser<'_> {
         if self.ident(0).is_none() {
             return Err(self.unexpected("a location or a register"));
         }
-        let symbol = self.symbol(true)?;
+        let symbol = self.symbol()?;
         self.add_symbol(mem, symbol, negative)
     }
 
@@ -234,7 +236,7 @@ impl Parser<'_> {
         if let Some(reg) = self.address_register(mem)? {
             self.add_register(mem, reg, None, false, self.since(start).0)?;
         } else if self.ident(0).is_some() {
-            let symbol = self.symbol(true)?;
+            let symbol = self.symbol()?;
             self.add_symbol(mem, symbol, false)?;
             mem.disp = mem.disp.wrapping_add(self.offset()?);
         } else if self.at_number() {

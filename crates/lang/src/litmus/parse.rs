@@ -15,6 +15,9 @@ use crate::Diagnostic;
 /// Texts longer than this are refused: spans are 32 bits wide, and no litmus test is this long.
 const LONGEST: usize = 64 << 20;
 
+/// More threads than this are refused.
+const MOST_THREADS: usize = 256;
+
 /// Words that end the rows of instructions.
 pub(super) const SECTIONS: [&str; 6] =
     ["exists", "forall", "final", "locations", "filter", "observed"];
@@ -185,16 +188,22 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The name of a location, with an index if `indexed` and one follows.
-    pub(super) fn symbol(&mut self, indexed: bool) -> Parsing<Symbol> {
+    /// The name of a location, with an index if one follows.
+    pub(super) fn symbol(&mut self) -> Parsing<Symbol> {
         let start = self.start();
         let Some(name) = self.ident(0) else {
             return Err(self.unexpected("the name of a location"));
         };
+        if thread_id(name).is_some() {
+            return Err(Diagnostic::new(
+                self.here(),
+                format!("`{name}` is a thread, not a location"),
+                "expected the name of a location",
+            ));
+        }
         self.bump();
         let mut index = None;
-        if indexed && self.is("[") && matches!(self.peek(1), Kind::Number(_)) && self.is_at(2, "]")
-        {
+        if self.is("[") && matches!(self.peek(1), Kind::Number(_)) && self.is_at(2, "]") {
             self.bump();
             index = Some(self.count("an index")?);
             self.bump();
@@ -265,6 +274,9 @@ impl<'a> Parser<'a> {
                     format!("a second column for thread `P{id}`"),
                     "",
                 ));
+            }
+            if heads.len() == MOST_THREADS {
+                return Err(Diagnostic::new(span, format!("more than {MOST_THREADS} threads"), ""));
             }
             self.bump();
             heads.push(ThreadHead { id, place: Place(span) });

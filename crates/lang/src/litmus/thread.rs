@@ -1,7 +1,7 @@
 //! A column of instructions to a thread of the core program: one control point before each
 //! instruction, one after the last, and more inside of instructions that take several steps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, Span, Thread, Value};
 
@@ -54,8 +54,9 @@ pub(super) fn compile(
     let count = column.instrs.len();
     let mut points: Vec<Point> = vec![Point::default(); count + 1];
     let changed = changed(&column);
+    let labelled: HashSet<usize> = column.labels.values().copied().collect();
     for (i, (instr, decoded)) in column.instrs.iter().enumerate() {
-        if column.labels.values().any(|at| *at == i) {
+        if labelled.contains(&i) {
             lower.forget(|family| !changed.contains(&family));
         }
         lower.live = live[i];
@@ -193,16 +194,16 @@ fn label(test: &Test, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
 }
 
 /// The registers that the code may write: all that occur outside of addresses.
-fn changed(column: &Column<'_>) -> Vec<Family> {
-    let mut changed = Vec::new();
+fn changed(column: &Column<'_>) -> HashSet<Family> {
+    let mut changed = HashSet::new();
     for (instr, decoded) in &column.instrs {
         for operand in &instr.operands {
             if let Operand::Reg { reg, .. } = operand {
-                changed.push(reg.family);
+                changed.insert(reg.family);
             }
         }
         if decoded.op == Op::Cmpxchg {
-            changed.push(Family::Ax);
+            changed.insert(Family::Ax);
         }
     }
     changed
@@ -213,6 +214,7 @@ fn slot_name(arch: Arch, slot: Slot) -> String {
         Slot::Register(family) => Register::whole(arch, family).name(arch),
         Slot::Flag(flag) => flags::name(flag).to_owned(),
         Slot::Scratch => "scratch".to_owned(),
+        Slot::CarryIn => "carry in".to_owned(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Tests of the whole way from text to meaning.
 
 mod accepts;
+mod flags;
 mod machine;
 mod meaning;
 mod mutations;
+mod random;
 mod refuses;
 mod shapes;
 
