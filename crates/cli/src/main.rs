@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the crate that prints")]
 
 mod args;
+mod bench;
 mod certify;
 mod exit;
 mod input;
@@ -15,6 +16,10 @@ use args::{BenchCommand, Cli, Command};
 use clap::Parser;
 use exit::Exit;
 
+/// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -27,7 +32,8 @@ fn main() -> ExitCode {
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
-        Command::Bench(BenchCommand::Litmus { .. }) | Command::Reach(_) => unreachable!(),
+        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
+        Command::Reach(_) => unreachable!(),
     };
     match result {
         Ok(exit) => exit.into(),

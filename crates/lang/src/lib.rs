@@ -1,6 +1,7 @@
 //! Text to [`Program`] and back, for the four input languages. Each language is a module with a
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
 
+pub mod families;
 pub mod litmus;
 pub mod memorax;
 mod suggest;
