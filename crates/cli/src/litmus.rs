@@ -247,7 +247,7 @@ fn decisive(parsed: &Parsed, found: &Outcomes<'_>, judged: &Judgement) -> Option
     let wanted = weakspot_core::certify::decisive(condition.quantifier, &judged.verdict);
     let mut chosen = None;
     found.set.for_each(|row| {
-        let satisfied = condition.prop.eval(row).is_ok_and(|v| v != 0);
+        let satisfied = condition.prop.holds(row);
         if wanted.is_none_or(|w| w == satisfied) {
             chosen = Some(row.to_vec());
         }

@@ -76,9 +76,9 @@ pub fn condition(
             if !machine.is_final(&end) {
                 return Err(Rejected::NotFinal);
             }
-            match condition.prop.eval(&machine.observe(&end)) {
-                Ok(value) if (value != 0) == wanted => Ok(()),
-                _ => Err(Rejected::WrongState),
+            match condition.prop.holds(&machine.observe(&end)) == wanted {
+                true => Ok(()),
+                false => Err(Rejected::WrongState),
             }
         }
         (None, Evidence::Exhausted { .. }) => Ok(()),
@@ -97,7 +97,7 @@ pub fn search(
     let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
     let found =
         reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
-    let holds = |outcome: &Vec<crate::Value>| condition.prop.eval(outcome).is_ok_and(|v| v != 0);
+    let holds = |outcome: &Vec<crate::Value>| condition.prop.holds(outcome);
     let valid = match condition.quantifier {
         Quantifier::Exists => found.outcomes.iter().any(holds),
         Quantifier::NotExists => !found.outcomes.iter().any(holds),

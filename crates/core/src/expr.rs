@@ -84,6 +84,18 @@ impl Expr {
         })
     }
 
+    /// The expression as a proposition: `And` and `Or` stop as soon as they are decided, and an
+    /// operand that divides by zero counts as false.
+    #[must_use]
+    pub fn holds(&self, regs: &[Value]) -> bool {
+        match self {
+            Expr::Unary(UnOp::Not, e) => !e.holds(regs),
+            Expr::Binary(BinOp::And, l, r) => l.holds(regs) && r.holds(regs),
+            Expr::Binary(BinOp::Or, l, r) => l.holds(regs) || r.holds(regs),
+            _ => self.eval(regs).is_ok_and(|v| v != 0),
+        }
+    }
+
     /// Calls `visit` for each register that occurs.
     pub fn for_each_reg(&self, visit: &mut impl FnMut(RegId)) {
         match self {

@@ -32,7 +32,7 @@ impl Model {
 
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Model::Sc => "SC",
             Model::Tso => "TSO",
             Model::Pso(_) => "PSO",

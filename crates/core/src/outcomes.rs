@@ -2,7 +2,7 @@
 //! takes, and the codes of one state share one word. A million states of twenty components take
 //! 16 MB, and the order of the words is the order of the states.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Value;
 
@@ -36,20 +36,53 @@ enum Rows {
     Plain(Vec<Vec<Value>>),
 }
 
-/// Up to this many bits per state, duplicates are found in a bitmap instead of by sorting.
-const BITMAP_BITS: u32 = 26;
-
 impl OutcomeSet {
     /// The union of `products`, each a product of factors that together cover all components
-    /// `0..width` once.
+    /// `0..width` once. The products differ in the rows of their factors only: the first factors
+    /// are all about the same components, and so on.
+    ///
+    /// Each state is made once, however many products have it: row by row of the first factor,
+    /// the products that have this row are narrowed down by the rows of the following factors.
+    /// Cost: the number of states times the number of products over 64, and rarely as much.
+    ///
+    /// There can be far more states than fit anywhere: `go_on` hears now and then how many there
+    /// are so far, and by returning false leaves the set as it is.
     #[must_use]
-    pub fn union(width: usize, products: &[Vec<Factor<'_>>]) -> OutcomeSet {
+    pub fn union(
+        width: usize,
+        products: &[Vec<Factor<'_>>],
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> OutcomeSet {
         let (columns, bits) = columns(width, products);
+        let depth = products.first().map_or(0, Vec::len);
+        let levels: Vec<Level> = (0..depth).map(|d| Level::new(&columns, products, d)).collect();
+        let all = Bits::all(products.len());
         let rows = match bits {
-            129.. => Rows::Plain(plain_rows(width, products)),
-            _ => Rows::Packed(packed_rows(&columns, bits, products)),
+            129.. => {
+                let mut rows = Vec::new();
+                let mut state = vec![0; width];
+                plain_rows(&levels, &all, &mut state, &mut rows, go_on);
+                rows.sort_unstable();
+                Rows::Plain(rows)
+            }
+            _ => {
+                let mut rows = Vec::new();
+                if !products.is_empty() {
+                    packed_rows(&levels, &all, 0, &mut rows, go_on);
+                }
+                rows.sort_unstable();
+                Rows::Packed(rows)
+            }
         };
         OutcomeSet { columns, rows }
+    }
+
+    /// Keeps the first `n` states.
+    pub fn truncate(&mut self, n: usize) {
+        match &mut self.rows {
+            Rows::Packed(rows) => rows.truncate(n),
+            Rows::Plain(rows) => rows.truncate(n),
+        }
     }
 
     /// The number of states.
@@ -134,78 +167,103 @@ fn columns(width: usize, products: &[Vec<Factor<'_>>]) -> (Vec<Column>, u32) {
     (columns, bits)
 }
 
-fn packed_rows(columns: &[Column], bits: u32, products: &[Vec<Factor<'_>>]) -> Vec<u128> {
-    let mut bitmap = match bits {
-        0..=BITMAP_BITS => vec![0u64; 1 << bits.saturating_sub(6)],
-        _ => Vec::new(),
-    };
-    let mut rows: Vec<u128> = Vec::new();
-    let mut sorted = 0;
-    let (mut partial, mut longer) = (Vec::new(), Vec::new());
-    for product in products {
-        partial.clear();
-        partial.push(0);
-        for factor in product {
-            longer.clear();
-            for row in factor.rows {
-                let code = factor.columns.iter().zip(row).fold(0, |code, (&c, value)| {
-                    let place = columns[c].values.partition_point(|v| v < value) as u128;
-                    code | place << columns[c].shift
-                });
-                longer.extend(partial.iter().map(|&p: &u128| p | code));
-            }
-            std::mem::swap(&mut partial, &mut longer);
-        }
-        if bitmap.is_empty() {
-            rows.extend_from_slice(&partial);
-            // Duplicates go out whenever the list has doubled, so that it stays within a small
-            // factor of the answer.
-            if rows.len() > 2 * sorted + (1 << 16) {
-                rows.sort_unstable();
-                rows.dedup();
-                sorted = rows.len();
-            }
-        } else {
-            for &code in &partial {
-                bitmap[(code >> 6) as usize] |= 1 << (code & 63);
-            }
-        }
+/// A set of products.
+#[derive(Clone, Debug)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn none(n: usize) -> Bits {
+        Bits(vec![0; n.div_ceil(64)])
     }
-    for (i, &word) in bitmap.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            rows.push((i as u128) << 6 | u128::from(rest.trailing_zeros()));
-            rest &= rest - 1;
-        }
+
+    fn all(n: usize) -> Bits {
+        let mut bits = Bits::none(n);
+        (0..n).for_each(|i| bits.0[i / 64] |= 1 << (i % 64));
+        bits
     }
-    if bitmap.is_empty() {
-        rows.sort_unstable();
-        rows.dedup();
+
+    fn meets(&self, other: &Bits) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
-    rows
+
+    fn and(&self, other: &Bits) -> Bits {
+        Bits(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
 }
 
-fn plain_rows(width: usize, products: &[Vec<Factor<'_>>]) -> Vec<Vec<Value>> {
-    let mut rows = BTreeSet::new();
-    for product in products {
-        let mut partial = vec![vec![0; width]];
-        for factor in product {
-            partial = partial
-                .iter()
-                .flat_map(|state| {
-                    factor.rows.iter().map(move |row| {
-                        let mut state = state.clone();
-                        for (&c, &value) in factor.columns.iter().zip(row) {
-                            state[c] = value;
-                        }
-                        state
-                    })
-                })
-                .collect();
+/// The factors at one place of all products: each different row once, with its code and with the
+/// products that have it.
+struct Level<'a> {
+    columns: &'a [usize],
+    rows: Vec<(u128, &'a [Value], Bits)>,
+}
+
+impl<'a> Level<'a> {
+    fn new(columns: &[Column], products: &'a [Vec<Factor<'a>>], depth: usize) -> Level<'a> {
+        let mut rows: BTreeMap<&[Value], Bits> = BTreeMap::new();
+        for (p, product) in products.iter().enumerate() {
+            for row in product[depth].rows {
+                let bits = rows.entry(row).or_insert_with(|| Bits::none(products.len()));
+                bits.0[p / 64] |= 1 << (p % 64);
+            }
         }
-        rows.extend(partial);
+        let own = products[0][depth].columns;
+        let code = |row: &[Value]| {
+            own.iter().zip(row).fold(0, |code: u128, (&c, value)| {
+                let place = columns[c].values.partition_point(|v| v < value) as u128;
+                code | place.checked_shl(columns[c].shift).unwrap_or(0)
+            })
+        };
+        let rows = rows.into_iter().map(|(row, bits)| (code(row), row, bits)).collect();
+        Level { columns: own, rows }
     }
-    rows.into_iter().collect()
+}
+
+/// False if it was told to stop.
+fn packed_rows(
+    levels: &[Level<'_>],
+    active: &Bits,
+    prefix: u128,
+    rows: &mut Vec<u128>,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> bool {
+    match levels {
+        [] => {
+            rows.push(prefix);
+            true
+        }
+        [last] => {
+            let those = last.rows.iter().filter(|(_, _, bits)| bits.meets(active));
+            rows.extend(those.map(|(code, _, _)| prefix | code));
+            go_on(rows.len())
+        }
+        [first, rest @ ..] => {
+            let mut those = first.rows.iter().filter(|(_, _, bits)| bits.meets(active));
+            those.all(|(code, _, bits)| {
+                packed_rows(rest, &active.and(bits), prefix | code, rows, go_on)
+            })
+        }
+    }
+}
+
+/// False if it was told to stop.
+fn plain_rows(
+    levels: &[Level<'_>],
+    active: &Bits,
+    state: &mut Vec<Value>,
+    rows: &mut Vec<Vec<Value>>,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> bool {
+    let Some((first, rest)) = levels.split_first() else {
+        rows.push(state.clone());
+        return go_on(rows.len());
+    };
+    first.rows.iter().filter(|(_, _, bits)| bits.meets(active)).all(|(_, row, bits)| {
+        for (&c, &value) in first.columns.iter().zip(*row) {
+            state[c] = value;
+        }
+        plain_rows(rest, &active.and(bits), state, rows, go_on)
+    })
 }
 
 #[cfg(test)]
@@ -213,7 +271,29 @@ mod tests {
     use super::*;
     use crate::testing::Rng;
 
-    /// Packed, with and without the bitmap, and plain agree with sets of vectors.
+    fn by_definition(width: usize, products: &[Vec<Factor<'_>>]) -> BTreeSet<Vec<Value>> {
+        let mut rows = BTreeSet::new();
+        for product in products {
+            let mut partial = vec![vec![0; width]];
+            for factor in product {
+                let mut longer = Vec::new();
+                for state in &partial {
+                    for row in factor.rows {
+                        let mut state = state.clone();
+                        for (&c, &value) in factor.columns.iter().zip(row) {
+                            state[c] = value;
+                        }
+                        longer.push(state);
+                    }
+                }
+                partial = longer;
+            }
+            rows.extend(partial);
+        }
+        rows
+    }
+
+    /// Packed and plain sets agree with the definition.
     #[test]
     fn union_of_products() {
         for seed in 0..300 {
@@ -235,8 +315,10 @@ mod tests {
                     vec![Factor { columns: left, rows: l }, Factor { columns: right, rows: r }]
                 })
                 .collect();
-            let expected: BTreeSet<_> = plain_rows(width, &products).into_iter().collect();
-            let set = OutcomeSet::union(width, &products);
+            let expected = by_definition(width, &products);
+            let set = OutcomeSet::union(width, &products, &mut |_| true);
+            let part = OutcomeSet::union(width, &products, &mut |n| n < 3);
+            assert!(part.to_set().is_subset(&expected), "seed {seed}");
             assert_eq!(set.to_set(), expected, "seed {seed}");
             assert_eq!(set.len(), expected.len(), "seed {seed}");
         }

@@ -202,11 +202,11 @@ impl Explicit<'_> {
         Some(Schedule { init, steps: backwards.into_iter().rev().flatten().collect() })
     }
 
-    /// The final states that were found.
-    pub(crate) fn outcomes(&self) -> OutcomeSet {
+    /// The final states that were found, as many as `go_on` allows.
+    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize) -> bool) -> OutcomeSet {
         let width = self.space.program.observed.len();
         let columns: Vec<usize> = (0..width).collect();
         let rows: Vec<Vec<Value>> = self.rows.keys().cloned().collect();
-        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows: &rows }]])
+        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows: &rows }]], go_on)
     }
 }

@@ -60,8 +60,11 @@ pub enum Strategy {
     Explicit,
 }
 
-/// The first budget of the search by write order, in local states; each round has eight times more.
+/// The first budget of the search by write order, in local states; each round has four times more.
 const FIRST_BUDGET: u64 = 200_000;
+
+/// How many final states are kept when a limit was reached.
+const WHEN_STOPPED: usize = 100_000;
 
 /// The final states of `program` under `model`. `Err` if the program does what has no meaning,
 /// such as a load from an address that does not exist.
@@ -79,17 +82,28 @@ pub fn outcomes<'p>(
             let most = if strategy == Strategy::Auto { budget } else { u64::MAX };
             let (search, ended) = write_order::search(program, model, limits, most, &mut meter);
             if !matches!(ended, Ended::OutOfWork) {
-                return Outcomes::new(Search::WriteOrder(Box::new(search)), ended, limits, &meter);
+                return Outcomes::new(
+                    Search::WriteOrder(Box::new(search)),
+                    ended,
+                    limits,
+                    &mut meter,
+                );
             }
         }
         if strategy != Strategy::WriteOrder {
-            let most = if strategy == Strategy::Auto { budget } else { u64::MAX };
+            // A state costs about four times what a local state costs in the other search.
+            let most = if strategy == Strategy::Auto { budget / 4 } else { u64::MAX };
             let (search, ended) = explicit::search(program, model, limits, most, &mut meter);
             if !matches!(ended, Ended::OutOfWork) {
-                return Outcomes::new(Search::Explicit(Box::new(search)), ended, limits, &meter);
+                return Outcomes::new(
+                    Search::Explicit(Box::new(search)),
+                    ended,
+                    limits,
+                    &mut meter,
+                );
             }
         }
-        budget = budget.saturating_mul(8);
+        budget = budget.saturating_mul(4);
     }
 }
 
@@ -98,17 +112,34 @@ impl<'p> Outcomes<'p> {
         search: Search<'p>,
         ended: Ended,
         limits: &Limits,
-        meter: &Meter<'_>,
+        meter: &mut Meter<'_>,
     ) -> Result<Outcomes<'p>, Failure> {
-        let (set, space, forbidden): (_, &Space<'p>, _) = match &search {
-            Search::WriteOrder(s) => (s.outcomes(), &s.space, s.forbidden.is_some()),
-            Search::Explicit(s) => (s.outcomes(), &s.space, s.forbidden),
+        let (space, forbidden): (&Space<'p>, _) = match &search {
+            Search::WriteOrder(s) => (&s.space, s.forbidden.is_some()),
+            Search::Explicit(s) => (&s.space, s.forbidden),
         };
-        let stopped = match ended {
+        let mut stopped = match ended {
             Ended::Stopped(Stop::Fault(failure)) => return Err(failure),
             Ended::Stopped(Stop::Limit(limit)) => Some(limit),
-            Ended::Complete | Ended::OutOfWork => space.buffer_limit(limits),
+            Ended::Complete | Ended::OutOfWork => None,
         };
+        // A search that was stopped still tells what it found, but does not take long over it.
+        let enough = if stopped.is_some() { WHEN_STOPPED } else { usize::MAX };
+        let mut at_limit = None;
+        let bytes = space.bytes();
+        let mut go_on = |rows: usize| {
+            let usage = || (0, (bytes + rows * size_of::<u128>()) as u64);
+            at_limit = at_limit.take().or(meter.work(usage).err());
+            rows < enough && at_limit.is_none()
+        };
+        let mut set = match &search {
+            Search::WriteOrder(s) => s.outcomes(&mut go_on),
+            Search::Explicit(s) => s.outcomes(&mut go_on),
+        };
+        if at_limit.is_some() {
+            set.truncate(WHEN_STOPPED);
+        }
+        stopped = stopped.or(at_limit).or_else(|| space.buffer_limit(limits));
         let assertion = space.assertion.clone();
         Ok(Outcomes { set, stopped, states: meter.states, assertion, forbidden, search })
     }
@@ -121,7 +152,7 @@ impl<'p> Outcomes<'p> {
         let (mut positive, mut negative) = (0, 0);
         let mut decisive = None;
         self.set.for_each(|row| {
-            let satisfied = condition.prop.eval(row).is_ok_and(|v| v != 0);
+            let satisfied = condition.prop.holds(row);
             *(if satisfied { &mut positive } else { &mut negative }) += 1;
             if satisfied == wanted && decisive.is_none() {
                 decisive = Some(row.to_vec());

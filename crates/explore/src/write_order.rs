@@ -373,8 +373,8 @@ impl<'p> WriteOrder<'p> {
         Ok(())
     }
 
-    /// The final states that were found.
-    pub(crate) fn outcomes(&self) -> OutcomeSet {
+    /// The final states that were found, as many as `go_on` allows.
+    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize) -> bool) -> OutcomeSet {
         let expand = |rows: &[u32]| -> Vec<Vec<Value>> {
             rows.iter().map(|&r| self.rows.get(r).to_vec()).collect()
         };
@@ -401,7 +401,7 @@ impl<'p> WriteOrder<'p> {
                 factors
             })
             .collect();
-        OutcomeSet::union(self.space.program.observed.len(), &products)
+        OutcomeSet::union(self.space.program.observed.len(), &products, go_on)
     }
 
     /// The first node that has `outcome` among its final states.
