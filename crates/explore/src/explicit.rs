@@ -68,8 +68,7 @@ impl Explicit<'_> {
         while let Some(id) = todo.pop() {
             let state = self.states.get(id).to_vec();
             meter.states += 1;
-            let (space, states) = (&self.space, &self.states);
-            let usage = || (todo.len() as u64, (space.bytes() + states.bytes()) as u64);
+            let usage = || (todo.len() as u64, (self.bytes() + todo.capacity() * 4) as u64);
             meter.work(usage).map_err(Stop::Limit)?;
             self.note(id, &state, meter)?;
             let silent = (0..n).find(|&t| self.only_silent(t, state[t + 1]));
@@ -226,6 +225,17 @@ impl Explicit<'_> {
         }
         let init = self.space.mems.declared(self.states.get(id)[0]).to_vec();
         Some(Schedule { init, steps: backwards.into_iter().rev().flatten().collect() })
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.rows.capacity() * (self.space.program.observed.len() * 8 + 48);
+        self.space.bytes() + self.states.bytes() + self.parents.capacity() * 8 + rows
+    }
+
+    /// How many final states were found.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.len()
     }
 
     /// The final states that were found, as many as `go_on` allows.

@@ -40,6 +40,21 @@ impl<'p> Search<'p> {
             Search::Explicit(s) => &s.space,
         }
     }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.bytes(),
+            Search::Explicit(s) => s.bytes(),
+        }
+    }
+
+    /// A measure of how much was found, for comparison.
+    fn found(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.products(),
+            Search::Explicit(s) => s.rows(),
+        }
+    }
 }
 
 /// The answer to a program's question about its final states.
@@ -96,24 +111,36 @@ pub(crate) fn in_turns<'p>(
     meter: &mut Meter<'_>,
 ) -> (Search<'p>, Ended) {
     let mut budget = FIRST_BUDGET;
+    let mut write_order_next = strategy != Strategy::Explicit;
+    // The unfinished search that found most: if a limit is reached, it may know more than the last.
+    let mut best: Option<Search<'p>> = None;
     loop {
         let most = |work| if strategy == Strategy::Auto { work } else { u64::MAX };
-        if strategy != Strategy::Explicit {
+        let (search, ended) = if write_order_next {
             let until = Until { work: most(budget), violation };
             let (search, ended) = write_order::search(program, model, limits, until, meter);
-            if !matches!(ended, Ended::OutOfWork) {
-                return (Search::WriteOrder(Box::new(search)), ended);
-            }
-        }
-        if strategy != Strategy::WriteOrder {
+            (Search::WriteOrder(Box::new(search)), ended)
+        } else {
             // A state costs about four times what a local state costs in the other search.
             let until = Until { work: most(budget / 4), violation };
+            budget = budget.saturating_mul(4);
             let (search, ended) = explicit::search(program, model, limits, until, meter);
-            if !matches!(ended, Ended::OutOfWork) {
-                return (Search::Explicit(Box::new(search)), ended);
+            (Search::Explicit(Box::new(search)), ended)
+        };
+        write_order_next = !write_order_next;
+        let found_more = best.as_ref().is_none_or(|b| search.found() > b.found());
+        match ended {
+            Ended::Stopped(Stop::Limit(_)) if !found_more => {
+                return (best.unwrap_or(search), ended);
             }
+            Ended::OutOfWork => {
+                if found_more {
+                    meter.held = search.bytes() as u64;
+                    best = Some(search);
+                }
+            }
+            _ => return (search, ended),
         }
-        budget = budget.saturating_mul(4);
     }
 }
 
@@ -133,7 +160,7 @@ impl<'p> Outcomes<'p> {
         // A search that was stopped still tells what it found, but does not take long over it.
         let enough = if stopped.is_some() { WHEN_STOPPED } else { usize::MAX };
         let mut at_limit = None;
-        let bytes = space.bytes();
+        let bytes = search.bytes();
         let mut go_on = |rows: usize| {
             let usage = || (0, (bytes + rows * size_of::<u128>()) as u64);
             at_limit = at_limit.take().or(meter.work(usage).err());

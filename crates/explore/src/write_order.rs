@@ -248,9 +248,8 @@ impl<'p> WriteOrder<'p> {
             let local = set[next];
             next += 1;
             self.work += 1;
-            let space = &self.space;
-            let nodes = &self.nodes;
-            meter.work(|| (0, (space.bytes() + nodes.bytes()) as u64)).map_err(Stop::Limit)?;
+            let this = &*self;
+            meter.work(|| (0, this.bytes() as u64)).map_err(Stop::Limit)?;
             let sets = &mut self.sets[t];
             self.space.effects(t, local, mem, meter, &mut |effect| {
                 if let Effect::Local(to) = effect
@@ -387,6 +386,23 @@ impl<'p> WriteOrder<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let products = self.products.len() * (self.sets.len() * 8 + 120);
+        let sets = self.sets.iter().map(|s| s.sets.bytes() + s.facts.capacity() * 16);
+        self.space.bytes()
+            + self.nodes.bytes()
+            + self.parents.capacity() * 8
+            + sets.sum::<usize>()
+            + self.closures.capacity() * 20
+            + products
+    }
+
+    /// How many products of final states were found.
+    pub(crate) fn products(&self) -> usize {
+        self.products.len()
     }
 
     /// The final states that were found, as many as `go_on` allows.
