@@ -83,9 +83,9 @@ impl Litmus<'_> {
             }
         };
         let time = start.elapsed();
-        let run = match self.run_to_show(parsed, model, &mut found, &judged) {
-            Ok(run) => run,
-            Err(message) => return self.no_answer(model, &message),
+        let (run, not_shown) = match self.run_to_show(parsed, model, &mut found, &judged) {
+            Ok(run) => (run, None),
+            Err(message) => (None, Some(message)),
         };
         let answer = LitmusAnswer {
             file: &self.job.file,
@@ -123,6 +123,9 @@ impl Litmus<'_> {
         }
         self.job.answer.exit = self.job.answer.exit.max(Exit::of(&judged.verdict));
         self.job.answer.results.push(result);
+        if let Some(message) = not_shown {
+            self.job.refuse(Some(model), &message, None, None);
+        }
         self.job.write_witness(source, model, &judged.verdict, judged.evidence.as_ref());
     }
 

@@ -14,8 +14,7 @@ use weakspot_core::{Factor, Limits, Model, OutcomeSet, PointId, Program, Value};
 use crate::intern::Interner;
 use crate::local::Move;
 use crate::meter::Meter;
-use crate::space::{Effect, Space, Stop};
-use crate::write_order::{Ended, Until};
+use crate::space::{Effect, Ended, Space, Stop, Until};
 
 /// A finished or interrupted search.
 pub(crate) struct Explicit<'p> {

@@ -13,8 +13,8 @@ use weakspot_core::{
 use crate::explicit::{self, Explicit};
 use crate::meter::Meter;
 use crate::schedule;
-use crate::space::{Space, Stop};
-use crate::write_order::{self, Ended, Until, WriteOrder};
+use crate::space::{Ended, Space, Stop, Until};
+use crate::write_order::{self, WriteOrder};
 
 /// What was found about a program's final states.
 pub struct Outcomes<'p> {

@@ -9,8 +9,7 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 use crate::meter::Meter;
 use crate::outcomes::{Search, Strategy, in_turns};
 use crate::schedule;
-use crate::space::Stop;
-use crate::write_order::Ended;
+use crate::space::{Ended, Stop};
 
 /// The answer.
 #[derive(Clone, Debug)]

@@ -40,6 +40,25 @@ pub(crate) enum Stop {
     Fault(Failure),
 }
 
+/// When a search may end before it has seen everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Until {
+    /// After this much work: local states here, states in the explicit search.
+    pub(crate) work: u64,
+    /// At the first forbidden combination of control points or failed assertion.
+    pub(crate) violation: bool,
+}
+
+/// How a search ended.
+pub(crate) enum Ended {
+    /// Everything was searched.
+    Complete,
+    /// It took more than the given amount of work.
+    OutOfWork,
+    /// It had to stop.
+    Stopped(Stop),
+}
+
 /// Where one step of a thread leads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Effect {

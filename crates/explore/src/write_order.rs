@@ -23,7 +23,7 @@ use crate::intern::Interner;
 use crate::local::Move;
 use crate::memory::loc_bit;
 use crate::meter::Meter;
-use crate::space::{Effect, Space, Stop};
+use crate::space::{Effect, Ended, Space, Stop, Until};
 
 /// A finished or interrupted search.
 pub(crate) struct WriteOrder<'p> {
@@ -67,25 +67,6 @@ struct Facts {
 }
 
 const NONE: u32 = u32::MAX;
-
-/// How a search ended.
-pub(crate) enum Ended {
-    /// Everything was searched.
-    Complete,
-    /// It took more than the given amount of work.
-    OutOfWork,
-    /// It had to stop.
-    Stopped(Stop),
-}
-
-/// When a search may end before it has seen everything.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Until {
-    /// After this much work: local states here, states in the explicit search.
-    pub(crate) work: u64,
-    /// At the first forbidden combination of control points or failed assertion.
-    pub(crate) violation: bool,
-}
 
 /// Searches until done, stopped, or `until` is met.
 pub(crate) fn search<'p>(

@@ -1,17 +1,20 @@
 //! Text to [`Program`] and back, for the four input languages. Each language is a module with a
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
 
+mod balanced;
 pub mod families;
 pub mod litmus;
 pub mod memorax;
 mod suggest;
 #[cfg(test)]
 mod test_support;
+mod tree;
 pub mod trencher;
 pub mod weak;
 
 use std::path::Path;
 
+pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
 use weakspot_core::{Names, Program};
 

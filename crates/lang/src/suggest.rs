@@ -14,24 +14,33 @@ pub(crate) fn did_you_mean<'a>(
     }
 }
 
-/// The word of `known` that is nearest to `word`, if it is near: one slip in a short word, two in
-/// a longer one. Words like `q0` and `$r` are never near to anything.
+/// The first of the words of `known` that are nearest to `word`, if that is near: one slip in a
+/// short word, two in a longer one. Case does not count. Words like `q0` and `$r` are never near
+/// to anything.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word: Vec<char> = word.chars().collect();
-    // Nobody mistypes forty letters, and the table below is quadratic.
-    if word.len() < 3 || word.len() > 40 {
-        return None;
-    }
-    let allowed = if word.len() < 5 { 1 } else { 2 };
+    let letters = lower(word);
+    let allowed = match letters.len() {
+        // Nobody mistypes forty letters, and the table of slips is quadratic.
+        0..3 | 41.. => return None,
+        3..5 => 1,
+        _ => 2,
+    };
     known
         .into_iter()
-        .map(|k| (slips(&word, &k.chars().take(44).collect::<Vec<_>>()), k))
-        .filter(|&(n, _)| n > 0 && n <= allowed)
+        .filter(|&k| k != word)
+        .map(|k| (slips(&letters, &lower(k)), k))
+        .filter(|&(n, _)| n <= allowed)
         .min_by_key(|&(n, _)| n)
         .map(|(_, k)| k)
 }
 
-/// Edit distance with swaps of neighbours.
+/// The letters of a word, as many as matter.
+fn lower(word: &str) -> Vec<char> {
+    word.chars().take(44).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the
+/// other.
 fn slips(a: &[char], b: &[char]) -> usize {
     let mut table = vec![vec![0usize; b.len() + 1]; a.len() + 1];
     for (i, row) in table.iter_mut().enumerate() {
@@ -57,13 +66,36 @@ fn slips(a: &[char], b: &[char]) -> usize {
 mod tests {
     use super::nearest;
 
+    fn check(word: &str, known: &[&str], expected: Option<&str>) {
+        assert_eq!(nearest(word, known.iter().copied()), expected, "{word}");
+    }
+
     #[test]
-    fn slips_are_found_and_other_words_are_not() {
-        let known = ["read", "write", "mfence", "unlock"];
-        assert_eq!(nearest("wrtie", known), Some("write"));
-        assert_eq!(nearest("fence", known), Some("mfence"));
-        assert_eq!(nearest("raed", known), Some("read"));
-        assert_eq!(nearest("store", known), None);
-        assert_eq!(nearest("$r", ["$s"]), None);
+    fn slips_are_found() {
+        let known = ["read", "write", "mfence", "unlock", "mov", "cmpxchg", "flag", "EAX"];
+        check("wrtie", &known, Some("write"));
+        check("fence", &known, Some("mfence"));
+        check("MFENSE", &known, Some("mfence"));
+        check("raed", &known, Some("read"));
+        check("mvo", &known, Some("mov"));
+        check("cmpxhcg", &known, Some("cmpxchg"));
+        check("flg", &known, Some("flag"));
+        check("Flag", &known, Some("flag"));
+        check("eaz", &known, Some("EAX"));
+        check("thraed", &["thead", "thread"], Some("thread"));
+        check("reas", &["read", "real"], Some("read"));
+    }
+
+    #[test]
+    fn other_words_are_not_near() {
+        let known = ["read", "write", "x", "y", "$s", "q1"];
+        check("", &known, None);
+        check("x", &known, None);
+        check("z", &known, None);
+        check("$r", &known, None);
+        check("q0", &known, None);
+        check("store", &known, None);
+        check("read", &known, None);
+        check(&"read".repeat(20), &known, None);
     }
 }

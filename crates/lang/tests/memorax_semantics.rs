@@ -3,11 +3,14 @@
 //!
 //! In the direct reading a statement is one step that happens as a whole or not at all.
 
-mod machine;
+mod states;
 
 use std::collections::{BTreeMap, HashSet};
 
-use machine::{Model, reachable};
+use states::states;
+use weakspot_core::Model;
+use weakspot_core::machine::{Entry, Local};
+use weakspot_core::testing::Rng;
 use weakspot_lang::memorax::{
     self, BoolExpr, BoolKind, Comparison, Expr, ExprKind, FenceKind, File, Place, PlaceKind, Stmt,
     StmtKind, WriteKind,
@@ -189,16 +192,19 @@ fn truth(me: &Process, b: &BoolExpr) -> bool {
 
 /// The same from the compiled program: the states in which all processes are at labels.
 fn compiled(file: &File, parsed: &weakspot_lang::Parsed, model: Model) -> HashSet<State> {
-    let process = |t: usize, local: &machine::Local| {
-        let label = &parsed.names.points[t][local.point];
+    let process = |t: usize, local: &Local| {
+        let label = &parsed.names.points[t][local.point.index()];
         let at = label.strip_prefix('L')?.parse::<usize>().ok()?;
         let declared = file.processes[t].registers.iter().map(|d| d.name.text.clone());
         let regs = declared.zip(local.regs.iter().copied()).collect();
-        let entry = |&(var, value): &(i64, i64)| Some((usize::try_from(var).ok()?, value));
-        let buffer = local.buffer.iter().flatten().filter_map(entry).collect();
+        let store = |entry: &Entry| match *entry {
+            Entry::Store { addr, value } => Some((usize::try_from(addr).ok()?, value)),
+            Entry::Barrier => None,
+        };
+        let buffer = local.buffer.iter().filter_map(store).collect();
         Some(Process { at, regs, buffer })
     };
-    reachable(&parsed.program, model)
+    states(&parsed.program, model)
         .iter()
         .filter_map(|state| {
             let locals = state.threads.iter().enumerate();
@@ -208,18 +214,12 @@ fn compiled(file: &File, parsed: &weakspot_lang::Parsed, model: Model) -> HashSe
         .collect()
 }
 
-struct Random(u64);
+/// A maker of random programs.
+struct Random(Rng);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
     fn pick(&mut self, choices: &[&str]) -> String {
-        choices[self.below(choices.len() as u64) as usize].to_owned()
+        choices[self.0.below(choices.len())].to_owned()
     }
 
     fn expr(&mut self) -> String {
@@ -231,7 +231,7 @@ impl Random {
     }
 
     fn simple(&mut self) -> String {
-        match self.below(12) {
+        match self.0.below(12) {
             0 => self.pick(&["nop", "fence"]),
             1 | 2 => format!("{} := {}", self.pick(&["$r", "$s"]), self.expr()),
             3 => {
@@ -249,7 +249,7 @@ impl Random {
     fn shaped_block(&mut self) -> String {
         let (place, e) = (self.place(), self.expr());
         let simple = self.simple();
-        match self.below(4) {
+        match self.0.below(4) {
             0 => format!(
                 "locked {{ $s := {e}; read: $r := {place}; {simple}; write: {place} := $s }}"
             ),
@@ -267,8 +267,8 @@ impl Random {
 
     fn block(&mut self, depth: u32) -> String {
         let branch = |random: &mut Random| {
-            let parts: Vec<String> = (0..=random.below(4))
-                .map(|_| match random.below(8) {
+            let parts: Vec<String> = (0..=random.0.below(4))
+                .map(|_| match random.0.below(8) {
                     0 if depth > 0 => random.block(depth - 1),
                     _ => random.simple(),
                 })
@@ -276,7 +276,7 @@ impl Random {
             parts.join("; ")
         };
         let mut text = format!("locked {{ {}", branch(self));
-        if self.below(3) == 0 {
+        if self.0.below(3) == 0 {
             text = format!("{text} or {}", branch(self));
         }
         format!("{text} }}")
@@ -286,9 +286,9 @@ impl Random {
         let mut text = "forbidden L0 L0 data x = 0 : [0:2] y = 1 : [0:2]\n".to_owned();
         for _ in 0..2 {
             text += "process registers $r = 0 : [0:2] $s = 1 : [0:2] text\n";
-            let count = 2 + self.below(3);
+            let count = 2 + self.0.below(3);
             for i in 0..count {
-                let s = match self.below(6) {
+                let s = match self.0.below(6) {
                     0 | 1 => self.block(1),
                     2 | 3 => self.shaped_block(),
                     4 => format!("write: {} := {}", self.place(), self.expr()),
@@ -304,7 +304,7 @@ impl Random {
 
 #[test]
 fn compiled_programs_do_what_the_rules_say() {
-    let mut random = Random(0x5eed_1234_abcd);
+    let mut random = Random(Rng::new(1));
     let (mut compared, mut refused) = (0, 0);
     while compared < 500 {
         let text = random.program();

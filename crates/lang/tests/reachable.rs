@@ -1,62 +1,49 @@
 //! The example programs of `corpus/trencher` and `corpus/memorax` reach their goals under exactly
 //! the models that their comments name.
 
-mod machine;
+mod states;
 
-use machine::{Model, reachable};
-use weakspot_core::Program;
-use weakspot_lang::{Diagnostic, Parsed, memorax, trencher};
+use weakspot_core::reference::is_forbidden;
+use weakspot_core::{Drain, Model, Program};
+use weakspot_lang::{Format, parse};
 
 fn is_reachable(program: &Program, model: Model) -> bool {
-    let reached = reachable(program, model);
-    program.forbidden.iter().any(|row| {
-        reached.iter().any(|state| {
-            let mut here = row.iter().zip(&state.threads);
-            here.all(|(p, local)| p.is_none_or(|p| p.index() == local.point))
-        })
-    })
+    states::states(program, model).iter().any(|state| is_forbidden(program, state))
 }
 
-fn check(name: &str, parsed: Result<Parsed, Diagnostic>, expected: [bool; 3]) {
-    let parsed = parsed.unwrap_or_else(|d| panic!("{name}: {d:?}"));
-    let reached =
-        [Model::Sc, Model::Tso, Model::Pso].map(|model| is_reachable(&parsed.program, model));
+fn check(name: &str, format: Format, text: &str, expected: [bool; 3]) {
+    let parsed = parse(format, text).unwrap_or_else(|d| panic!("{name}: {d:?}"));
+    let reached = [Model::Sc, Model::Tso, Model::Pso(Drain::All)]
+        .map(|model| is_reachable(&parsed.program, model));
     assert_eq!(reached, expected, "{name}: reachable under SC, TSO, PSO");
 }
 
-fn trencher(name: &str, expected: [bool; 3]) {
-    let path = format!("{}/../../corpus/trencher/{name}", env!("CARGO_MANIFEST_DIR"));
+/// A file of the corpus.
+fn file(name: &str, expected: [bool; 3]) {
+    let path = format!("{}/../../corpus/{name}", env!("CARGO_MANIFEST_DIR"));
+    let format = Format::of_path(path.as_ref()).expect("a known ending");
     let text = std::fs::read_to_string(path).expect("the corpus is there");
-    check(name, trencher::parse(&text).and_then(|f| trencher::compile(&f)), expected);
-}
-
-fn memorax(text: &str, name: &str, expected: [bool; 3]) {
-    check(name, memorax::parse(text).and_then(|f| memorax::compile(&f)), expected);
-}
-
-fn memorax_file(name: &str, expected: [bool; 3]) {
-    let path = format!("{}/../../corpus/memorax/{name}", env!("CARGO_MANIFEST_DIR"));
-    memorax(&std::fs::read_to_string(path).expect("the corpus is there"), name, expected);
+    check(name, format, &text, expected);
 }
 
 #[test]
 fn trencher_examples() {
-    trencher("dekker.txt", [false, true, true]);
-    trencher("dekker-fenced.txt", [false, false, false]);
-    trencher("peterson-once.txt", [false, true, true]);
-    trencher("message-passing.txt", [false, false, true]);
-    trencher("locked-counter.txt", [false, false, false]);
+    file("trencher/dekker.txt", [false, true, true]);
+    file("trencher/dekker-fenced.txt", [false, false, false]);
+    file("trencher/peterson-once.txt", [false, true, true]);
+    file("trencher/message-passing.txt", [false, false, true]);
+    file("trencher/locked-counter.txt", [false, false, false]);
 }
 
 #[test]
 fn memorax_examples() {
-    memorax_file("dekker.rmm", [false, true, true]);
-    memorax_file("peterson.rmm", [false, true, true]);
-    memorax_file("peterson-fenced.rmm", [false, false, false]);
-    memorax_file("spin-lock.rmm", [false, false, false]);
-    memorax_file("ticket-lock.rmm", [false, false, false]);
-    memorax_file("hand-over.rmm", [false, false, true]);
-    memorax_file("transfer.rmm", [false, false, false]);
+    file("memorax/dekker.rmm", [false, true, true]);
+    file("memorax/peterson.rmm", [false, true, true]);
+    file("memorax/peterson-fenced.rmm", [false, false, false]);
+    file("memorax/spin-lock.rmm", [false, false, false]);
+    file("memorax/ticket-lock.rmm", [false, false, false]);
+    file("memorax/hand-over.rmm", [false, false, true]);
+    file("memorax/transfer.rmm", [false, false, false]);
 }
 
 #[test]
@@ -67,8 +54,6 @@ fn examples_in_the_book() {
         let (_, after) = book.split_once(&format!("```{language}\n")).expect("an example");
         after.split_once("```").expect("its end").0.to_owned()
     };
-    let text = block("trencher");
-    let parsed = trencher::parse(&text).and_then(|f| trencher::compile(&f));
-    check("trencher", parsed, [false, true, true]);
-    memorax(&block("rmm"), "rmm", [false, false, false]);
+    check("the book", Format::Trencher, &block("trencher"), [false, true, true]);
+    check("the book", Format::Memorax, &block("rmm"), [false, false, false]);
 }

@@ -17,7 +17,7 @@ fn check(args: &[&str], stdin: &str, expected: Expect) {
             }
             _ => line.to_owned(),
         };
-        text += &format!("{line}\n");
+        text += &format!("{}\n", line.trim_end());
     }
     if !ran.err.is_empty() {
         text += &format!("--- standard error\n{}", ran.err);
@@ -36,7 +36,10 @@ exists (1:EAX=1 /\\ 1:EBX=0)
 
 #[test]
 fn litmus_from_standard_input() {
-    check(&["litmus", "-"], MP, expect![[r#"
+    check(
+        &["litmus", "-"],
+        MP,
+        expect![[r#"
         Model SC
         Test MP Allowed
         States 3
@@ -78,22 +81,30 @@ fn litmus_from_standard_input() {
         Time MP _
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn litmus_json() {
-    check(&["litmus", "--format", "json", "--states", "-"], MP, expect![[r#"
+    check(
+        &["litmus", "--format", "json", "--states", "-"],
+        MP,
+        expect![[r#"
         {"file":"-","question":"litmus","model":"sc","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
         {"file":"-","question":"litmus","model":"tso","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
         {"file":"-","question":"litmus","model":"pso","verdict":"holds","time_s":_,"name":"MP","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}]}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn litmus_show_one_state() {
-    check(&["litmus", "--model", "pso", "--show=1:EAX=1; 1:EBX=0", "-"], MP, expect![[r#"
+    check(
+        &["litmus", "--model", "pso", "--show=1:EAX=1; 1:EBX=0", "-"],
+        MP,
+        expect![[r#"
         Model PSO
         Test MP Allowed
         States 4
@@ -131,21 +142,42 @@ fn litmus_show_one_state() {
           P0  MOV [x],$1  (back at the start)
 
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn litmus_show_no_such_state() {
-    check(&["litmus", "--model", "tso", "--show=1:EAX=1; 1:EBX=0", "-"], MP, expect![[r#"
-        --- standard error
-        error: -: no final state under TSO has 1:EAX=1; 1:EBX=0
-        --- exit 2
-    "#]]);
+    check(
+        &["litmus", "--model", "tso", "--show=1:EAX=1; 1:EBX=0", "-"],
+        MP,
+        expect![[r#"
+            Model TSO
+            Test MP Allowed
+            States 3
+            1:EAX=0; 1:EBX=0;
+            1:EAX=0; 1:EBX=1;
+            1:EAX=1; 1:EBX=1;
+            No
+            Witnesses
+            Positive: 0 Negative: 3
+            Condition exists (1:EAX=1 /\ 1:EBX=0)
+            Observation MP Never 0 3
+            Time MP _
+
+            --- standard error
+            error: -: no final state under TSO has 1:EAX=1; 1:EBX=0
+            --- exit 2
+        "#]],
+    );
 }
 
 #[test]
 fn litmus_dot() {
-    check(&["litmus", "--model", "pso", "--format", "dot", "-"], MP, expect![[r#"
+    check(
+        &["litmus", "--model", "pso", "--format", "dot", "-"],
+        MP,
+        expect![[r#"
         digraph execution {
           label="MP under PSO";
           labelloc=t; fontname="monospace"; nodesep=0.8; ranksep=0.6;
@@ -169,13 +201,17 @@ fn litmus_dot() {
           e3 -> e0 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
         }
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn bad_instruction() {
     let bad = MP.replace("MOV EAX", "MVO EAX");
-    check(&["litmus", "-"], &bad, expect![[r#"
+    check(
+        &["litmus", "-"],
+        &bad,
+        expect![[r#"
         --- standard error
         error: unknown instruction `MVO`
          --> -:4:15
@@ -185,8 +221,12 @@ fn bad_instruction() {
           |
           = help: did you mean `mov`?
         --- exit 2
-    "#]]);
-    check(&["litmus", "--model", "tso", "--format", "json", "-"], &bad, expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "--model", "tso", "--format", "json", "-"],
+        &bad,
+        expect![[r#"
         {"file":"-","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":4,"column":15,"time_s":_}
         --- standard error
         error: unknown instruction `MVO`
@@ -197,14 +237,18 @@ fn bad_instruction() {
           |
           = help: did you mean `mov`?
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn fault_at_run_time() {
     let text =
         "X86 fault\n{ 0:EBX=x; y=3; }\n P0 ;\n MOV EBX,[y] ;\n MOV EAX,[EBX] ;\nforall (true)\n";
-    check(&["litmus", "--model", "sc", "-"], text, expect![[r#"
+    check(
+        &["litmus", "--model", "sc", "-"],
+        text,
+        expect![[r#"
         --- standard error
         error: load from address 3, where no location is declared
          --> -:5:2
@@ -214,27 +258,40 @@ fn fault_at_run_time() {
           |
           = help: declared are `x`, `y`
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn no_such_file() {
-    check(&["litmus", "nowhere.litmus"], "", expect![[r#"
+    check(
+        &["litmus", "nowhere.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: nowhere.litmus: failed to read: No such file or directory (os error 2)
         --- exit 2
-    "#]]);
-    check(&["litmus", "--format", "json", "--model", "tso", "nowhere.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "--format", "json", "--model", "tso", "nowhere.litmus"],
+        "",
+        expect![[r#"
         {"file":"nowhere.litmus","question":"litmus","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_}
         --- standard error
         error: nowhere.litmus: failed to read: No such file or directory (os error 2)
         --- exit 2
-    "#]]);
-    check(&["litmus", "README.md"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "README.md"],
+        "",
+        expect![[r#"
         --- standard error
         error: README.md: the ending names no input language: expected .litmus, .weak, .txt, .tso or .rmm, or --input-format
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -277,7 +334,10 @@ fn a_buffer_without_bound() {
  JE L0          |             ;
 exists (0:EAX=1 /\\ 1:EAX=2)
 ";
-    check(&["litmus", "--model", "tso", "-"], text, expect![[r#"
+    check(
+        &["litmus", "--model", "tso", "-"],
+        text,
+        expect![[r#"
         Model TSO
         Test grow Allowed
         States 2
@@ -293,12 +353,16 @@ exists (0:EAX=1 /\\ 1:EAX=2)
         Time grow _
 
         --- exit 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn reach_peterson() {
-    check(&["reach", "corpus/programs/peterson.weak"], "", expect![[r#"
+    check(
+        &["reach", "corpus/programs/peterson.weak"],
+        "",
+        expect![[r#"
         peterson SC holds: the forbidden control points are never reached together, no assertion fails, after all of 109 states
         peterson TSO violated: the forbidden control points are reached together
         A run of peterson under TSO, time running downwards
@@ -373,7 +437,8 @@ fn reach_peterson() {
           p[0]  flag[me] = 1  (back at the start)
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -414,7 +479,10 @@ fn reach_trencher_and_memorax() {
 #[test]
 fn reach_assertion() {
     let text = "shared x = 0\nthread a { x = 1 }\nthread b { var r = x\n assert(r == 0) }\n";
-    check(&["reach", "--model", "sc", "--input-format", "weak", "-"], text, expect![[r#"
+    check(
+        &["reach", "--model", "sc", "--input-format", "weak", "-"],
+        text,
+        expect![[r#"
         - SC violated: the assertion in line 4 can fail
         A run of - under SC, time running downwards
 
@@ -428,16 +496,21 @@ fn reach_assertion() {
         The run fails (line 4): the assertion does not hold
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn litmus_of_a_program_without_a_condition() {
-    check(&["litmus", "corpus/programs/dekker-simple.weak"], "", expect![[r#"
+    check(
+        &["litmus", "corpus/programs/dekker-simple.weak"],
+        "",
+        expect![[r#"
         --- standard error
         error: corpus/programs/dekker-simple.weak: the program asks nothing about final states: expected `exists`, `forall` or `never`, or `weakspot reach` for control points and assertions
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -471,7 +544,10 @@ fn witness_and_certify() {
 
 #[test]
 fn usage_errors() {
-    check(&["litmus"], "", expect![[r#"
+    check(
+        &["litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: the following required arguments were not provided:
           <FILE>...
@@ -480,34 +556,50 @@ fn usage_errors() {
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
-    check(&["litmus", "--model", "arm", "x.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "--model", "arm", "x.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: invalid value 'arm' for '--model <MODEL>': expected sc, tso, pso or pso-own
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
-    check(&["litmus", "--format", "html", "x.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "--format", "html", "x.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: invalid value 'html' for '--format <FORMAT>'
           [possible values: text, json, dot]
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
-    check(&["litmus", "--timeout", "soon", "x.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["litmus", "--timeout", "soon", "x.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: invalid value 'soon' for '--timeout <TIME>': expected a time such as 500ms, 60s, 5m or 1h
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help() {
-    check(&[], "", expect![[r#"
+    check(
+        &[],
+        "",
+        expect![[r#"
         --- standard error
         What does a memory weaker than sequential consistency do to concurrent code, and where?
 
@@ -531,174 +623,183 @@ fn help() {
         Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
         3 no violation, but at least one question was given up at a limit.
         --- exit 2
-    "#]]);
-    check(&["help", "litmus"], "", expect![[r#"
-        Example:
-          weakspot litmus corpus/litmus/SB.litmus
-          weakspot litmus --model tso --show corpus/litmus/SB.litmus
-          weakspot litmus --format json --states my-tests/ > answers.jsonl
+    "#]],
+    );
+    check(
+        &["help", "litmus"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot litmus corpus/litmus/SB.litmus
+              weakspot litmus --model tso --show corpus/litmus/SB.litmus
+              weakspot litmus --format json --states my-tests/ > answers.jsonl
 
-        Which final states do SC, TSO and PSO allow?
+            Which final states do SC, TSO and PSO allow?
 
-        Usage: weakspot litmus [OPTIONS] <FILE>...
+            Usage: weakspot litmus [OPTIONS] <FILE>...
 
-        Arguments:
-          <FILE>...
-                  Litmus tests, programs with a condition on final states, or folders of litmus tests
+            Arguments:
+              <FILE>...
+                      Litmus tests, programs with a condition on final states, or folders of litmus tests
 
-        Options:
-              --states
-                  List the final states in JSON, too
+            Options:
+                  --states
+                      List the final states in JSON, too
 
-              --show[=<STATE>]
-                  Explain one final state by a run, drawn with a column per thread: the state that decides
-                  the condition (the first state if it takes all of them), or the one given, as in
-                  --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
-                  named.
+                  --show[=<STATE>]
+                      Explain one final state by a run, drawn with a column per thread: the state that decides
+                      the condition (the first state if it takes all of them), or the one given, as in
+                      --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
+                      named.
 
-              --model <MODEL>
-                  Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
-                  address
+                  --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address
           
-                  [default: sc,tso,pso]
+                      [default: sc,tso,pso]
 
-              --format <FORMAT>
-                  What to print
+                  --format <FORMAT>
+                      What to print
 
-                  Possible values:
-                  - text: For people
-                  - json: JSON Lines, one object per file and model
-                  - dot:  Graphviz: the execution that decides the answer
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
           
-                  [default: text]
+                      [default: text]
 
-              --witness <FILE.json>
-                  Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-              --timeout <TIME>
-                  Give up on a question after this time
+                  --timeout <TIME>
+                      Give up on a question after this time
           
-                  [default: 60s]
+                      [default: 60s]
 
-              --memory <SIZE>
-                  Give up on a question when its search needs more memory than this
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
           
-                  [default: 4GiB]
+                      [default: 4GiB]
 
-              --buffer-limit <N>
-                  Stores that a buffer may hold in a thread that stores in a loop
+                  --buffer-limit <N>
+                      Stores that a buffer may hold in a thread that stores in a loop
           
-                  [default: 16]
+                      [default: 16]
 
-              --input-format <LANGUAGE>
-                  Read the inputs as this language, whatever their ending
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
           
-                  [possible values: litmus, weak, trencher, memorax]
+                      [possible values: litmus, weak, trencher, memorax]
 
-              --threads <N>
-                  How many files to work on at a time; by default one per processor
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
 
-          -q, --quiet
-                  No warnings, no summary
+              -q, --quiet
+                      No warnings, no summary
 
-              --progress <WHEN>
-                  Show progress on standard error
+                  --progress <WHEN>
+                      Show progress on standard error
           
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-              --color <WHEN>
-                  Colours; NO_COLOR is heeded, too
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
           
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-          -h, --help
-                  Print help (see a summary with '-h')
+              -h, --help
+                      Print help (see a summary with '-h')
 
-        For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
-        that the test's condition is valid under the model, `No` that it is not. Positive and negative
-        count final states. A folder stands for every .litmus file in it; `-` is standard input.
-        --- exit 0
-    "#]]);
-    check(&["help", "reach"], "", expect![[r#"
-        Example:
-          weakspot reach --model tso corpus/programs/peterson.weak
-          weakspot reach corpus/programs/*.weak
+            For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
+            that the test's condition is valid under the model, `No` that it is not. Positive and negative
+            count final states. A folder stands for every .litmus file in it; `-` is standard input.
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["help", "reach"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot reach --model tso corpus/programs/peterson.weak
+              weakspot reach corpus/programs/*.weak
 
-        Can a forbidden state be reached, or an assertion fail?
+            Can a forbidden state be reached, or an assertion fail?
 
-        Usage: weakspot reach [OPTIONS] <FILE>...
+            Usage: weakspot reach [OPTIONS] <FILE>...
 
-        Arguments:
-          <FILE>...
-                  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+            Arguments:
+              <FILE>...
+                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
-        Options:
-              --model <MODEL>
-                  Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
-                  address
+            Options:
+                  --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address
           
-                  [default: sc,tso,pso]
+                      [default: sc,tso,pso]
 
-              --format <FORMAT>
-                  What to print
+                  --format <FORMAT>
+                      What to print
 
-                  Possible values:
-                  - text: For people
-                  - json: JSON Lines, one object per file and model
-                  - dot:  Graphviz: the execution that decides the answer
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
           
-                  [default: text]
+                      [default: text]
 
-              --witness <FILE.json>
-                  Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-              --timeout <TIME>
-                  Give up on a question after this time
+                  --timeout <TIME>
+                      Give up on a question after this time
           
-                  [default: 60s]
+                      [default: 60s]
 
-              --memory <SIZE>
-                  Give up on a question when its search needs more memory than this
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
           
-                  [default: 4GiB]
+                      [default: 4GiB]
 
-              --buffer-limit <N>
-                  Stores that a buffer may hold in a thread that stores in a loop
+                  --buffer-limit <N>
+                      Stores that a buffer may hold in a thread that stores in a loop
           
-                  [default: 16]
+                      [default: 16]
 
-              --input-format <LANGUAGE>
-                  Read the inputs as this language, whatever their ending
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
           
-                  [possible values: litmus, weak, trencher, memorax]
+                      [possible values: litmus, weak, trencher, memorax]
 
-              --threads <N>
-                  How many files to work on at a time; by default one per processor
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
 
-          -q, --quiet
-                  No warnings, no summary
+              -q, --quiet
+                      No warnings, no summary
 
-              --progress <WHEN>
-                  Show progress on standard error
+                  --progress <WHEN>
+                      Show progress on standard error
           
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-              --color <WHEN>
-                  Colours; NO_COLOR is heeded, too
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
           
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-          -h, --help
-                  Print help (see a summary with '-h')
+              -h, --help
+                      Print help (see a summary with '-h')
 
-        Holds if the control points that the program forbids are never reached together and no assertion
-        fails. The search explores the store buffers themselves (eager search).
-        --- exit 0
-    "#]]);
+            Holds if the control points that the program forbids are never reached together and no assertion
+            fails. The search explores the store buffers themselves (eager search).
+            --- exit 0
+        "#]],
+    );
 }
 
 /// The printer's text is a fixed point, for every shipped program.

@@ -1,21 +1,9 @@
 //! The syntax tree of a litmus test: what was written, with places, before anything is resolved.
 
-use weakspot_core::{Quantifier, Span};
+use weakspot_core::Quantifier;
 
 use super::registers::Register;
-
-/// Where something stands in the source. All places are equal, so that trees compare by what
-/// they say and a printed tree equals the tree it was parsed from.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place(pub Span);
-
-impl PartialEq for Place {
-    fn eq(&self, _: &Place) -> bool {
-        true
-    }
-}
-
-impl Eq for Place {}
+use crate::{At, Name};
 
 /// A number as it was written, between -2^63 and 2^64 - 1.
 pub type Number = i128;
@@ -94,7 +82,7 @@ pub struct ThreadHead {
     /// The number after the `P`.
     pub id: u32,
     /// Where it stands.
-    pub place: Place,
+    pub place: At,
 }
 
 /// An item of the initial state.
@@ -107,7 +95,7 @@ pub struct InitItem {
     /// With what; without a value it is 0.
     pub value: Option<InitValue>,
     /// The whole item.
-    pub place: Place,
+    pub place: At,
 }
 
 /// A C type, as far as the initial state needs it.
@@ -118,7 +106,7 @@ pub struct CType {
     /// A `*` follows.
     pub pointer: bool,
     /// Where it stands.
-    pub place: Place,
+    pub place: At,
 }
 
 /// What the initial state sets.
@@ -136,11 +124,11 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitValue {
     /// A number.
-    Number(Number, Place),
+    Number(Number, At),
     /// The address of a location.
     Address(Symbol),
     /// The elements of an array.
-    List(Vec<InitValue>, Place),
+    List(Vec<InitValue>, At),
 }
 
 /// A register with its thread, `0:EAX`.
@@ -151,7 +139,7 @@ pub struct RegRef {
     /// The register.
     pub reg: Register,
     /// The whole of it.
-    pub place: Place,
+    pub place: At,
 }
 
 /// The name of a location, with an index if it was written `t[1]`.
@@ -162,40 +150,31 @@ pub struct Symbol {
     /// The index.
     pub index: Option<u32>,
     /// Where it stands.
-    pub place: Place,
+    pub place: At,
 }
 
 /// A cell of a row: labels, then perhaps an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// The labels, in order.
-    pub labels: Vec<Label>,
+    pub labels: Vec<Name>,
     /// The instruction.
     pub instr: Option<Instruction>,
-}
-
-/// A label.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
-    /// Its name.
-    pub name: String,
-    /// Where it stands.
-    pub place: Place,
 }
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Where the `lock` prefix stands, if there is one.
-    pub lock: Option<Place>,
+    pub lock: Option<At>,
     /// The mnemonic with its suffix, in lower case.
     pub mnemonic: String,
     /// Where the mnemonic stands.
-    pub mnemonic_place: Place,
+    pub mnemonic_place: At,
     /// The operands, in the order of the source.
     pub operands: Vec<Operand>,
     /// From the prefix to the last operand.
-    pub place: Place,
+    pub place: At,
 }
 
 /// An operand.
@@ -208,7 +187,7 @@ pub enum Operand {
         /// It was written with a `%`.
         percent: bool,
         /// Where it stands.
-        place: Place,
+        place: At,
     },
     /// A number.
     Number {
@@ -217,7 +196,7 @@ pub enum Operand {
         /// It was written with a `$`.
         dollar: bool,
         /// Where it stands.
-        place: Place,
+        place: At,
     },
     /// The address of a location, `$x` or `offset x`.
     Address(Symbol),
@@ -245,7 +224,7 @@ pub struct Mem {
     /// Some register in it was written with a `%`.
     pub percent: bool,
     /// The whole operand.
-    pub place: Place,
+    pub place: At,
 }
 
 /// The two ways to write a memory operand.
@@ -292,7 +271,7 @@ pub enum Prop {
     /// A disjunction of two or more.
     Or(Vec<Prop>),
     /// An implication, with the place of its arrow.
-    Implies(Box<Prop>, Box<Prop>, Place),
+    Implies(Box<Prop>, Box<Prop>, At),
     /// A proposition in parentheses.
     Paren(Box<Prop>),
 }
@@ -312,7 +291,7 @@ pub struct Atom {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
     /// A number.
-    Number(Number, Place),
+    Number(Number, At),
     /// A register.
     Reg(RegRef),
     /// A bare name: on the left the content of the location, on the right its address.
@@ -322,13 +301,13 @@ pub enum Term {
     /// The address of a location, `&x`.
     Address(Symbol),
     /// The contents of an array.
-    List(Vec<Term>, Place),
+    List(Vec<Term>, At),
 }
 
 impl Operand {
     /// Where the operand stands.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> At {
         match self {
             Operand::Reg { place, .. } | Operand::Number { place, .. } => *place,
             Operand::Address(s) | Operand::Name(s) => s.place,
@@ -340,7 +319,7 @@ impl Operand {
 impl Term {
     /// Where the term stands.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> At {
         match self {
             Term::Number(_, place) | Term::List(_, place) => *place,
             Term::Reg(r) => r.place,

@@ -8,8 +8,8 @@ use weakspot_core::Quantifier;
 use super::ast::{Atom, CType, Final, Listed, Prop, Term};
 use super::lex::Kind;
 use super::parse::{Parser, Parsing, SECTIONS};
-use super::suggest;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 
 /// How deep propositions may nest.
 const DEEPEST: usize = 200;
@@ -83,10 +83,7 @@ impl Parser<'_> {
             Kind::Punct(")") => diagnostic.help("there is no `(` for this `)`"),
             Kind::Ident("and") => diagnostic.help("write `/\\` for and"),
             Kind::Ident("or") => diagnostic.help("write `\\/` for or"),
-            Kind::Ident(word) => match suggest::nearest(word, SECTIONS) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic,
-            },
+            Kind::Ident(word) => did_you_mean(diagnostic, word, SECTIONS),
             _ => diagnostic,
         }
     }
@@ -139,14 +136,7 @@ impl Parser<'_> {
             words.push(word);
             self.bump();
         }
-        let mut pointer = false;
-        while self.eat("*") {
-            pointer = true;
-        }
-        if words.is_empty() && !pointer {
-            return Ok(None);
-        }
-        Ok(Some(CType { name: words.join(" "), pointer, place: self.since(start) }))
+        Ok(self.type_of_words(start, &words))
     }
 
     fn or(&mut self) -> Parsing<Prop> {

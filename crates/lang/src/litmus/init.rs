@@ -2,11 +2,11 @@
 
 use weakspot_core::Span;
 
-use super::ast::{CType, InitItem, InitValue, Place, Symbol, Target};
+use super::ast::{CType, InitItem, InitValue, Symbol, Target};
 use super::lex::Kind;
 use super::parse::{Parser, Parsing, thread_id};
-use super::suggest;
-use crate::Diagnostic;
+use crate::suggest::did_you_mean;
+use crate::{At, Diagnostic};
 
 /// Words that may make up a type besides the names of [`TYPES`].
 const QUALIFIERS: [&str; 5] = ["_Atomic", "volatile", "const", "unsigned", "signed"];
@@ -137,14 +137,17 @@ impl Parser<'_> {
             self.check_type(word, self.here())?;
             self.bump();
         }
+        Ok(self.type_of_words(start, &words))
+    }
+
+    /// The type that these words and the `*` after them make up, if there is anything.
+    pub(super) fn type_of_words(&mut self, start: usize, words: &[&str]) -> Option<CType> {
         let mut pointer = false;
         while self.eat("*") {
             pointer = true;
         }
-        if words.is_empty() && !pointer {
-            return Ok(None);
-        }
-        Ok(Some(CType { name: words.join(" "), pointer, place: self.since(start) }))
+        let place = self.since(start);
+        (pointer || !words.is_empty()).then(|| CType { name: words.join(" "), pointer, place })
     }
 
     pub(super) fn check_type(&self, word: &str, span: Span) -> Parsing<()> {
@@ -157,10 +160,7 @@ impl Parser<'_> {
             format!("`{word}` is not a type"),
             "expected `=`, `;` or a type such as `int` or `uint64_t`",
         );
-        Err(match suggest::nearest(word, known()) {
-            Some(near) if word.len() > 2 => diagnostic.help(format!("did you mean `{near}`?")),
-            _ => diagnostic,
-        })
+        Err(did_you_mean(diagnostic, word, known()))
     }
 
     fn target(&mut self) -> Parsing<Target> {
@@ -258,7 +258,7 @@ fn check(target: &Target, value: Option<&InitValue>) -> Parsing<()> {
 impl InitValue {
     /// Where the value stands.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> At {
         match self {
             InitValue::Number(_, place) | InitValue::List(_, place) => *place,
             InitValue::Address(symbol) => symbol.place,

@@ -4,7 +4,7 @@
 //! array follow one another. Nothing overlaps, and an access always takes a whole location: what
 //! it holds is a number that is not negative, as wide as the widest store to it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weakspot_core::{Span, UnOp, Value, View};
 
@@ -25,7 +25,7 @@ const LONGEST_ARRAY: u32 = 4096;
 /// The memory of a test.
 pub(super) struct Layout {
     word: u8,
-    variables: HashMap<String, Variable>,
+    variables: BTreeMap<String, Variable>,
     /// The locations, by rising address.
     pub(super) cells: Vec<MemCell>,
     /// Stores through computed addresses may reach any location; the widest of them.
@@ -71,7 +71,7 @@ impl Layout {
     pub(super) fn new(test: &Test) -> Result<Layout, Diagnostic> {
         let word = test.arch.word();
         let mut layout =
-            Layout { word, variables: HashMap::new(), cells: Vec::new(), computed_store: 8 };
+            Layout { word, variables: BTreeMap::new(), cells: Vec::new(), computed_store: 8 };
         let mut types: HashMap<&str, (u8, bool)> = HashMap::new();
         let mut lengths: HashMap<&str, u32> = HashMap::new();
         let mut pointers: BTreeSet<&str> = BTreeSet::new();

@@ -13,8 +13,8 @@ use super::flags::{self, Flags};
 use super::fold::{Folder, Known, binary};
 use super::layout::{Access, Layout, does_not_fit, pattern};
 use super::registers::{Family, Part, Register};
-use super::suggest;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 
 /// What is collected over all threads.
 #[derive(Default)]
@@ -360,10 +360,9 @@ impl<'a> Lower<'a> {
         );
         let registers = Register::all_names(self.arch);
         let known = registers.iter().map(String::as_str).chain(self.layout.names());
-        match suggest::nearest(&s.name, known) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help(format!("the memory at a location is written `[{}]`", s.name)),
-        }
+        let general =
+            diagnostic.help(format!("the memory at a location is written `[{}]`", s.name));
+        did_you_mean(general, &s.name, known)
     }
 
     /// The width in bytes that the suffix, the registers or the operands of an instruction give

@@ -39,15 +39,14 @@ mod operands;
 mod parse;
 mod print;
 mod registers;
-mod suggest;
 mod thread;
 
 #[cfg(test)]
 mod tests;
 
 pub use ast::{
-    Arch, Atom, CType, Cell, Final, HeaderLine, InitItem, InitValue, Instruction, Label, Listed,
-    Mem, MemStyle, Number, Operand, Place, Prop, RegRef, Symbol, Target, Term, Test, ThreadHead,
+    Arch, Atom, CType, Cell, Final, HeaderLine, InitItem, InitValue, Instruction, Listed, Mem,
+    MemStyle, Number, Operand, Prop, RegRef, Symbol, Target, Term, Test, ThreadHead,
 };
 pub use compile::compile;
 pub use parse::parse;

@@ -9,6 +9,7 @@ use super::fold::not;
 use super::layout::{Layout, pattern};
 use super::registers::{Family, Part, Register};
 use crate::Diagnostic;
+use crate::balanced::balanced;
 
 /// The answers of [`observe`].
 pub(super) struct Observation {
@@ -221,7 +222,7 @@ impl<T: Threads> Observer<'_, T> {
             // Few remember how tightly an arrow binds.
             texts.push(wrap(text, inner >= level && inner != Level::Implies));
         }
-        Ok((balanced(exprs, op), texts.join(sign), level))
+        Ok((balanced(op, exprs, 1), texts.join(sign), level))
     }
 
     fn atom(&mut self, atom: &Atom) -> Result<(Expr, String, Level), Diagnostic> {
@@ -269,7 +270,7 @@ impl<T: Threads> Observer<'_, T> {
             texts.push(text);
         }
         let level = if texts.len() > 1 { Level::And } else { Level::Atom };
-        Ok((balanced(exprs, BinOp::And), texts.join(" /\\ "), level))
+        Ok((balanced(BinOp::And, exprs, 1), texts.join(" /\\ "), level))
     }
 
     fn equation(&mut self, left: &Term, right: &Term) -> Result<(Expr, String, Level), Diagnostic> {
@@ -365,20 +366,4 @@ fn reg_name(arch: Arch, r: &RegRef) -> String {
 
 fn wrap(text: String, tight: bool) -> String {
     if tight { text } else { format!("({text})") }
-}
-
-/// Many operands of an associative operator as a tree of little depth.
-fn balanced(mut exprs: Vec<Expr>, op: BinOp) -> Expr {
-    while exprs.len() > 1 {
-        let mut pairs = Vec::with_capacity(exprs.len().div_ceil(2));
-        let mut it = exprs.into_iter();
-        while let Some(l) = it.next() {
-            pairs.push(match it.next() {
-                Some(r) => Expr::binary(op, l, r),
-                None => l,
-            });
-        }
-        exprs = pairs;
-    }
-    exprs.pop().unwrap_or(Expr::Const(1))
 }

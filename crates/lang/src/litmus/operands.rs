@@ -3,16 +3,16 @@
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, Mem, MemStyle, Operand, Place, Symbol};
+use super::ast::{Arch, Mem, MemStyle, Operand, Symbol};
 use super::lex::Kind;
 use super::parse::{Parser, Parsing};
 use super::registers::{Family, Register};
-use crate::Diagnostic;
+use crate::{At, Diagnostic};
 
 impl Parser<'_> {
     /// The target of a jump.
     pub(super) fn label_operand(&mut self) -> Parsing<Operand> {
-        let place = Place(self.here());
+        let place = At(self.here());
         let Some(name) = self.ident(0) else {
             return Err(self.unexpected("a label"));
         };
@@ -209,7 +209,7 @@ impl Parser<'_> {
                 let start = self.start();
                 let reg =
                     self.address_register(mem)?.ok_or_else(|| self.unexpected("a register"))?;
-                let at = Place(self.since(start).0);
+                let at = At(self.since(start).0);
                 return self.add_register(mem, reg, Some((value, place)), negative, at.0);
             }
             let value = if negative { -value } else { value };
@@ -239,6 +239,10 @@ impl Parser<'_> {
             let symbol = self.symbol()?;
             self.add_symbol(mem, symbol, false)?;
             mem.disp = mem.disp.wrapping_add(self.offset()?);
+            if self.is(",") {
+                // Only registers have something after a comma: `x(,%rax,8)`.
+                return Err(self.unexpected("`)`"));
+            }
         } else if self.at_number() {
             let (value, place) = self.number()?;
             mem.disp = mem.disp.wrapping_add(displacement(value, place)?);
@@ -251,7 +255,7 @@ impl Parser<'_> {
                 return Err(self.unexpected("a register"));
             };
             let at = self.since(start).0;
-            let scale = if self.eat(",") { self.number()? } else { (1, Place(at)) };
+            let scale = if self.eat(",") { self.number()? } else { (1, At(at)) };
             self.add_register(mem, reg, Some(scale), false, at)?;
         }
         if self.eat(")") {
@@ -288,7 +292,7 @@ impl Parser<'_> {
         &self,
         mem: &mut Mem,
         reg: Register,
-        scale: Option<(i128, Place)>,
+        scale: Option<(i128, At)>,
         negative: bool,
         span: Span,
     ) -> Parsing<()> {
@@ -337,11 +341,11 @@ fn empty(size: Option<u8>) -> Mem {
         base: None,
         index: None,
         percent: false,
-        place: Place::default(),
+        place: At::default(),
     }
 }
 
-fn displacement(value: i128, place: Place) -> Parsing<i64> {
+fn displacement(value: i128, place: At) -> Parsing<i64> {
     i64::try_from(value).map_err(|_| {
         Diagnostic::new(
             place.0,

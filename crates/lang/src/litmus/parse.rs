@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, Cell, Instruction, Label, Number, Place, RegRef, Symbol, Test, ThreadHead};
+use super::ast::{Arch, Cell, Instruction, Number, RegRef, Symbol, Test, ThreadHead};
+use super::header;
 use super::lex::{Kind, Token, tokens};
 use super::mnemonics::{self, Op};
 use super::registers::Register;
-use super::{header, suggest};
-use crate::Diagnostic;
+use crate::suggest::did_you_mean;
+use crate::{At, Diagnostic, Name};
 
 /// Texts longer than this are refused: spans are 32 bits wide, and no litmus test is this long.
 const LONGEST: usize = 64 << 20;
@@ -114,12 +115,12 @@ impl<'a> Parser<'a> {
     }
 
     /// From `start` to the end of the last token taken.
-    pub(super) fn since(&self, start: usize) -> Place {
+    pub(super) fn since(&self, start: usize) -> At {
         let end = match self.at.checked_sub(1).and_then(|i| self.tokens.get(i)) {
             Some(t) => t.end.max(start),
             None => start,
         };
-        Place(Span::new(start, end))
+        At(Span::new(start, end))
     }
 
     /// The error that the current token is not what was `expected`.
@@ -144,7 +145,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A number, with or without a sign.
-    pub(super) fn number(&mut self) -> Parsing<(Number, Place)> {
+    pub(super) fn number(&mut self) -> Parsing<(Number, At)> {
         let start = self.start();
         let negative = self.eat("-");
         if !negative {
@@ -251,10 +252,7 @@ impl<'a> Parser<'a> {
             return diagnostic.help("64-bit registers need a test that begins with `X86_64`");
         }
         let names = Register::all_names(self.arch);
-        match suggest::nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic,
-        }
+        did_you_mean(diagnostic, name, names.iter().map(String::as_str))
     }
 
     /// `P0 | P1 ;`
@@ -279,7 +277,7 @@ impl<'a> Parser<'a> {
                 return Err(Diagnostic::new(span, format!("more than {MOST_THREADS} threads"), ""));
             }
             self.bump();
-            heads.push(ThreadHead { id, place: Place(span) });
+            heads.push(ThreadHead { id, place: At(span) });
             if self.eat(";") {
                 return Ok(heads);
             }
@@ -333,15 +331,15 @@ impl<'a> Parser<'a> {
     fn cell(&mut self, seen: &mut HashSet<String>) -> Parsing<Cell> {
         let mut cell = Cell::default();
         while let (Some(name), true) = (self.ident(0), self.is_at(1, ":")) {
-            let place = Place(self.here());
+            let at = At(self.here());
             if !seen.insert(name.to_owned()) {
                 return Err(Diagnostic::new(
-                    place.0,
+                    at.0,
                     format!("a second label `{name}` in this column"),
                     "",
                 ));
             }
-            cell.labels.push(Label { name: name.to_owned(), place });
+            cell.labels.push(Name { text: name.to_owned(), at });
             self.bump();
             self.bump();
         }
@@ -359,12 +357,12 @@ impl<'a> Parser<'a> {
         let start = self.start();
         let mut lock = None;
         if self.ident(0).is_some_and(|w| w.eq_ignore_ascii_case("lock")) {
-            lock = Some(Place(self.here()));
+            lock = Some(At(self.here()));
             self.bump();
             // Printers of litmus tests write `lock;` before the instruction.
             self.eat(";");
         }
-        let mnemonic_place = Place(self.here());
+        let mnemonic_place = At(self.here());
         let Some(word) = self.ident(0) else {
             return Err(self.unexpected("an instruction, `|` or `;`"));
         };
@@ -435,9 +433,5 @@ fn unknown_instruction(word: &str, span: Span) -> Diagnostic {
         format!("unknown instruction `{word}`"),
         "expected an instruction of x86",
     );
-    let known = mnemonics::known().chain(SECTIONS);
-    match suggest::nearest(word, known) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-        None => diagnostic,
-    }
+    did_you_mean(diagnostic, word, mnemonics::known().chain(SECTIONS))
 }

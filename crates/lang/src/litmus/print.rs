@@ -136,7 +136,7 @@ fn table(test: &Test) -> String {
 }
 
 fn cell(arch: Arch, cell: &Cell) -> String {
-    let labels = cell.labels.iter().map(|l| format!("{}:", l.name));
+    let labels = cell.labels.iter().map(|l| format!("{}:", l.text));
     labels.chain(cell.instr.as_ref().map(|i| instruction(arch, i))).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,7 +1,7 @@
 //! A column of instructions to a thread of the core program: one control point before each
 //! instruction, one after the last, and more inside of instructions that take several steps.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, Span, Thread, Value};
 
@@ -13,8 +13,8 @@ use super::layout::Layout;
 use super::lower::{Lower, Lowering, Notes, Slot};
 use super::mnemonics::{Decoded, Op, decode};
 use super::registers::{Family, Register};
-use super::suggest;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 
 /// A compiled thread and the names of its parts.
 pub(super) struct Compiled {
@@ -27,7 +27,7 @@ pub(super) struct Compiled {
 struct Column<'a> {
     instrs: Vec<(&'a Instruction, Decoded)>,
     /// The labels, with the index of the instruction that follows.
-    labels: HashMap<&'a str, usize>,
+    labels: BTreeMap<&'a str, usize>,
 }
 
 /// Compiles the column `index` of `test`. `regs` are the registers that the thread has and their
@@ -132,10 +132,10 @@ pub(super) fn families(test: &Test, index: usize) -> Vec<Family> {
 }
 
 fn column(test: &Test, index: usize) -> Column<'_> {
-    let mut column = Column { instrs: Vec::new(), labels: HashMap::new() };
+    let mut column = Column { instrs: Vec::new(), labels: BTreeMap::new() };
     for cell in test.rows.iter().filter_map(|row| row.get(index)) {
         for label in &cell.labels {
-            column.labels.entry(&label.name).or_insert(column.instrs.len());
+            column.labels.entry(&label.text).or_insert(column.instrs.len());
         }
         if let Some(instr) = &cell.instr
             && let Some(decoded) = decode(&instr.mnemonic)
@@ -148,7 +148,7 @@ fn column(test: &Test, index: usize) -> Column<'_> {
 
 fn labels_in_order(test: &Test, index: usize) -> impl Iterator<Item = &str> {
     let cells = test.rows.iter().filter_map(move |row| row.get(index));
-    cells.flat_map(|cell| cell.labels.iter().map(|l| l.name.as_str()))
+    cells.flat_map(|cell| cell.labels.iter().map(|l| l.text.as_str()))
 }
 
 /// What each instruction does to the flags and where it leads; a jump leads to its label first.
@@ -186,10 +186,9 @@ fn label(test: &Test, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
         },
         "expected a label of this column",
     );
-    let labels = column.labels.keys().copied();
-    Err(match suggest::nearest(&s.name, labels) {
-        Some(near) if elsewhere.is_none() => diagnostic.help(format!("did you mean `{near}`?")),
-        _ => diagnostic,
+    Err(match elsewhere {
+        Some(_) => diagnostic,
+        None => did_you_mean(diagnostic, &s.name, column.labels.keys().copied()),
     })
 }
 

@@ -65,7 +65,7 @@ impl Automaton {
     pub(super) fn label(&mut self, label: &Name, at: PointId) -> Result<(), Diagnostic> {
         if self.labels.insert(label.text.clone(), at).is_some() {
             let message = format!("a second label `{}` in one process", label.text);
-            return Err(Diagnostic::new(label.span, message, "expected a new name"));
+            return Err(Diagnostic::new(label.at.0, message, "expected a new name"));
         }
         self.labels_at[at.index()].push(label.text.clone());
         Ok(())
@@ -75,7 +75,7 @@ impl Automaton {
     pub(super) fn labelled(&self, label: &Name) -> Result<PointId, Diagnostic> {
         self.labels.get(&label.text).copied().ok_or_else(|| {
             let refused = Diagnostic::new(
-                label.span,
+                label.at.0,
                 format!("process P{} has no label `{}`", self.pid, label.text),
                 "expected a label of the process",
             );

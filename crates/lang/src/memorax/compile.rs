@@ -15,8 +15,8 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
     let (locs, loc_names) = layout.memory()?;
     let mut warnings = Vec::new();
     if let (Some(first), Some(last)) = (file.predicates.first(), file.predicates.last()) {
-        let mut span = first.span;
-        span.end = span.end.max(last.span.end);
+        let mut span = first.at.0;
+        span.end = span.end.max(last.at.0.end);
         warnings.push(
             Diagnostic::new(span, "`predicates` have no effect", "")
                 .help("only Memorax's predicate abstraction uses them"),
@@ -100,11 +100,11 @@ fn choose_registers(
         let Some((low, high)) = decl.domain else {
             let message = format!("`{}` may start with any integer and is used", decl.name.text);
             let expected = "expected an initial value or a finite domain";
-            return Err(Diagnostic::new(decl.span, message, expected)
+            return Err(Diagnostic::new(decl.at.0, message, expected)
                 .help(format!("for example `{} = * : [0:1]`", decl.name.text)));
         };
         let before = automaton.point();
-        automaton.edge(before, Instr::Choose { reg, low, high }, entry, decl.span);
+        automaton.edge(before, Instr::Choose { reg, low, high }, entry, decl.at.0);
         entry = before;
     }
     Ok(entry)
@@ -169,7 +169,7 @@ fn forbidden(file: &File, automata: &[Automaton]) -> Result<Vec<Vec<Option<Point
         if row.labels.len() != automata.len() {
             let (labels, processes) = (row.labels.len(), automata.len());
             let message = format!("{labels} labels for {processes} processes");
-            return Err(Diagnostic::new(row.span, message, "expected one label for each process")
+            return Err(Diagnostic::new(row.at.0, message, "expected one label for each process")
                 .help("`*` stands for any place; `;` separates combinations"));
         }
         let place = |(label, automaton): (&Option<Name>, &Automaton)| match label {

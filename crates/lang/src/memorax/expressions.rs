@@ -23,8 +23,8 @@ impl Parser<'_> {
                 return Ok(left);
             };
             let right = self.unit()?;
-            let span = self.since(first);
-            left = Expr { kind: make(Box::new(left), Box::new(right)), span };
+            let at = self.since(first);
+            left = Expr { kind: make(Box::new(left), Box::new(right)), at };
         }
     }
 
@@ -39,8 +39,8 @@ impl Parser<'_> {
                 match self.unit()?.kind {
                     ExprKind::Int(value) => ExprKind::Int(-value),
                     kind => {
-                        let span = self.since(first);
-                        ExprKind::Neg(Box::new(Expr { kind, span }))
+                        let at = self.since(first);
+                        ExprKind::Neg(Box::new(Expr { kind, at }))
                     }
                 }
             }
@@ -59,7 +59,7 @@ impl Parser<'_> {
             _ => return Err(self.no_expression()),
         };
         self.depth -= 1;
-        Ok(Expr { kind, span: self.since(first) })
+        Ok(Expr { kind, at: self.since(first) })
     }
 
     fn no_expression(&self) -> Diagnostic {
@@ -98,8 +98,7 @@ impl Parser<'_> {
         let mut left = part(self)?;
         while self.eat(symbol).is_some() {
             let right = part(self)?;
-            left =
-                BoolExpr { kind: make(Box::new(left), Box::new(right)), span: self.since(first) };
+            left = BoolExpr { kind: make(Box::new(left), Box::new(right)), at: self.since(first) };
         }
         Ok(left)
     }
@@ -132,11 +131,11 @@ impl Parser<'_> {
             BoolKind::Compare(comparison, left, self.expr()?)
         };
         if negated {
-            let span = self.since(inner_first);
-            kind = BoolKind::Not(Box::new(BoolExpr { kind, span }));
+            let at = self.since(inner_first);
+            kind = BoolKind::Not(Box::new(BoolExpr { kind, at }));
         }
         self.depth -= 1;
-        Ok(BoolExpr { kind, span: self.since(first) })
+        Ok(BoolExpr { kind, at: self.since(first) })
     }
 
     fn enter(&mut self) -> Result<(), Diagnostic> {

@@ -57,7 +57,7 @@ impl<'f> Layout<'f> {
             processes.extend(std::iter::repeat_n(p, p.copies as usize));
             if processes.len() > MAX_PROCESSES {
                 let message = format!("more than {MAX_PROCESSES} processes");
-                return Err(Diagnostic::new(p.span, message, ""));
+                return Err(Diagnostic::new(p.at.0, message, ""));
             }
         }
         let mut next = file.data.len();
@@ -91,9 +91,9 @@ impl<'f> Layout<'f> {
         match &place.kind {
             PlaceKind::Global(name) => match self.by_name.get(name.as_str()) {
                 Some(&i) => Ok(fixed(i, &self.globals[i])),
-                None => Err(self.no_global(name, place.span, pid)),
+                None => Err(self.no_global(name, place.at.0, pid)),
             },
-            PlaceKind::Own(name) => self.owned(name, pid, pid, place.span),
+            PlaceKind::Own(name) => self.owned(name, pid, pid, place.at.0),
             PlaceKind::Other(name, k) => {
                 let k = *k as usize;
                 let owner = if k < pid { k } else { k.saturating_add(1) };
@@ -104,10 +104,10 @@ impl<'f> Layout<'f> {
                         0 => "expected `my`: there are no other processes".to_owned(),
                         n => format!("expected a number below {n}"),
                     };
-                    return Err(Diagnostic::new(place.span, message, expected)
+                    return Err(Diagnostic::new(place.at.0, message, expected)
                         .help("the number counts the other processes from 0"));
                 }
-                self.owned(name, owner, pid, place.span)
+                self.owned(name, owner, pid, place.at.0)
             }
             PlaceKind::Pointer(pointer) => self.pointer(pointer, pid),
         }
@@ -160,7 +160,7 @@ impl<'f> Layout<'f> {
                 -1 => "expected global variables".to_owned(),
                 last => format!("expected a value from 0 to {last}"),
             };
-            return Err(Diagnostic::new(pointer.span, message, expected));
+            return Err(Diagnostic::new(pointer.at.0, message, expected));
         }
         let unbounded = self.range(pointer, pid)?.is_none();
         let safe = !unbounded && (first, end) == (low, high);
@@ -196,7 +196,7 @@ impl<'f> Layout<'f> {
         Ok(match &e.kind {
             ExprKind::Int(value) => Some((i128::from(*value), i128::from(*value))),
             ExprKind::Reg(name) => {
-                let (_, decl) = self.register(name, e.span, pid)?;
+                let (_, decl) = self.register(name, e.at.0, pid)?;
                 decl.domain.map(|(low, high)| (i128::from(low), i128::from(high)))
             }
             ExprKind::Neg(inner) => self.range(inner, pid)?.map(|(low, high)| (-high, -low)),
@@ -233,11 +233,11 @@ fn initial_values(decl: &Decl) -> Result<Vec<Value>, Diagnostic> {
         (None, Some(_)) => {
             let message = format!("`{}` may start with any of too many values", decl.name.text);
             let expected = format!("expected a domain of at most {MAX_INITIAL_VALUES} values");
-            Err(Diagnostic::new(decl.span, message, expected))
+            Err(Diagnostic::new(decl.at.0, message, expected))
         }
         (None, None) => {
             let message = format!("`{}` may start with any integer", decl.name.text);
-            Err(Diagnostic::new(decl.span, message, "expected an initial value or a finite domain")
+            Err(Diagnostic::new(decl.at.0, message, "expected an initial value or a finite domain")
                 .help(format!("for example `{} = * : [0:1]`", decl.name.text)))
         }
     }

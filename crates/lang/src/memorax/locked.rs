@@ -19,9 +19,10 @@ use std::collections::BTreeMap;
 use weakspot_core::{BinOp, Expr as Core, Fence, Instr, PointId, RegId, Span};
 
 use super::build::Step;
-use super::statements::{Access, Builder, Env, Piece, Simple, assign, balanced, check_all, simple};
+use super::statements::{Access, Builder, Env, Piece, Simple, assign, check_all, simple};
 use super::syntax::{FenceKind, Stmt, StmtKind};
 use crate::Diagnostic;
+use crate::balanced::balanced;
 
 /// A block has at most so many statements once nested blocks are multiplied out.
 const MAX_STATEMENTS: usize = 10_000;
@@ -48,7 +49,7 @@ impl<'f> Builder<'_, 'f> {
             let reads = branch.iter().filter(|(s, _)| is_read(s)).count();
             if !drains && reads > 1 {
                 return Err(Diagnostic::new(
-                    s.span,
+                    s.at.0,
                     "a locked block that reads more than once and does not write",
                     "expected at most one read, or a write as well",
                 )
@@ -58,7 +59,7 @@ impl<'f> Builder<'_, 'f> {
                 Some(steps) => steps,
                 None => self.block(branch, drains)?,
             };
-            self.automaton.chain(from, steps, to, s.span);
+            self.automaton.chain(from, steps, to, s.at.0);
         }
         Ok(())
     }
@@ -281,18 +282,18 @@ struct Attempt {
 
 /// The branches of a `locked` statement, nested blocks multiplied out.
 fn flatten(s: &Stmt) -> Result<Vec<Branch<'_>>, Diagnostic> {
-    let one = |simple| Ok(vec![vec![(simple, s.span)]]);
+    let one = |simple| Ok(vec![vec![(simple, s.at.0)]]);
     match &s.kind {
         StmtKind::Write { place, value, .. } => one(Simple::Write(place, value)),
         StmtKind::Cas { place, old, new } => Ok(vec![vec![
-            (Simple::ReadAssert(place, old), s.span),
-            (Simple::Write(place, new), s.span),
+            (Simple::ReadAssert(place, old), s.at.0),
+            (Simple::Write(place, new), s.at.0),
         ]]),
         StmtKind::Locked(branches) => {
             let mut all = Vec::new();
             for list in branches {
                 all.extend(flatten_sequence(list)?);
-                check_size(&all, s.span)?;
+                check_size(&all, s.at.0)?;
             }
             Ok(all)
         }
@@ -311,7 +312,7 @@ fn flatten_sequence(list: &[Stmt]) -> Result<Vec<Branch<'_>>, Diagnostic> {
         if let Some(label) = &s.label {
             let message = format!("the label `{}` in a locked block", label.text);
             return Err(Diagnostic::new(
-                label.span,
+                label.at.0,
                 message,
                 "expected a statement without a label",
             )
@@ -324,11 +325,11 @@ fn flatten_sequence(list: &[Stmt]) -> Result<Vec<Branch<'_>>, Diagnostic> {
             let mut joined = Vec::new();
             for head in &all {
                 joined.extend(tails.iter().map(|tail| [&head[..], tail].concat()));
-                check_size(&joined, s.span)?;
+                check_size(&joined, s.at.0)?;
             }
             all = joined;
         }
-        check_size(&all, s.span)?;
+        check_size(&all, s.at.0)?;
     }
     Ok(all)
 }
@@ -344,7 +345,7 @@ fn check_size(branches: &[Branch<'_>], span: Span) -> Result<(), Diagnostic> {
 fn refused<T>(s: &Stmt, what: &str) -> Result<T, Diagnostic> {
     let message = format!("`{what}` in a locked block");
     Err(Diagnostic::new(
-        s.span,
+        s.at.0,
         message,
         "expected `nop`, an assignment, `assume`, `read`, `write`, `cas`, a fence or `locked`",
     )

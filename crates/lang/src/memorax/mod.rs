@@ -20,6 +20,6 @@ pub use compile::compile;
 pub use parse::parse;
 pub use print::print;
 pub use syntax::{
-    BoolExpr, BoolKind, Comparison, Decl, Expr, ExprKind, FenceKind, File, Forbidden, Name, Place,
+    BoolExpr, BoolKind, Comparison, Decl, Expr, ExprKind, FenceKind, File, Forbidden, Place,
     PlaceKind, Process, Stmt, StmtKind, WriteKind,
 };

@@ -5,7 +5,8 @@ use weakspot_core::Span;
 use super::lexer::{KEYWORDS, Kind, Token, tokens};
 use super::macros::expand;
 use super::syntax::{
-    Decl, FenceKind, File, Forbidden, Name, Place, PlaceKind, Process, Stmt, StmtKind, WriteKind,
+    At, Decl, FenceKind, File, Forbidden, Name, Place, PlaceKind, Process, Stmt, StmtKind,
+    WriteKind,
 };
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
@@ -87,7 +88,7 @@ impl<'t> Parser<'t> {
             if labels.is_empty() {
                 return Err(self.unexpected("a label or `*`"));
             }
-            rows.push(Forbidden { labels, span: self.since(first) });
+            rows.push(Forbidden { labels, at: self.since(first) });
             if self.eat(";").is_none() {
                 return Ok(rows);
             }
@@ -100,7 +101,7 @@ impl<'t> Parser<'t> {
             let decl = self.declaration()?;
             if decls.iter().any(|d| d.name.text == decl.name.text) {
                 let message = format!("a second declaration of `{}`", decl.name.text);
-                return Err(Diagnostic::new(decl.name.span, message, "expected a new name"));
+                return Err(Diagnostic::new(decl.name.at.0, message, "expected a new name"));
             }
             decls.push(decl);
             self.eat(",");
@@ -134,9 +135,9 @@ impl<'t> Parser<'t> {
         {
             let message = format!("the initial value {value} lies outside of the domain");
             let expected = format!("expected a value from {low} to {high}");
-            return Err(Diagnostic::new(init_span, message, expected));
+            return Err(Diagnostic::new(init_span.0, message, expected));
         }
-        Ok(Decl { name, init, domain, span: self.since(first) })
+        Ok(Decl { name, init, domain, at: self.since(first) })
     }
 
     fn domain(&mut self) -> Result<Option<(i64, i64)>, Diagnostic> {
@@ -153,9 +154,9 @@ impl<'t> Parser<'t> {
         let high = self.integer("the greatest value")?;
         self.expect("]")?;
         if low > high {
-            let span = self.since(first);
+            let at = self.since(first);
             let message = format!("the domain from {low} to {high} is empty");
-            return Err(Diagnostic::new(span, message, "expected the least value first"));
+            return Err(Diagnostic::new(at.0, message, "expected the least value first"));
         }
         Ok(Some((low, high)))
     }
@@ -175,7 +176,7 @@ impl<'t> Parser<'t> {
                 u32::try_from(copies).unwrap_or(1)
             }
         };
-        let span = self.since(keyword);
+        let at = self.since(keyword);
         let (mut data, mut registers) = (None, None);
         while let Some(section) = self.eat("data").or_else(|| self.eat("registers")) {
             let (slot, kind) = match section.text {
@@ -193,7 +194,7 @@ impl<'t> Parser<'t> {
             return Err(self.slip(refused, &["data", "registers", "text"]));
         }
         let (data, registers) = (data.unwrap_or_default(), registers.unwrap_or_default());
-        Ok(Process { copies, data, registers, text: self.statements()?, span })
+        Ok(Process { copies, data, registers, text: self.statements()?, at })
     }
 
     /// Statements up to something that cannot follow `;`. A `;` after the last one is let pass.
@@ -241,13 +242,13 @@ impl<'t> Parser<'t> {
         }
         let kind = self.statement()?;
         self.depth -= 1;
-        Ok(Stmt { label, kind, span: self.since(first) })
+        Ok(Stmt { label, kind, at: self.since(first) })
     }
 
     fn statement(&mut self) -> Result<StmtKind, Diagnostic> {
         let token = self.next();
         if token.kind == Kind::Register {
-            let reg = Name { text: token.text.to_owned(), span: token.span };
+            let reg = Name { text: token.text.to_owned(), at: At(token.span) };
             self.expect(":=")?;
             return Ok(StmtKind::Assign { reg, value: self.expr()? });
         }
@@ -361,14 +362,14 @@ impl<'t> Parser<'t> {
         if let Some(open) = self.eat("[") {
             let pointer = self.expr()?;
             self.close("]", open)?;
-            return Ok(Place { kind: PlaceKind::Pointer(pointer), span: self.since(first) });
+            return Ok(Place { kind: PlaceKind::Pointer(pointer), at: self.since(first) });
         }
         if first.kind != Kind::Name {
             return Err(self.unexpected("a memory location: `x`, `x[my]`, `x[0]` or `[$r]`"));
         }
         let name = self.name().text;
         let Some(open) = self.eat("[") else {
-            return Ok(Place { kind: PlaceKind::Global(name), span: self.since(first) });
+            return Ok(Place { kind: PlaceKind::Global(name), at: self.since(first) });
         };
         let kind = if self.eat("my").is_some() {
             PlaceKind::Own(name)
@@ -381,7 +382,7 @@ impl<'t> Parser<'t> {
             ));
         };
         self.close("]", open)?;
-        Ok(Place { kind, span: self.since(first) })
+        Ok(Place { kind, at: self.since(first) })
     }
 
     /// A number, perhaps with a `-`.
@@ -396,9 +397,9 @@ impl<'t> Parser<'t> {
             Ok(n) if negative => Ok(-i64::from(n)),
             Ok(n) => Ok(i64::from(n)),
             Err(_) => {
-                let span = self.since(first);
+                let at = self.since(first);
                 let message = format!("`{}` does not fit in 32 bits", digits.text);
-                Err(Diagnostic::new(span, message, ""))
+                Err(Diagnostic::new(at.0, message, ""))
             }
         }
     }
@@ -406,7 +407,7 @@ impl<'t> Parser<'t> {
     /// The next token as a name. The caller has looked at it.
     pub(super) fn name(&mut self) -> Name {
         let token = self.next();
-        Name { text: token.text.to_owned(), span: token.span }
+        Name { text: token.text.to_owned(), at: At(token.span) }
     }
 
     pub(super) fn peek(&self) -> Token<'t> {
@@ -468,12 +469,12 @@ impl<'t> Parser<'t> {
 
     /// From `first` up to the token before the next. Where a macro mixes tokens from different
     /// places, only `first`.
-    pub(super) fn since(&self, first: Token<'t>) -> Span {
+    pub(super) fn since(&self, first: Token<'t>) -> At {
         let last = self.tokens[self.at.saturating_sub(1)];
         if last.origin == first.origin && last.span.end >= first.span.end {
-            Span { start: first.span.start, end: last.span.end }
+            At(Span { start: first.span.start, end: last.span.end })
         } else {
-            first.span
+            At(first.span)
         }
     }
 }

@@ -15,6 +15,7 @@ use super::syntax::{
     WriteKind,
 };
 use crate::Diagnostic;
+use crate::balanced::balanced;
 
 /// What to put in place of registers.
 pub(super) type Env = BTreeMap<RegId, Core>;
@@ -103,7 +104,7 @@ impl<'f> Builder<'_, 'f> {
             self.automaton.label(label, from)?;
         }
         match &s.kind {
-            StmtKind::Goto(label) => self.automaton.goto(from, label, s.span),
+            StmtKind::Goto(label) => self.automaton.goto(from, label, s.at.0),
             StmtKind::Block(list) => self.sequence(list, from, to)?,
             StmtKind::If { cond, then, otherwise } => {
                 let yes = self.branch(cond, true, from, None)?;
@@ -128,7 +129,7 @@ impl<'f> Builder<'_, 'f> {
                     let mut start = from;
                     if list.first().is_some_and(returns_to_start) {
                         start = self.automaton.point();
-                        self.automaton.edge(from, Instr::Nop, start, s.span);
+                        self.automaton.edge(from, Instr::Nop, start, s.at.0);
                     }
                     self.sequence(list, start, to)?;
                 }
@@ -137,14 +138,14 @@ impl<'f> Builder<'_, 'f> {
             | StmtKind::Cas { .. }
             | StmtKind::Locked(_) => self.locked(s, from, to)?,
             StmtKind::Write { kind: WriteKind::StoreLocked, place, value } => {
-                let mut steps = self.simple_steps(Simple::Write(place, value), s.span)?;
+                let mut steps = self.simple_steps(Simple::Write(place, value), s.at.0)?;
                 steps.push(Step::Do(Instr::Fence(Fence::StoreStore)));
-                self.automaton.chain(from, steps, to, s.span);
+                self.automaton.chain(from, steps, to, s.at.0);
             }
             _ => {
                 if let Some(simple) = simple(&s.kind) {
-                    let steps = self.simple_steps(simple, s.span)?;
-                    self.automaton.chain(from, steps, to, s.span);
+                    let steps = self.simple_steps(simple, s.at.0)?;
+                    self.automaton.chain(from, steps, to, s.at.0);
                 }
             }
         }
@@ -162,7 +163,7 @@ impl<'f> Builder<'_, 'f> {
         let to = to.unwrap_or_else(|| self.automaton.point());
         let holds = self.bool_expr(cond, &Env::new())?;
         let assumed = if wanted { holds } else { holds.negate() };
-        self.automaton.edge(from, Instr::Assume(assumed), to, cond.span);
+        self.automaton.edge(from, Instr::Assume(assumed), to, cond.at.0);
         Ok(to)
     }
 
@@ -203,7 +204,7 @@ impl<'f> Builder<'_, 'f> {
             Simple::Fence(FenceKind::StoreStore) => piece.fence = Some(Fence::StoreStore),
             Simple::Assume(b) => piece.before.push(self.bool_expr(b, env)?),
             Simple::Assign(reg, value) => {
-                let (number, decl) = self.layout.register(&reg.text, reg.span, self.pid)?;
+                let (number, decl) = self.layout.register(&reg.text, reg.at.0, self.pid)?;
                 let lowered = self.expr(value, env)?;
                 let range = self.layout.range(value, self.pid)?;
                 match fit(range, decl.domain) {
@@ -229,7 +230,7 @@ impl<'f> Builder<'_, 'f> {
                 piece.after.push(Core::binary(BinOp::Eq, Core::Reg(tmp), value));
             }
             Simple::ReadAssign(reg, place) => {
-                let (number, decl) = self.layout.register(&reg.text, reg.span, self.pid)?;
+                let (number, decl) = self.layout.register(&reg.text, reg.at.0, self.pid)?;
                 let (target, addr) = self.address(place, env, &mut piece)?;
                 let domains = self.layout.domains(&target);
                 let fits =
@@ -284,7 +285,7 @@ impl<'f> Builder<'_, 'f> {
     }
 
     pub(super) fn register(&self, reg: &Name) -> Result<RegId, Diagnostic> {
-        let (number, _) = self.layout.register(&reg.text, reg.span, self.pid)?;
+        let (number, _) = self.layout.register(&reg.text, reg.at.0, self.pid)?;
         Ok(RegId::new(number))
     }
 
@@ -302,7 +303,7 @@ impl<'f> Builder<'_, 'f> {
         Ok(match &e.kind {
             ExprKind::Int(value) => Core::Const(*value),
             ExprKind::Reg(name) => {
-                let (number, _) = self.layout.register(name, e.span, self.pid)?;
+                let (number, _) = self.layout.register(name, e.at.0, self.pid)?;
                 let reg = RegId::new(number);
                 env.get(&reg).cloned().unwrap_or(Core::Reg(reg))
             }
@@ -430,20 +431,4 @@ fn fits_one(addr: &Core, value: &Core, domains: &[(Value, Domain)]) -> Core {
 /// A step that checks all of the conditions, if there are any.
 pub(super) fn check_all(conditions: Vec<Core>) -> Option<Step> {
     (!conditions.is_empty()).then(|| Step::Check(balanced(BinOp::And, conditions, 1)))
-}
-
-/// All of the conditions, or any of them, as a tree that is as flat as it can be.
-pub(super) fn balanced(op: BinOp, mut parts: Vec<Core>, empty: Value) -> Core {
-    while parts.len() > 1 {
-        let mut pairs = Vec::with_capacity(parts.len().div_ceil(2));
-        let mut rest = parts.into_iter();
-        while let Some(left) = rest.next() {
-            pairs.push(match rest.next() {
-                Some(right) => Core::binary(op, left, right),
-                None => left,
-            });
-        }
-        parts = pairs;
-    }
-    parts.pop().unwrap_or(Core::Const(empty))
 }

@@ -1,6 +1,7 @@
-//! The syntax tree of a Memorax program. Macros are expanded before there is a tree.
+//! The syntax tree of a Memorax program. Macros are expanded before there is a tree. The names of
+//! registers include their `$`.
 
-use weakspot_core::Span;
+pub(super) use crate::{At, Name};
 
 /// A whole program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,16 +22,7 @@ pub struct Forbidden {
     /// The labels; `None` is `*`, any place.
     pub labels: Vec<Option<Name>>,
     /// The whole row.
-    pub span: Span,
-}
-
-/// A name as it was written; those of registers include the `$`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// The characters.
-    pub text: String,
-    /// Where they stand.
-    pub span: Span,
+    pub at: At,
 }
 
 /// The declaration of a variable or register.
@@ -43,7 +35,7 @@ pub struct Decl {
     /// The inclusive bounds of the domain; `None` is `Z`, all integers.
     pub domain: Option<(i64, i64)>,
     /// The whole declaration.
-    pub span: Span,
+    pub at: At,
 }
 
 /// One or several processes with the same code.
@@ -58,7 +50,7 @@ pub struct Process {
     /// What they do.
     pub text: Vec<Stmt>,
     /// The word `process` with the number of copies.
-    pub span: Span,
+    pub at: At,
 }
 
 /// A statement, perhaps with a label.
@@ -69,7 +61,7 @@ pub struct Stmt {
     /// What it is.
     pub kind: StmtKind,
     /// The statement without its label.
-    pub span: Span,
+    pub at: At,
 }
 
 /// The kinds of statement.
@@ -174,7 +166,7 @@ pub struct Place {
     /// What it is.
     pub kind: PlaceKind,
     /// Where it stands.
-    pub span: Span,
+    pub at: At,
 }
 
 /// How a memory location is named.
@@ -196,7 +188,7 @@ pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
     /// Where it stands.
-    pub span: Span,
+    pub at: At,
 }
 
 /// The kinds of arithmetic expression.
@@ -220,7 +212,7 @@ pub struct BoolExpr {
     /// What it is.
     pub kind: BoolKind,
     /// Where it stands.
-    pub span: Span,
+    pub at: At,
 }
 
 /// The kinds of boolean expression.

@@ -1,7 +1,7 @@
-use super::{compile, parse, print};
-use crate::test_support::{
-    assert_in_text, assert_well_formed, for_each_mutation, place_and_message, show, without_spans,
-};
+use super::{File, compile, parse, print};
+use crate::test_support::{Language, describe, for_each_mutation, show, spans};
+
+const MEMORAX: Language<File> = Language { parse, print, compile };
 
 const CORPUS: [&str; 7] = [
     include_str!("../../../../corpus/memorax/dekker.rmm"),
@@ -38,9 +38,7 @@ process data own = 1 text B: nop;
 ";
 
 fn check(text: &str, expected: &str) {
-    let parsed = parse(text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    assert_well_formed(&parsed.program, &parsed.names);
-    assert_eq!(show(&parsed), expected.trim(), "{text}");
+    assert_eq!(show(&MEMORAX.accept(text)), expected.trim(), "{text}");
 }
 
 /// Statements of a process with variables `x`, `y` and registers `$r`, `$s`, and the edges that
@@ -50,18 +48,14 @@ fn check_statements(statements: &str, expected: &str) {
         "forbidden * data x = 0 : [0:3] y = 0 : [0:1]
          process registers $r = 0 : [0:3] $s = 0 text {statements}"
     );
-    let parsed = parse(&text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    assert_well_formed(&parsed.program, &parsed.names);
-    let shown = show(&parsed);
+    let shown = show(&MEMORAX.accept(&text));
     let edges: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
     assert_eq!(edges, expected, "{statements}");
 }
 
 fn check_refused(text: &str, expected: &str) {
-    let refused = parse(text).and_then(|f| compile(&f)).expect_err(text);
-    assert_in_text(text, &refused);
-    assert_eq!(place_and_message(text, &refused), expected, "{text}");
+    assert_eq!(describe(text, &MEMORAX.refuse(text)), expected, "{text}");
 }
 
 /// A process around some statements, which start on line 2.
@@ -85,18 +79,18 @@ fn a_program_is_understood() {
          assume: $r = 0;
          CS: goto L",
         "
-[0] x = [1, 2] in 1..=2
+[0] x = [1, 2] in 1..2
 [1] y = [5]
-[2] flag[P0] = [0] in 0..=1
-[3] flag[P1] = [0] in 0..=1
+[2] flag[P0] = [0] in 0..1
+[3] flag[P1] = [0] in 0..1
 P0 at L $r=0
-  L -> 2: mem[2] := 1
-  2 -> 3: $r := mem[3]
+  L -> 2: [2] := 1
+  2 -> 3: $r := [3]
   3 -> CS: assume ($r == 0)
   CS -> L: nop
 P1 at L $r=0
-  L -> 2: mem[3] := 1
-  2 -> 3: $r := mem[2]
+  L -> 2: [3] := 1
+  2 -> 3: $r := [2]
   3 -> CS: assume ($r == 0)
   CS -> L: nop
 forbidden CS *
@@ -108,10 +102,9 @@ forbidden * CS",
 fn other_processes_are_counted_without_oneself() {
     let own = "data v = 0 text nop; write: v[0] := 0; write: v[1] := 1; write: v[my] := 2";
     let text = format!("forbidden * * * process {own} process {own} process {own}");
-    let parsed = parse(&text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    let shown = show(&parsed);
-    let writes: Vec<&str> =
-        shown.lines().filter_map(|l| l.split_once("mem")).map(|l| l.1).collect();
+    let shown = show(&MEMORAX.accept(&text));
+    let instrs = shown.lines().filter_map(|l| l.split_once(": ")).map(|l| l.1);
+    let writes: Vec<&str> = instrs.filter(|i| i.starts_with('[')).collect();
     assert_eq!(
         writes,
         [
@@ -134,8 +127,8 @@ P0 at 6 $a=2 $b=0 $c=0 $d=5
   2 -> 3: assume ($a == $c)
   3 -> 4: $d := 5
   4 -> 1: $b := $d
-  5 -> 0: $c := -1..=1
-  6 -> 5: $a := 2..=3
+  5 -> 0: $c := -1..1
+  6 -> 5: $a := 2..3
 forbidden *",
     );
 }
@@ -148,30 +141,30 @@ fn statements_become_edges() {
         0 -> 2: nop
         2 -> L: nop
         L -> 4: fence
-        4 -> 5: ssfence
+        4 -> 5: fence.ss
         5 -> 1: nop",
     );
     // A read that does not find its value, or finds one that does not fit, tries again.
     check_statements(
         "read: x = $r + 1; read: $r := x; read: $s := y; read: $r := y",
         "
-        0 -> 3: tmp := mem[0]
-        2 -> 4: $r := mem[0]
+        0 -> 3: tmp := [0]
+        2 -> 4: $r := [0]
         3 -> 0: assume !(tmp == ($r + 1))
         3 -> 2: assume (tmp == ($r + 1))
-        4 -> 5: $s := mem[1]
-        5 -> 1: $r := mem[1]",
+        4 -> 5: $s := [1]
+        5 -> 1: $r := [1]",
     );
     check_statements(
         "write: y := $r; write: x := $s; write: x := $r; slocked write: y := 1",
         "
         0 -> 3: assume (($r >= 0) && ($r <= 1))
         2 -> 5: assume (($s >= 0) && ($s <= 3))
-        3 -> 2: mem[1] := $r
-        4 -> 6: mem[0] := $r
-        5 -> 4: mem[0] := $s
-        6 -> 7: mem[1] := 1
-        7 -> 1: ssfence",
+        3 -> 2: [1] := $r
+        4 -> 6: [0] := $r
+        5 -> 4: [0] := $s
+        6 -> 7: [1] := 1
+        7 -> 1: fence.ss",
     );
     check_statements(
         "$r := $r + 1; $s := $r - 7; assume: not $r < -2",
@@ -226,14 +219,14 @@ fn pointers_are_addresses_of_global_variables() {
     check_statements(
         "write: [1] := 1; read: $r := [1]",
         "
-        0 -> 2: mem[1] := 1
-        2 -> 1: $r := mem[1]",
+        0 -> 2: [1] := 1
+        2 -> 1: $r := [1]",
     );
     check_statements("read: $s := [$r]; write: [1 - $s] := $r", "
         0 -> 3: assume (($r >= 0) && ($r <= 1))
         2 -> 4: assume ((((1 - $s) >= 0) && ((1 - $s) <= 1)) && ((((1 - $s) == 0) && (($r >= 0) && ($r <= 3))) || (((1 - $s) == 1) && (($r >= 0) && ($r <= 1)))))
-        3 -> 2: $s := mem[$r]
-        4 -> 1: mem[(1 - $s)] := $r");
+        3 -> 2: $s := [$r]
+        4 -> 1: [(1 - $s)] := $r");
 }
 
 #[test]
@@ -241,28 +234,28 @@ fn locked_statements_happen_as_a_whole() {
     check_statements(
         "locked write: x := $r",
         "
-        0 -> 2: mem[0] := $r
+        0 -> 2: [0] := $r
         2 -> 1: fence",
     );
     check_statements(
         "cas(y, $r, 1 - $r)",
         "
         0 -> 2: assume (((1 - $r) >= 0) && ((1 - $r) <= 1))
-        2 -> 3: tmp := mem[1] := ((tmp == $r) ? (1 - $r) : tmp)
+        2 -> 3: tmp := [1] := ((tmp == $r) ? (1 - $r) : tmp)
         3 -> 0: assume !(tmp == $r)
         3 -> 1: assume (tmp == $r)",
     );
     check_statements(
         "locked { read: $s := x; write: x := 3; $r := 2 }",
         "
-        0 -> 2: tmp := mem[0] := 3
+        0 -> 2: tmp := [0] := 3
         2 -> 3: $r := 2
         3 -> 1: $s := tmp",
     );
     check_statements(
         "locked { read: $s := x }",
         "
-        0 -> 2: tmp := mem[0]
+        0 -> 2: tmp := [0]
         2 -> 1: $s := tmp",
     );
     check_statements(
@@ -271,10 +264,10 @@ fn locked_statements_happen_as_a_whole() {
         0 -> 2: lock
         0 -> 5: fence
         0 -> 7: fence
-        2 -> 3: mem[0] := 1
-        3 -> 4: mem[1] := 1
+        2 -> 3: [0] := 1
+        3 -> 4: [1] := 1
         4 -> 1: unlock
-        5 -> 6: tmp := mem[0]
+        5 -> 6: tmp := [0]
         6 -> 0: assume !(tmp == 1)
         6 -> 1: assume (tmp == 1)
         7 -> 0: assume !($r == 0)
@@ -285,12 +278,12 @@ fn locked_statements_happen_as_a_whole() {
         "locked { write: x := 1; read: y = 1 }",
         "
         0 -> 2: lock
-        2 -> 3: tmp := mem[1]
+        2 -> 3: tmp := [1]
         3 -> 5: assume !(tmp == 1)
         3 -> 4: assume (tmp == 1)
-        4 -> 6: mem[0] := 1
+        4 -> 6: [0] := 1
         5 -> 0: unlock
-        6 -> 7: tmp := mem[1]
+        6 -> 7: tmp := [1]
         7 -> 1: unlock",
     );
 }
@@ -459,8 +452,8 @@ fn macros_are_expanded() {
 [0] x = [0]
 [1] y = [0]
 P0 at 0
-  0 -> 2: mem[0] := (1 + 2)
-  2 -> 1: mem[1] := ((1 + 2) + 1)
+  0 -> 2: [0] := (1 + 2)
+  2 -> 1: [1] := ((1 + 2) + 1)
 forbidden *",
     );
     for (text, expected) in [
@@ -486,7 +479,7 @@ forbidden *",
 
 #[test]
 fn huge_things_are_refused() {
-    let message = |text: &str| parse(text).and_then(|f| compile(&f)).expect_err("huge").message;
+    let message = |text: &str| MEMORAX.refuse(text).message;
     let deep = process(&format!("{} nop {}", "{ ".repeat(300), "}".repeat(300)));
     assert_eq!(message(&deep), "statements that are nested more than 200 deep");
     let deep = process(&format!("$r := {}1", "- ".repeat(300)));
@@ -518,10 +511,7 @@ fn huge_things_are_refused() {
 #[test]
 fn what_may_surprise_is_a_warning() {
     let check = |text: &str, expected: &[&str]| {
-        let parsed = parse(text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-        let warnings: Vec<String> =
-            parsed.warnings.iter().map(|w| place_and_message(text, w)).collect();
-        assert_eq!(warnings, expected, "{text}");
+        assert_eq!(MEMORAX.warnings(text), expected, "{text}");
     };
     check(
         "forbidden * * predicates $x = 1; $y = 2 process(2) text nop",
@@ -546,44 +536,20 @@ fn what_may_surprise_is_a_warning() {
 #[test]
 fn printing_keeps_the_tree() {
     for text in CORPUS.iter().chain([&EVERYTHING]) {
-        let tree = parse(text).unwrap_or_else(|d| panic!("{d:?}"));
-        let again = parse(&print(&tree)).unwrap_or_else(|d| panic!("{d:?}\n{}", print(&tree)));
-        assert_eq!(without_spans(&tree), without_spans(&again));
-        let parsed = compile(&tree).unwrap_or_else(|d| panic!("{d:?}"));
-        assert_well_formed(&parsed.program, &parsed.names);
+        MEMORAX.accept(text);
     }
 }
 
 #[test]
 fn spans_cover_statements() {
     let text = process("L: write: x := 1; while $r = 0 do { read: own[my] = $r }");
-    let parsed = parse(&text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    let mut spans: Vec<&str> = parsed.program.threads[0]
-        .points
-        .iter()
-        .flat_map(|p| &p.edges)
-        .map(|e| &text[e.span.start as usize..e.span.end as usize])
-        .collect();
-    spans.dedup();
-    assert_eq!(spans, ["write: x := 1", "$r = 0", "read: own[my] = $r"]);
+    let found = spans(&text, &MEMORAX.accept(&text).program);
+    assert_eq!(found, ["write: x := 1", "$r = 0", "read: own[my] = $r"]);
 }
 
 #[test]
 fn broken_texts_never_panic() {
     let mut texts = CORPUS.to_vec();
     texts.push(EVERYTHING);
-    for_each_mutation(&texts, 1000, |text| match parse(text) {
-        Err(refused) => assert_in_text(text, &refused),
-        Ok(tree) => {
-            let again = parse(&print(&tree)).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
-            assert_eq!(without_spans(&tree), without_spans(&again), "{text}");
-            match compile(&tree) {
-                Err(refused) => assert_in_text(text, &refused),
-                Ok(parsed) => {
-                    assert_well_formed(&parsed.program, &parsed.names);
-                    parsed.warnings.iter().for_each(|w| assert_in_text(text, w));
-                }
-            }
-        }
-    });
+    for_each_mutation(&texts, &[], 9000, |text| drop(MEMORAX.read(text)));
 }

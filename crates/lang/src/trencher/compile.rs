@@ -21,7 +21,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
     }
     if let Some(size) = &file.memory_size {
         warnings.push(
-            Diagnostic::new(size.span, "`memory_size` has no effect", "")
+            Diagnostic::new(size.at.0, "`memory_size` has no effect", "")
                 .help("every address exists here and starts at 0"),
         );
     }
@@ -54,7 +54,7 @@ fn check_names(file: &File) -> Result<(), Diagnostic> {
     for t in &file.threads {
         if !seen.insert(&t.name.text) {
             let message = format!("a second thread `{}`", t.name.text);
-            return Err(Diagnostic::new(t.name.span, message, "expected a new name"));
+            return Err(Diagnostic::new(t.name.at.0, message, "expected a new name"));
         }
     }
     Ok(())
@@ -69,7 +69,7 @@ fn check_goals(file: &File) -> Result<(), Diagnostic> {
         Some(without) => {
             let message = format!("thread `{}` has no final state", without.name.text);
             let expected = format!("expected `final` as in thread `{}`", with.name.text);
-            Err(Diagnostic::new(without.name.span, message, expected).help(
+            Err(Diagnostic::new(without.name.at.0, message, expected).help(
                 "the goal is that all threads are in their final states; name a state for each \
                  thread or for none",
             ))
@@ -88,7 +88,7 @@ fn add_thread(t: &Thread, parsed: &mut Parsed) -> Option<PointId> {
         let (from, to) = (states.number(&tr.from.text), states.number(&tr.to.text));
         points.resize(states.names.len(), core::Point::default());
         let instr = instruction(&tr.instr, &mut regs);
-        points[from].edges.push(Edge { instr, to: PointId::new(to), span: tr.span });
+        points[from].edges.push(Edge { instr, to: PointId::new(to), span: tr.at.0 });
     }
     warn_about_states(t, &mut parsed.warnings);
     warn_about_registers(t, &mut parsed.warnings);
@@ -187,14 +187,14 @@ fn warn_about_states(t: &Thread, warnings: &mut Vec<Diagnostic>) {
     let enters = |state: &Name, tr: &Transition| tr.to.text == state.text;
     if !t.transitions.iter().any(|tr| leaves(&t.initial, tr)) {
         let message = format!("no transition leaves the initial state `{}`", t.initial.text);
-        warnings.push(Diagnostic::new(t.initial.span, message, ""));
+        warnings.push(Diagnostic::new(t.initial.at.0, message, ""));
     }
     if let Some(goal) = &t.goal
         && goal.text != t.initial.text
         && !t.transitions.iter().any(|tr| enters(goal, tr))
     {
         let message = format!("no transition enters the final state `{}`", goal.text);
-        warnings.push(Diagnostic::new(goal.span, message, ""));
+        warnings.push(Diagnostic::new(goal.at.0, message, ""));
     }
 }
 
@@ -229,7 +229,7 @@ fn warn_about_registers(t: &Thread, warnings: &mut Vec<Diagnostic>) {
 fn for_each_register<'e>(e: &'e Expr, visit: &mut impl FnMut(&'e str, Span)) {
     match &e.kind {
         ExprKind::Int(_) => {}
-        ExprKind::Reg(name) => visit(name, e.span),
+        ExprKind::Reg(name) => visit(name, e.at.0),
         ExprKind::Not(inner) | ExprKind::Power(inner, _) => for_each_register(inner, visit),
         ExprKind::Binary(_, left, right) => {
             for_each_register(left, visit);

@@ -12,4 +12,4 @@ mod words;
 pub use compile::compile;
 pub use parse::parse;
 pub use print::print;
-pub use syntax::{Expr, ExprKind, File, Instr, MemorySize, Name, Op, Thread, Transition};
+pub use syntax::{Expr, ExprKind, File, Instr, MemorySize, Op, Thread, Transition};

@@ -4,7 +4,7 @@
 
 use weakspot_core::Span;
 
-use super::syntax::{Expr, ExprKind, File, Instr, MemorySize, Name, Op, Thread, Transition};
+use super::syntax::{At, Expr, ExprKind, File, Instr, MemorySize, Name, Op, Thread, Transition};
 use super::words::{Word, words};
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
@@ -40,7 +40,7 @@ impl<'t> Parser<'t> {
                 "memory_size" => {
                     let size = self.memory_size(word)?;
                     if file.memory_size.is_some() {
-                        return Err(Diagnostic::new(size.span, "a second `memory_size`", ""));
+                        return Err(Diagnostic::new(size.at.0, "a second `memory_size`", ""));
                     }
                     file.memory_size = Some(size);
                 }
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
     fn memory_size(&mut self, keyword: Word<'t>) -> Result<MemorySize, Diagnostic> {
         let word = self.operand("a number of memory cells")?;
         match number(word)? {
-            Some(cells) if cells >= 0 => Ok(MemorySize { cells, span: join(keyword, word) }),
+            Some(cells) if cells >= 0 => Ok(MemorySize { cells, at: join(keyword, word) }),
             _ => Err(Diagnostic::new(
                 word.span,
                 format!("`{}` is not a number of memory cells", word.text),
@@ -105,7 +105,7 @@ impl<'t> Parser<'t> {
         }
         let Some(initial) = initial else {
             let message = format!("thread `{}` has no initial state", name.text);
-            return Err(Diagnostic::new(name.span, message, "")
+            return Err(Diagnostic::new(name.at.0, message, "")
                 .help("name the state in which it starts: `initial q0`"));
         };
         Ok(Thread { name, initial, goal, transitions })
@@ -122,7 +122,7 @@ impl<'t> Parser<'t> {
             None => *slot = Some(state),
             Some(first) => {
                 let message = format!("a second `{}` state `{}`", keyword.text, state.text);
-                return Err(Diagnostic::new(state.span, message, "")
+                return Err(Diagnostic::new(state.at.0, message, "")
                     .help(format!("the first is `{}`", first.text)));
             }
         }
@@ -160,7 +160,7 @@ impl<'t> Parser<'t> {
             }
         };
         let last = self.words[self.at - 1];
-        Ok(Transition { from, to, instr, span: join(keyword, last) })
+        Ok(Transition { from, to, instr, at: join(keyword, last) })
     }
 
     fn register(&mut self) -> Result<Name, Diagnostic> {
@@ -173,7 +173,7 @@ impl<'t> Parser<'t> {
             ));
         }
         check_register(word)?;
-        Ok(Name { text: word.text.to_owned(), span: word.span })
+        Ok(Name { text: word.text.to_owned(), at: At(word.span) })
     }
 
     fn expr(&mut self, what: &str) -> Result<Expr, Diagnostic> {
@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
             if matches!(op, Op::Div | Op::Rem) && constant(&right) == Some(0) {
                 let message = format!("`{}` by the constant 0", word.text);
                 return Err(Diagnostic::new(
-                    right.span,
+                    right.at.0,
                     message,
                     "expected a divisor that is not 0",
                 ));
@@ -217,12 +217,12 @@ impl<'t> Parser<'t> {
             check_register(word)?;
             (ExprKind::Reg(word.text.to_owned()), 1)
         };
-        let span = join(word, self.words[self.at - 1]);
+        let at = join(word, self.words[self.at - 1]);
         if size > MAX_SIZE {
             let message = format!("an expression with more than {MAX_SIZE} parts");
-            return Err(Diagnostic::new(span, message, ""));
+            return Err(Diagnostic::new(at.0, message, ""));
         }
-        Ok((Expr { kind, span }, size))
+        Ok((Expr { kind, at }, size))
     }
 
     fn exponent(&mut self) -> Result<u32, Diagnostic> {
@@ -239,7 +239,7 @@ impl<'t> Parser<'t> {
 
     fn name(&mut self, what: &str) -> Result<Name, Diagnostic> {
         let word = self.operand(what)?;
-        Ok(Name { text: word.text.to_owned(), span: word.span })
+        Ok(Name { text: word.text.to_owned(), at: At(word.span) })
     }
 
     /// The next word, which must not be the start of the next declaration.
@@ -350,6 +350,6 @@ fn constant(e: &Expr) -> Option<i64> {
     })
 }
 
-fn join(first: Word<'_>, last: Word<'_>) -> Span {
-    Span { start: first.span.start, end: last.span.end }
+fn join(first: Word<'_>, last: Word<'_>) -> At {
+    At(Span { start: first.span.start, end: last.span.end })
 }

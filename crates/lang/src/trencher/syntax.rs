@@ -1,6 +1,6 @@
 //! The syntax tree of a Trencher program.
 
-use weakspot_core::Span;
+pub(super) use crate::{At, Name};
 
 /// A whole program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,16 +17,7 @@ pub struct MemorySize {
     /// The number given.
     pub cells: i64,
     /// The directive.
-    pub span: Span,
-}
-
-/// A name as it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// The characters.
-    pub text: String,
-    /// Where they stand.
-    pub span: Span,
+    pub at: At,
 }
 
 /// One thread.
@@ -52,7 +43,7 @@ pub struct Transition {
     /// What is done.
     pub instr: Instr,
     /// From the word `transition` to the last operand.
-    pub span: Span,
+    pub at: At,
 }
 
 /// An instruction.
@@ -97,7 +88,7 @@ pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
     /// From its operator to its last operand.
-    pub span: Span,
+    pub at: At,
 }
 
 /// The kinds of expression.

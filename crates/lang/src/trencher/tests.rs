@@ -1,7 +1,7 @@
-use super::{compile, parse, print};
-use crate::test_support::{
-    assert_in_text, assert_well_formed, for_each_mutation, place_and_message, show, without_spans,
-};
+use super::{File, compile, parse, print};
+use crate::test_support::{Language, describe, for_each_mutation, show, spans};
+
+const TRENCHER: Language<File> = Language { parse, print, compile };
 
 const CORPUS: [&str; 5] = [
     include_str!("../../../../corpus/trencher/dekker.txt"),
@@ -31,22 +31,15 @@ end
 ";
 
 fn check(text: &str, expected: &str) {
-    let parsed = parse(text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    assert_well_formed(&parsed.program, &parsed.names);
-    assert_eq!(show(&parsed), expected.trim(), "{text}");
+    assert_eq!(show(&TRENCHER.accept(text)), expected.trim(), "{text}");
 }
 
 fn check_refused(text: &str, expected: &str) {
-    let refused = parse(text).and_then(|f| compile(&f)).expect_err(text);
-    assert_in_text(text, &refused);
-    assert_eq!(place_and_message(text, &refused), expected, "{text}");
+    assert_eq!(describe(text, &TRENCHER.refuse(text)), expected, "{text}");
 }
 
 fn check_warnings(text: &str, expected: &[&str]) {
-    let parsed = parse(text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    let warnings: Vec<String> =
-        parsed.warnings.iter().map(|w| place_and_message(text, w)).collect();
-    assert_eq!(warnings, expected, "{text}");
+    assert_eq!(TRENCHER.warnings(text), expected, "{text}");
 }
 
 /// One thread `t` with initial state `q` around some lines.
@@ -60,7 +53,7 @@ fn every_construct_is_understood() {
         EVERYTHING,
         "
 all at q r=0 s=0 end=0
-  q -> q': r := mem[(1 + (2 * r))]
+  q -> q': r := [(1 + (2 * r))]
   q -> q: nop
   q -> q: fence
   q -> q: lock
@@ -68,7 +61,7 @@ all at q r=0 s=0 end=0
   q -> end: end := (r / (9 % s))
   q -> q: assume ((r * r) * r)
   q< -> q: assume (r == (s != (1 < (2 <= (3 > (r >= s))))))
-  q' -> q=: mem[(r & 7)] := (r - -3)
+  q' -> q=: [(r & 7)] := (r - -3)
   q= -> q<: s := !(r && (s || 1))
 forbidden q<",
     );
@@ -100,10 +93,10 @@ fn registers_belong_to_their_thread() {
          thread b initial x transition x x local s 0 transition x x read r s end",
         "
 a at x r=0
-  x -> x: r := mem[0]
+  x -> x: r := [0]
 b at x s=0 r=0
   x -> x: s := 0
-  x -> x: r := mem[s]",
+  x -> x: r := [s]",
     );
 }
 
@@ -223,40 +216,20 @@ t at q r=0
 #[test]
 fn printing_keeps_the_tree() {
     for text in CORPUS.iter().chain([&EVERYTHING]) {
-        let tree = parse(text).unwrap_or_else(|d| panic!("{d:?}"));
-        let again = parse(&print(&tree)).unwrap_or_else(|d| panic!("{d:?}\n{}", print(&tree)));
-        assert_eq!(without_spans(&tree), without_spans(&again));
+        TRENCHER.accept(text);
     }
 }
 
 #[test]
 fn spans_cover_whole_transitions() {
     let text = thread("transition q q\n write + 1 r 0 # end\ntransition q q noop");
-    let parsed = parse(&text).and_then(|f| compile(&f)).unwrap_or_else(|d| panic!("{d:?}"));
-    let spans: Vec<&str> = parsed.program.threads[0].points[0]
-        .edges
-        .iter()
-        .map(|e| &text[e.span.start as usize..e.span.end as usize])
-        .collect();
-    assert_eq!(spans, ["transition q q\n write + 1 r 0", "transition q q noop"]);
+    let found = spans(&text, &TRENCHER.accept(&text).program);
+    assert_eq!(found, ["transition q q\n write + 1 r 0", "transition q q noop"]);
 }
 
 #[test]
 fn broken_texts_never_panic() {
     let mut texts = CORPUS.to_vec();
     texts.push(EVERYTHING);
-    for_each_mutation(&texts, 1500, |text| match parse(text) {
-        Err(refused) => assert_in_text(text, &refused),
-        Ok(tree) => {
-            let again = parse(&print(&tree)).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
-            assert_eq!(without_spans(&tree), without_spans(&again), "{text}");
-            match compile(&tree) {
-                Err(refused) => assert_in_text(text, &refused),
-                Ok(parsed) => {
-                    assert_well_formed(&parsed.program, &parsed.names);
-                    parsed.warnings.iter().for_each(|w| assert_in_text(text, w));
-                }
-            }
-        }
-    });
+    for_each_mutation(&texts, &[], 9000, |text| drop(TRENCHER.read(text)));
 }

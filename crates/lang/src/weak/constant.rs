@@ -1,9 +1,9 @@
 //! Expressions whose value is known before the program runs.
 
 use super::scope::{CHOICES, Global, Globals};
-use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
 use weakspot_core::{RegId, Value};
 
@@ -154,9 +154,8 @@ impl<'g, 'f> Constants<'g, 'f> {
 /// A name that stands for nothing.
 pub(super) fn unknown(globals: &Globals<'_>, name: &str, at: At, expected: &str) -> Diagnostic {
     let message = format!("unknown name `{name}`");
-    let mut error = Diagnostic::new(at.0, message, format!("expected {expected}"));
-    error.help = did_you_mean(name, globals.variables());
-    error
+    let error = Diagnostic::new(at.0, message, format!("expected {expected}"));
+    did_you_mean(error, name, globals.variables())
 }
 
 /// A name that should stand for shared memory and does not.

@@ -4,9 +4,9 @@
 use super::automaton::{Automaton, Draft, Finished};
 use super::constant::Constants;
 use super::scope::{Global, Globals, ThreadDecl};
-use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
 use weakspot_core::{Instr, PointId, RegId, Value};
 
@@ -190,14 +190,13 @@ impl Lower<'_, '_> {
             return Diagnostic::new(at.0, message, "expected a register declared above")
                 .help("a register is declared before its first use");
         }
-        let mut error = Diagnostic::new(
+        let error = Diagnostic::new(
             at.0,
             format!("unknown name `{name}`"),
             "expected a register, shared variable or constant",
         );
         let registers = self.reg_ids.keys().map(String::as_str);
-        error.help = did_you_mean(name, registers.chain(self.globals.variables()));
-        error
+        did_you_mean(error, name, registers.chain(self.globals.variables()))
     }
 
     /// Declares a register.

@@ -14,7 +14,6 @@ mod print;
 mod question;
 mod scope;
 mod statement;
-mod suggest;
 pub mod syntax;
 #[cfg(test)]
 mod tests;

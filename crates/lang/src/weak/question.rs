@@ -4,9 +4,9 @@ use super::constant::{Constants, me_outside, unknown, unknown_shared};
 use super::lower::Lowered;
 use super::operand::{fold_binary, fold_unary};
 use super::scope::{Global, Globals};
-use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use weakspot_core::{
     Condition, Expr as Pure, LocId, Observable, Observed, PointId, RegId, ThreadId, Value, View,
 };
@@ -195,11 +195,11 @@ impl Asker<'_, '_> {
     ) -> Result<Pure, Diagnostic> {
         let Some(reg) = self.threads[t].register(&register.text) else {
             let message = format!("thread `{}` has no register `{}`", thread.text, register.text);
-            let mut error =
+            let error =
                 Diagnostic::new(register.at.0, message, "expected a register of the thread");
             let names = self.threads[t].reg_names.iter().map(String::as_str);
-            error.help = did_you_mean(&register.text, names.filter(|n| !n.starts_with('$')));
-            return Err(error);
+            let names = names.filter(|n| !n.starts_with('$'));
+            return Err(did_you_mean(error, &register.text, names));
         };
         let what = Observable::Reg(ThreadId::new(t), reg);
         Ok(self.see(what, format!("{instance}.{}", register.text)))
@@ -283,10 +283,9 @@ impl Asker<'_, '_> {
         let labels = &self.threads[t].labels;
         let Some(&(id, reachable)) = labels.get(label) else {
             let message = format!("thread `{thread}` has no label `{label}`");
-            let mut error =
+            let error =
                 Diagnostic::new(point.label.at.0, message, "expected a label of the thread");
-            error.help = did_you_mean(label, labels.keys().map(String::as_str));
-            return Err(error);
+            return Err(did_you_mean(error, label, labels.keys().map(String::as_str)));
         };
         let warning = Diagnostic::new(
             point.label.at.0,

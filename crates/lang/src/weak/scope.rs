@@ -1,9 +1,9 @@
 //! What the names outside of threads stand for.
 
 use super::constant::Constants;
-use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
 use weakspot_core::{Location, Value};
 
@@ -109,10 +109,9 @@ impl<'f> Globals<'f> {
             return Ok(thread);
         }
         let message = format!("unknown thread `{}`", name.text);
-        let mut error = Diagnostic::new(name.at.0, message, "expected the name of a thread");
+        let error = Diagnostic::new(name.at.0, message, "expected the name of a thread");
         let threads = self.threads.iter().map(|t| t.syntax.name.text.as_str());
-        error.help = did_you_mean(&name.text, threads);
-        Err(error)
+        Err(did_you_mean(error, &name.text, threads))
     }
 
     /// The threads that are meant by a name and an optional index, as indices among all threads

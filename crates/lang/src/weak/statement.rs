@@ -6,6 +6,7 @@ use super::lower::{Loop, Lower};
 use super::scope::Global;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use weakspot_core::{Expr as Pure, Instr};
 
 impl Lower<'_, '_> {
@@ -189,10 +190,9 @@ impl Lower<'_, '_> {
     fn goto(&mut self, name: &Name) -> Result<(), Diagnostic> {
         let Some(label) = self.labels.get(&name.text).copied() else {
             let message = format!("unknown label `{}`", name.text);
-            let mut error = Diagnostic::new(name.at.0, message, "expected a label of this thread");
-            error.help =
-                super::suggest::did_you_mean(&name.text, self.labels.keys().map(String::as_str));
-            return Err(error);
+            let error = Diagnostic::new(name.at.0, message, "expected a label of this thread");
+            let labels = self.labels.keys().map(String::as_str);
+            return Err(did_you_mean(error, &name.text, labels));
         };
         if label.region != self.region {
             let goto = format!("goto {}", name.text);

@@ -1,19 +1,8 @@
 //! The syntax tree. Two trees are equal when they say the same: positions are not compared, the
 //! comments are.
 
+pub use crate::{At, Name};
 pub use weakspot_core::{BinOp, Fence, Quantifier, Span, UnOp};
-
-/// A position that does not take part in comparisons.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct At(pub Span);
-
-impl PartialEq for At {
-    fn eq(&self, _: &At) -> bool {
-        true
-    }
-}
-
-impl Eq for At {}
 
 /// A whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,15 +31,6 @@ pub struct Trivia {
     pub blank: bool,
     /// Comments behind it on its last line.
     pub after: Vec<String>,
-}
-
-/// A name where it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// The name.
-    pub text: String,
-    /// Where it is.
-    pub at: At,
 }
 
 /// Something at the outermost level.

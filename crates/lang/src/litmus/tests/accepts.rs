@@ -4,12 +4,12 @@ use super::*;
 
 /// The texts must all mean what the first one means.
 fn same(texts: &[&str]) {
-    let first = load(texts[0]);
+    let first = LITMUS.accept(texts[0]);
     for text in &texts[1..] {
-        let other = load(text);
+        let other = LITMUS.accept(text);
         assert_eq!(other.names.observed, first.names.observed, "{text}");
         assert_eq!(other.names.condition, first.names.condition, "{text}");
-        for model in [Model::Sc, Model::Tso, Model::Pso] {
+        for model in MODELS {
             let (a, b) = (run(&first.program, model), run(&other.program, model));
             assert_eq!(states(&first, &a), states(&other, &b), "{model:?} {text}");
             assert_eq!(judge(&first.program, &a), judge(&other.program, &b), "{text}");
@@ -20,13 +20,13 @@ fn same(texts: &[&str]) {
 /// Each line of code must be accepted in X86_64, where `rax` points to `x`.
 fn lines(code: &[&str]) {
     for line in code {
-        load(&one_thread("X86_64", "x=0; y=0; 0:rax=x", &[line], ""));
+        LITMUS.accept(&one_thread("X86_64", "x=0; y=0; 0:rax=x", &[line], ""));
     }
 }
 
 /// The warnings of a test.
 fn warnings(text: &str, expected: &[&str]) {
-    let parsed = load(text);
+    let parsed = LITMUS.accept(text);
     let found: Vec<String> = parsed
         .warnings
         .iter()
@@ -81,14 +81,14 @@ fn shapes_of_files() {
 fn bare_names() {
     let text =
         "X86_64 T\n{}\nP0|P1;\nmovl $1,flag|movl flag,%eax;\nincl count|nop;\nexists 1:rax=1";
-    assert_eq!(load(text).names.locs, ["flag", "count"]);
+    assert_eq!(LITMUS.accept(text).names.locs, ["flag", "count"]);
 }
 
 #[test]
 fn names_of_tests() {
     for name in ["SB", "2+2W+mfence-rmws", "MP+po+fri-po.litmus", "a[b].c", "X86", "3.SB", "n/m_1"]
     {
-        let parsed = load(&format!("X86 {name}\n{{}}\nP0;\nNOP;\n"));
+        let parsed = LITMUS.accept(&format!("X86 {name}\n{{}}\nP0;\nNOP;\n"));
         assert_eq!(parsed.names.program, name);
     }
 }
@@ -252,13 +252,13 @@ fn every_instruction() {
 
 #[test]
 fn thread_numbers() {
-    let parsed = load(
+    let parsed = LITMUS.accept(
         "X86 T\n{ 7:EAX=1; }\n P7 | P3 ;\n MOV [x],EAX | MOV EAX,[x] ;\nexists (3:EAX=1 /\\ 7:EAX=1)",
     );
     assert_eq!(parsed.names.threads, ["P7", "P3"]);
     assert_eq!(parsed.names.observed, ["3:EAX", "7:EAX"]);
     let many: Vec<String> = (0..9).map(|i| format!("P{i}")).collect();
-    load(&format!("X86 T\n{{}}\n{};\n{};\n", many.join("|"), ["MOV [x],$1"; 9].join("|")));
+    LITMUS.accept(&format!("X86 T\n{{}}\n{};\n{};\n", many.join("|"), ["MOV [x],$1"; 9].join("|")));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn observed_in_order() {
     let check = |rest: &str, expected: &[&str], condition: &str| {
         let text =
             format!("X86 T\n{{ int t[11]; }}\n P0 | P1 ;\n MOV EAX,[y] | MOV EBX,[x] ;\n{rest}");
-        let parsed = load(&text);
+        let parsed = LITMUS.accept(&text);
         assert_eq!(parsed.names.observed, expected, "{rest}");
         assert_eq!(parsed.names.condition, condition, "{rest}");
         assert!(parsed.names.addresses_are_symbolic);
@@ -295,8 +295,9 @@ fn observed_in_order() {
 
 #[test]
 fn inert_registers() {
-    let parsed =
-        load("X86_64 A001\n{ 0:rip = 0; 0:cs = 0 }\nP0;\n NOP;\nforall (0:rip = 0 /\\ 0:cs=0)\n");
+    let parsed = LITMUS.accept(
+        "X86_64 A001\n{ 0:rip = 0; 0:cs = 0 }\nP0;\n NOP;\nforall (0:rip = 0 /\\ 0:cs=0)\n",
+    );
     assert_eq!(judge(&parsed.program, &run(&parsed.program, Model::Tso)), ("Always", true));
 }
 

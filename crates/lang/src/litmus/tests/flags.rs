@@ -13,11 +13,8 @@ fn check_sc(arch: &str, init: &str, code: &[&str], seen: &str, expected: &str) {
 }
 
 fn check_one(arch: &str, init: &str, code: &[&str], seen: &str, expected: &str) {
-    let text = one_thread(arch, init, code, &format!("locations [{seen}]"));
-    let test = parse(&text).unwrap_or_else(|d| panic!("{} in {text}", d.message));
-    let parsed = compile(&test).unwrap_or_else(|d| panic!("{} in {text}", d.message));
-    let outcomes = run(&parsed.program, Model::Sc);
-    assert_eq!(states(&parsed, &outcomes), [expected], "{text}");
+    let parsed = LITMUS.accept(&one_thread(arch, init, code, &format!("locations [{seen}]")));
+    assert_eq!(states(&parsed, &run(&parsed.program, Model::Sc)), [expected], "{code:?}");
 }
 
 #[test]
@@ -68,20 +65,19 @@ fn every_jump() {
 #[test]
 fn flags_of_other_instructions() {
     let values: [u64; 7] = [0, 1, i64::MAX as u64, 1 << 63, (1 << 63) + 1, u64::MAX - 1, u64::MAX];
-    let set = ["sete %cl", "setl %dl", "setb %sil", "seto %dil", "sets %bpl"];
-    let seen = "0:cl;0:dl;0:sil;0:dil;0:bpl";
-    let show = |r: u64, less: bool, carry: bool, overflow: bool| {
-        let n = i32::from;
-        let sign = (r as i64) < 0;
+    let check = |init: &str, code: &[&str], r: u64, less: bool, carry: bool, overflow: bool| {
+        let set = ["sete %cl", "setl %dl", "setb %sil", "seto %dil", "sets %bpl"];
+        let code: Vec<&str> = code.iter().copied().chain(set).collect();
         // Registers are shown in the order of the architecture.
-        format!(
+        let expected = format!(
             "0:cl={}; 0:dl={}; 0:sil={}; 0:dil={}; 0:bpl={};",
-            n(r == 0),
-            n(less),
-            n(carry),
-            n(overflow),
-            n(sign)
-        )
+            i32::from(r == 0),
+            i32::from(less),
+            i32::from(carry),
+            i32::from(overflow),
+            i32::from((r as i64) < 0)
+        );
+        check_sc("X86_64", init, &code, "0:cl;0:dl;0:sil;0:dil;0:bpl", &expected);
     };
     for a in values {
         for b in values {
@@ -92,61 +88,25 @@ fn flags_of_other_instructions() {
             for add in
                 ["addq %rbx,%rax", "addq %rbx,(x)", "lock addq %rbx,(x)", "lock xaddq %rbx,(x)"]
             {
-                let mut code = vec![add];
-                code.extend(set);
-                check_sc("X86_64", &init, &code, seen, &show(r, less, carry, overflow));
+                check(&init, &[add], r, less, carry, overflow);
             }
             let (r, borrow) = a.overflowing_sub(b);
             let (_, overflow) = (a as i64).overflowing_sub(b as i64);
-            let mut code = vec!["sub rax,rbx"];
-            code.extend(set);
-            check_sc(
-                "X86_64",
-                &init,
-                &code,
-                seen,
-                &show(r, (a as i64) < (b as i64), borrow, overflow),
-            );
-            let mut code = vec!["and rax,rbx"];
-            code.extend(set);
-            let r = a & b;
-            check_sc("X86_64", &init, &code, seen, &show(r, (r as i64) < 0, false, false));
+            let less = (a as i64) < (b as i64);
+            check(&init, &["sub rax,rbx"], r, less, borrow, overflow);
+            check(&init, &["and rax,rbx"], a & b, ((a & b) as i64) < 0, false, false);
             // The accumulator is compared with memory.
             let init = format!("x={b}; 0:rax={a}; 0:rbx={b}");
             for cas in ["lock cmpxchg (x),%rbx", "cmpxchg (x),%rbx"] {
-                let mut code = vec![cas];
-                code.extend(set);
-                let (r, borrow) = a.overflowing_sub(b);
-                check_sc(
-                    "X86_64",
-                    &init,
-                    &code,
-                    seen,
-                    &show(r, (a as i64) < (b as i64), borrow, overflow),
-                );
+                check(&init, &[cas], r, less, borrow, overflow);
             }
         }
         // `inc` and `dec` keep the carry.
+        let init = format!("0:rax={a}");
         let (r, overflow) = (a as i64).overflowing_add(1);
-        let mut code = vec!["cmp rbx,1", "inc rax"];
-        code.extend(set);
-        check_sc(
-            "X86_64",
-            &format!("0:rax={a}"),
-            &code,
-            seen,
-            &show(r as u64, overflow != (r < 0), true, overflow),
-        );
+        check(&init, &["cmp rbx,1", "inc rax"], r as u64, overflow != (r < 0), true, overflow);
         let (r, overflow) = (a as i64).overflowing_sub(1);
-        let mut code = vec!["cmp rbx,0", "dec rax"];
-        code.extend(set);
-        check_sc(
-            "X86_64",
-            &format!("0:rax={a}"),
-            &code,
-            seen,
-            &show(r as u64, (a as i64) < 1, false, overflow),
-        );
+        check(&init, &["cmp rbx,0", "dec rax"], r as u64, (a as i64) < 1, false, overflow);
     }
 }
 

@@ -10,8 +10,8 @@ fn check(arch: &str, init: &str, code: &[&str], seen: &str, expected: &str) {
     let labelled: Vec<&str> = labelled.iter().map(String::as_str).collect();
     for code in [code, &labelled] {
         let text = one_thread(arch, init, code, &format!("locations [{seen}]"));
-        let parsed = load(&text);
-        for model in [Model::Sc, Model::Tso, Model::Pso] {
+        let parsed = LITMUS.accept(&text);
+        for model in MODELS {
             let outcomes = run(&parsed.program, model);
             assert_eq!(states(&parsed, &outcomes), [expected], "{model:?}\n{text}");
         }
@@ -20,14 +20,13 @@ fn check(arch: &str, init: &str, code: &[&str], seen: &str, expected: &str) {
 
 /// Checks `Observation` under SC, TSO and PSO.
 fn observe(text: &str, expected: [&str; 3]) {
-    let parsed = load(text);
-    let found = [Model::Sc, Model::Tso, Model::Pso]
-        .map(|m| judge(&parsed.program, &run(&parsed.program, m)).0);
+    let parsed = LITMUS.accept(text);
+    let found = MODELS.map(|m| judge(&parsed.program, &run(&parsed.program, m)).0);
     assert_eq!(found, expected, "{text}");
 }
 
 fn all(text: &str, model: Model) -> Vec<String> {
-    let parsed = load(text);
+    let parsed = LITMUS.accept(text);
     states(&parsed, &run(&parsed.program, model))
 }
 
@@ -434,7 +433,7 @@ fn conditions() {
             "X86 T\n{{ int y=-1; uint32_t u=-1; int t[2]={{1,2}}; 0:EBX=y; }}\n P0 | P1 ;\n \
              MOV [x],$1 | MOV EAX,[x] ;\n{condition}"
         );
-        let parsed = load(&text);
+        let parsed = LITMUS.accept(&text);
         let outcomes = run(&parsed.program, Model::Tso);
         assert_eq!(judge(&parsed.program, &outcomes), expected, "{condition}");
     };

@@ -2,34 +2,20 @@
 
 mod accepts;
 mod flags;
-mod machine;
 mod meaning;
 mod mutations;
 mod random;
 mod refuses;
 mod shapes;
 
-use super::{compile, parse, print};
-use crate::Parsed;
-use machine::{Model, Outcomes, judge, run};
+use weakspot_core::reference::{Reachable, reachable};
+use weakspot_core::{Model, Program, Quantifier, Value};
 
-/// Parses, checks that the printed test is the same test, and compiles.
-fn load(text: &str) -> Parsed {
-    let fail = |d: crate::Diagnostic| -> ! {
-        let (line, column) = d.span.line_column(text);
-        panic!("{line}:{column}: {} ({}) in\n{text}", d.message, d.expected)
-    };
-    let test = parse(text).unwrap_or_else(|d| fail(d));
-    let printed = print(&test);
-    match parse(&printed) {
-        Ok(again) => {
-            assert_eq!(again, test, "printed:\n{printed}");
-            assert_eq!(print(&again), printed);
-        }
-        Err(d) => panic!("{} in the printed\n{printed}", d.message),
-    }
-    compile(&test).unwrap_or_else(|d| fail(d))
-}
+use super::{Test, compile, parse, print};
+use crate::Parsed;
+use crate::test_support::{Language, MODELS};
+
+const LITMUS: Language<Test> = Language { parse, print, compile };
 
 /// A test with the rows of one thread; `;` and line ends are added.
 fn one_thread(arch: &str, init: &str, code: &[&str], rest: &str) -> String {
@@ -40,8 +26,31 @@ fn one_thread(arch: &str, init: &str, code: &[&str], rest: &str) -> String {
     text + rest
 }
 
+/// All that a program can do.
+fn run(program: &Program, model: Model) -> Reachable {
+    reachable(program, model, 2_000_000).expect("few states")
+}
+
+/// `Observation` as litmus tools give it, and whether the condition is met.
+fn judge(program: &Program, found: &Reachable) -> (&'static str, bool) {
+    let condition = program.condition.as_ref().expect("litmus tests have conditions");
+    let holds = |s: &Vec<Value>| condition.prop.eval(s) != Ok(0);
+    let good = found.outcomes.iter().filter(|s| holds(s)).count();
+    let observation = match good {
+        0 => "Never",
+        n if n == found.outcomes.len() => "Always",
+        _ => "Sometimes",
+    };
+    let ok = match condition.quantifier {
+        Quantifier::Exists => good > 0,
+        Quantifier::NotExists => good == 0,
+        Quantifier::Forall => good == found.outcomes.len(),
+    };
+    (observation, ok)
+}
+
 /// The final states as text, one line for each.
-fn states(parsed: &Parsed, outcomes: &Outcomes) -> Vec<String> {
+fn states(parsed: &Parsed, found: &Reachable) -> Vec<String> {
     let names = &parsed.names;
     let show = |state: &Vec<i64>| {
         let value = |v: &i64| match parsed.program.loc_at(*v) {
@@ -51,8 +60,8 @@ fn states(parsed: &Parsed, outcomes: &Outcomes) -> Vec<String> {
         let parts = names.observed.iter().zip(state).map(|(n, v)| format!("{n}={};", value(v)));
         parts.collect::<Vec<_>>().join(" ")
     };
-    let mut lines: Vec<String> = outcomes.states.iter().map(show).collect();
-    if outcomes.faults {
+    let mut lines: Vec<String> = found.outcomes.iter().map(show).collect();
+    if found.failure.is_some() {
         lines.push("fault".to_owned());
     }
     lines

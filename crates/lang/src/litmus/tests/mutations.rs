@@ -1,7 +1,7 @@
 //! Broken texts: never a panic, and a place inside of the text for each refusal.
 
-use super::random::Rng;
 use super::*;
+use crate::test_support::for_each_mutation;
 
 const SEEDS: [&str; 6] = [
     "X86 SB\n\"Fre PodWR Fre PodWR\"\nCycle=Fre PodWR Fre PodWR\n(* c (* d *) *)\n{ x=0; int y=1; 0:EAX=1; [z]=2; P1:EBX = 0; }\n P0          | P1          ;\n MOV [x],$1  | MOV [y],$1  ; # end\n MOV EAX,[y] | MOV EAX,[x] ;\nlocations [0:EAX; x;]\nexists (0:EAX=0 /\\ 1:EAX=0)\n",
@@ -12,88 +12,11 @@ const SEEDS: [&str; 6] = [
     "X86_64 T\n{ 0:rip=0; 0:cs=0; x=0xffffffffffffffff; }\nP0;\nNOPL %cs:0(%rax,%eax,0);\nmovb %ah,%bl;\nxchg %rcx,%rdx;\nuxchl (x),%eax;\ncmpxchg %ebx,%ecx;\nsbb $0x7fffffff,%r15d;\nforall t={1} /\\ x<>-1 /\\ &x=0:rax",
 ];
 
-fn survives(text: &str) {
-    let refused = match parse(text) {
-        Err(d) => d,
-        Ok(test) => {
-            let printed = print(&test);
-            match parse(&printed) {
-                Ok(again) => assert_eq!(again, test, "{text:?} printed as {printed:?}"),
-                Err(d) => panic!("{} in {printed:?}, printed from {text:?}", d.message),
-            }
-            match compile(&test) {
-                Err(d) => d,
-                Ok(parsed) => {
-                    for warning in &parsed.warnings {
-                        assert!(warning.span.end as usize <= text.len(), "{text:?}");
-                    }
-                    return;
-                }
-            }
-        }
-    };
-    let (start, end) = (refused.span.start as usize, refused.span.end as usize);
-    assert!(start <= end && end <= text.len(), "{refused:?} in {text:?}");
-    assert!(text.is_char_boundary(start) && text.is_char_boundary(end), "{refused:?} in {text:?}");
-    assert!(!refused.message.is_empty());
-}
+/// Bytes and words that do not occur in the texts.
+const PIECES: [&str; 12] =
+    ["\t", "\r\n", "\0", "é", "'", "@", "^", "?", "`", "!=", "(*", "99999999999999999999"];
 
 #[test]
-fn bytes() {
-    let mut rng = Rng(0x1234_5678_9abc_def1);
-    let special = b"{}[]()|;:,=$%&*+-~<>!/\\\"#'@^?`0123456789abcxyzPLAX \n\t\r\0\xc3\xa9\xff";
-    for round in 0..30_000 {
-        let mut text = rng.pick(&SEEDS).as_bytes().to_vec();
-        for _ in 0..=rng.below(3) {
-            let at = rng.below(text.len());
-            match rng.below(4) {
-                0 => drop(text.remove(at)),
-                1 => text.insert(at, text[at]),
-                2 => text[at] = *rng.pick(special),
-                _ => text.insert(at, *rng.pick(special)),
-            }
-            if text.is_empty() {
-                break;
-            }
-        }
-        let text = String::from_utf8_lossy(&text);
-        if std::panic::catch_unwind(|| survives(&text)).is_err() {
-            panic!("round {round}: {text:?}");
-        }
-    }
-}
-
-#[test]
-fn pieces() {
-    // Whole tokens deleted, doubled, swapped with tokens of other tests.
-    let tokens: Vec<&str> =
-        SEEDS.iter().flat_map(|s| s.split_inclusive([' ', ',', '\n', ';'])).collect();
-    let mut rng = Rng(0xfeed_beef_cafe_0001);
-    for _ in 0..30_000 {
-        let mut text: Vec<&str> = rng.pick(&SEEDS).split_inclusive([' ', ',', '\n', ';']).collect();
-        for _ in 0..=rng.below(3) {
-            let at = rng.below(text.len());
-            match rng.below(3) {
-                0 => drop(text.remove(at)),
-                1 => text[at] = *rng.pick(&tokens),
-                _ => text.insert(at, *rng.pick(&tokens)),
-            }
-            if text.is_empty() {
-                break;
-            }
-        }
-        survives(&text.concat());
-    }
-}
-
-#[test]
-fn truncated() {
-    for seed in SEEDS {
-        for end in 0..=seed.len() {
-            survives(&seed[..end]);
-        }
-        for start in 0..seed.len() {
-            survives(&seed[start..]);
-        }
-    }
+fn mutated_tests_are_read_or_refused() {
+    for_each_mutation(&SEEDS, &PIECES, 60_000, |text| drop(LITMUS.read(text)));
 }

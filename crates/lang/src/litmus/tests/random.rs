@@ -1,26 +1,12 @@
 //! Random straight-line code against an interpreter of its own, which knows nothing of widths
 //! that vanish, constants that are folded or flags that nobody reads.
 
+use weakspot_core::testing::Rng;
+
 use super::*;
 
-/// A small generator of pseudo-random numbers (xorshift).
-pub(super) struct Rng(pub(super) u64);
-
-impl Rng {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len())]
 }
 
 /// The state of the interpreter: three registers, two locations of eight bytes, the flags.
@@ -196,7 +182,7 @@ impl Cpu {
 #[test]
 fn against_an_interpreter() {
     for seed in 1..=3000 {
-        let mut rng = Rng(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+        let mut rng = Rng::new(seed);
         let edge = [
             0,
             1,
@@ -213,11 +199,11 @@ fn against_an_interpreter() {
         let mut cpu = Cpu::default();
         let mut init = String::new();
         for (r, name) in ["rax", "rbx", "rcx", "rdx"].iter().enumerate() {
-            cpu.regs[r] = *rng.pick(&edge);
+            cpu.regs[r] = pick(&mut rng, &edge);
             init += &format!("0:{name}={};", cpu.regs[r]);
         }
         for (m, name) in ["x", "y"].iter().enumerate() {
-            cpu.mem[m] = *rng.pick(&edge);
+            cpu.mem[m] = pick(&mut rng, &edge);
             init += &format!("uint64_t {name}={};", cpu.mem[m]);
         }
         let mut code = Vec::new();
@@ -231,11 +217,15 @@ fn against_an_interpreter() {
         let lines: Vec<&str> = code.iter().map(String::as_str).collect();
         let seen = "locations [0:rax;0:rbx;0:rcx;0:rdx;x;y;]";
         let text = one_thread("X86_64", &init, &lines, seen);
-        let parsed = load(&text);
+        let parsed = LITMUS.accept(&text);
         let found = run(&parsed.program, Model::Tso);
         let [a, b, c, d] = cpu.regs.map(|r| r as i64);
         let expected = vec![a, b, c, d, cpu.mem[0] as i64, cpu.mem[1] as i64];
-        assert_eq!(found.states.into_iter().collect::<Vec<_>>(), [expected], "seed {seed}\n{text}");
+        assert_eq!(
+            found.outcomes.into_iter().collect::<Vec<_>>(),
+            [expected],
+            "seed {seed}\n{text}"
+        );
     }
 }
 
@@ -256,13 +246,13 @@ fn instruction(rng: &mut Rng, cpu: &mut Cpu, edge: &[u64]) -> String {
     let in_memory = matches!(dst, Place::Mem(_));
     match rng.below(6) {
         0 => {
-            let op = *rng.pick(&["inc", "dec", "neg", "not"]);
+            let op = pick(rng, &["inc", "dec", "neg", "not"]);
             cpu.one(op, dst, bytes);
             let lock = if in_memory && rng.below(2) == 0 { "lock " } else { "" };
             format!("{lock}{op}{suffix} {}", show(dst))
         }
         1 => {
-            let op = *rng.pick(&["xchg", "xadd", "cmpxchg"]);
+            let op = pick(rng, &["xchg", "xadd", "cmpxchg"]);
             let reg = Place::Reg(rng.below(4));
             cpu.two(op, reg, dst, bytes);
             let lock = if in_memory && rng.below(2) == 0 { "lock " } else { "" };
@@ -272,13 +262,13 @@ fn instruction(rng: &mut Rng, cpu: &mut Cpu, edge: &[u64]) -> String {
             }
         }
         2 => {
-            let cond = *rng.pick(&["e", "ne", "l", "ge", "le", "b", "a", "s", "o"]);
+            let cond = pick(rng, &["e", "ne", "l", "ge", "le", "b", "a", "s", "o"]);
             let r = rng.below(4);
             cpu.set(Place::Reg(r), 1, u64::from(cpu.holds(cond)));
             format!("set{cond} %{}", NAMES[r][0])
         }
         3 => {
-            let cond = *rng.pick(&["e", "ne", "l", "ge", "le", "b", "a", "s", "o"]);
+            let cond = pick(rng, &["e", "ne", "l", "ge", "le", "b", "a", "s", "o"]);
             let (size, r) = (2 + rng.below(2), rng.below(4));
             let (bytes, value) = (1 << size, if cpu.holds(cond) { dst } else { Place::Reg(r) });
             let value = cpu.get(value, bytes);
@@ -291,8 +281,8 @@ fn instruction(rng: &mut Rng, cpu: &mut Cpu, edge: &[u64]) -> String {
         }
         _ => {
             let op =
-                *rng.pick(&["mov", "add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", "test"]);
-            let mut src = if rng.below(3) == 0 { Place::Imm(*rng.pick(edge)) } else { place(rng) };
+                pick(rng, &["mov", "add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", "test"]);
+            let mut src = if rng.below(3) == 0 { Place::Imm(pick(rng, edge)) } else { place(rng) };
             if in_memory && matches!(src, Place::Mem(_)) {
                 src = Place::Reg(rng.below(4));
             }

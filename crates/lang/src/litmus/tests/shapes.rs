@@ -1,58 +1,25 @@
 //! The edges that instructions become: as few as can be.
 
-use weakspot_core::{Expr, Instr, UnOp};
-
 use super::*;
+use crate::test_support::show_instr;
 
 /// The edges of one thread, from point to point.
 fn check(arch: &str, init: &str, code: &[&str], rest: &str, expected: &[&str]) {
     let text = one_thread(arch, init, code, rest);
-    let parsed = load(&text);
+    let parsed = LITMUS.accept(&text);
     let names = &parsed.names;
     let mut found = Vec::new();
     for (p, point) in parsed.program.threads[0].points.iter().enumerate() {
         for edge in &point.edges {
             let span = &text[edge.span.start as usize..edge.span.end as usize];
             assert!(code.iter().any(|c| c.ends_with(span)), "{span}");
-            let shown = show(&parsed, &edge.instr);
+            let shown = show_instr(&parsed, 0, &edge.instr);
             found.push(format!("{p}-{} {shown}", edge.to.index()));
         }
     }
     assert_eq!(found, expected, "{text}");
     assert_eq!(names.regs[0].len(), parsed.program.threads[0].regs.len());
     assert_eq!(names.points[0].len(), parsed.program.threads[0].points.len());
-}
-
-fn show(parsed: &Parsed, instr: &Instr) -> String {
-    let e = |e: &Expr| show_expr(parsed, e);
-    let r = |r: &weakspot_core::RegId| parsed.names.regs[0][r.index()].clone();
-    match instr {
-        Instr::Nop => "nop".to_owned(),
-        Instr::Assign { reg, value } => format!("{} := {}", r(reg), e(value)),
-        Instr::Assume(c) => format!("if {}", e(c)),
-        Instr::Load { reg, addr } => format!("{} := [{}]", r(reg), e(addr)),
-        Instr::Store { addr, value } => format!("[{}] := {}", e(addr), e(value)),
-        Instr::Update { reg, addr, value } => {
-            format!("{} := [{}] := {}", r(reg), e(addr), e(value))
-        }
-        Instr::Fence(f) => format!("{f:?}"),
-        other => format!("{other:?}"),
-    }
-}
-
-fn show_expr(parsed: &Parsed, expr: &Expr) -> String {
-    let e = |e: &Expr| show_expr(parsed, e);
-    match expr {
-        Expr::Const(v) => match parsed.program.loc_at(*v) {
-            Some(loc) => parsed.names.loc(loc).to_owned(),
-            None => v.to_string(),
-        },
-        Expr::Reg(r) => parsed.names.regs[0][r.index()].clone(),
-        Expr::Unary(UnOp::ZeroExtend(n), x) => format!("u{n}({})", e(x)),
-        Expr::Unary(op, x) => format!("{op:?}({})", e(x)),
-        Expr::Binary(op, l, r) => format!("{op:?}({}, {})", e(l), e(r)),
-        Expr::Select(p) => format!("({} ? {} : {})", e(&p.0), e(&p.1), e(&p.2)),
-    }
 }
 
 #[test]
@@ -76,8 +43,8 @@ fn one_edge_each() {
             "1-2 EAX := [y]",
             "2-3 EBX := EAX",
             "3-4 [y] := EBX",
-            "4-5 Full",
-            "5-6 StoreStore",
+            "4-5 fence",
+            "5-6 fence.ss",
             "6-7 nop",
             "7-8 nop",
         ],
@@ -103,22 +70,22 @@ fn one_edge_each() {
         &["0-1 [x] := 1", "1-2 EBX := [x]"],
     );
     check("X86", "", &["MOV EAX,$1", "XCHG [x],EAX"], "", &["0-1 EAX := 1", "1-2 EAX := [x] := 1"]);
-    check("X86", "", &["LOCK INC [x]"], "", &["0-1 scratch := [x] := u32(Add(scratch, 1))"]);
-    check("X86_64", "", &["lock incq (x)"], "", &["0-1 scratch := [x] := Add(scratch, 1)"]);
-    check("X86_64", "0:rax=1", &["lock xaddq (x),%rax"], "", &["0-1 rax := [x] := Add(rax, 1)"]);
+    check("X86", "", &["LOCK INC [x]"], "", &["0-1 scratch := [x] := u32((scratch + 1))"]);
+    check("X86_64", "", &["lock incq (x)"], "", &["0-1 scratch := [x] := (scratch + 1)"]);
+    check("X86_64", "0:rax=1", &["lock xaddq (x),%rax"], "", &["0-1 rax := [x] := (rax + 1)"]);
     check(
         "X86",
         "0:ECX=1",
         &["LOCK CMPXCHG [x],ECX"],
         "",
-        &["0-1 EAX := [x] := (Eq(0, EAX) ? 1 : EAX)"],
+        &["0-1 EAX := [x] := ((0 == EAX) ? 1 : EAX)"],
     );
     check("X86", "", &["CMP EAX,$1", "NOP"], "", &["0-1 nop", "1-2 nop"]);
 }
 
 #[test]
 fn several_edges() {
-    check("X86", "", &["INC [x]"], "", &["0-2 scratch := [x]", "2-1 [x] := u32(Add(scratch, 1))"]);
+    check("X86", "", &["INC [x]"], "", &["0-2 scratch := [x]", "2-1 [x] := u32((scratch + 1))"]);
     check("X86", "", &["ADD EAX,[x]"], "", &["0-2 scratch := [x]", "2-1 EAX := scratch"]);
     check(
         "X86",
@@ -134,8 +101,8 @@ fn several_edges() {
         "",
         &[
             "0-2 scratch := [x]",
-            "2-3 if Eq(0, scratch)",
-            "2-4 if Ne(0, scratch)",
+            "2-3 assume (0 == scratch)",
+            "2-4 assume (0 != scratch)",
             "3-1 [x] := 1",
             "4-1 EAX := scratch",
         ],
@@ -158,7 +125,7 @@ fn flags_only_where_they_are_read() {
         "",
         &["L: MOV EAX,[x]", "CMP EAX,$1", "JNE L"],
         "",
-        &["0-1 EAX := [x]", "1-2 zf := Eq(EAX, 1)", "2-0 if Not(zf)", "2-3 if zf"],
+        &["0-1 EAX := [x]", "1-2 zf := (EAX == 1)", "2-0 assume !zf", "2-3 assume zf"],
     );
     check(
         "X86",
@@ -167,11 +134,11 @@ fn flags_only_where_they_are_read() {
         "",
         &[
             "0-1 EAX := [x]",
-            "1-2 EAX := u32(Add(EAX, 1))",
-            "2-3 sf!=of := Lt(SignExtend(32)(EAX), 1)",
-            "3-5 if sf!=of",
-            "3-4 if Not(sf!=of)",
-            "4-5 EAX := u32(Add(EAX, 1))",
+            "1-2 EAX := u32((EAX + 1))",
+            "2-3 sf!=of := (i32(EAX) < 1)",
+            "3-5 assume sf!=of",
+            "3-4 assume !sf!=of",
+            "4-5 EAX := u32((EAX + 1))",
         ],
     );
     check(
@@ -180,12 +147,12 @@ fn flags_only_where_they_are_read() {
         &["L: LOCK CMPXCHG [x],ECX", "JNZ L", "RET", "NOP"],
         "",
         &[
-            "0-5 scratch := [x] := (Eq(EAX, scratch) ? ECX : scratch)",
-            "1-0 if Not(zf)",
-            "1-2 if zf",
+            "0-5 scratch := [x] := ((EAX == scratch) ? ECX : scratch)",
+            "1-0 assume !zf",
+            "1-2 assume zf",
             "2-4 nop",
             "3-4 nop",
-            "5-6 zf := Eq(EAX, scratch)",
+            "5-6 zf := (EAX == scratch)",
             "6-1 EAX := scratch",
         ],
     );
@@ -193,7 +160,8 @@ fn flags_only_where_they_are_read() {
 
 #[test]
 fn memory() {
-    let parsed = load("X86_64 T\n{ y=2; int t[2]={3,-4}; p=y; }\nP0;\nmovl $1,(x);\nexists z=1");
+    let parsed =
+        LITMUS.accept("X86_64 T\n{ y=2; int t[2]={3,-4}; p=y; }\nP0;\nmovl $1,(x);\nexists z=1");
     assert_eq!(parsed.names.locs, ["y", "t[0]", "t[1]", "p", "x", "z"]);
     let locs: Vec<(i64, i64)> = parsed.program.locs.iter().map(|l| (l.addr, l.init[0])).collect();
     let base = 0x1000_0000;
@@ -213,6 +181,6 @@ fn memory() {
 
 #[test]
 fn names_of_points() {
-    let parsed = load("X86 T\n{}\nP0;\nL0: NOP;\nL1:;\nL2: NOP;\nE:;\n");
+    let parsed = LITMUS.accept("X86 T\n{}\nP0;\nL0: NOP;\nL1:;\nL2: NOP;\nE:;\n");
     assert_eq!(parsed.names.points, [["L0", "L1,L2", "E"]]);
 }

@@ -6,9 +6,9 @@ mod statement;
 mod trivia;
 
 use super::lexer::{self, Kind, RawComment, Token};
-use super::suggest::did_you_mean;
 use super::syntax::*;
 use crate::Diagnostic;
+use crate::suggest::did_you_mean;
 use expression::Deep;
 pub(super) use expression::{COMPARISON, OPERATORS, precedence_of};
 
@@ -68,16 +68,16 @@ impl Parser<'_> {
                 return Err(self.error("`}` without `{`", "expected the end of the file"));
             }
             _ => {
-                let mut error = self.error(
-                    format!("unknown item {}", kind.quoted()),
-                    "expected `const`, `shared`, `thread`, `exists`, `forall`, `never` or `observe`",
-                );
-                error.help = match &kind {
-                    Kind::Name(name) => did_you_mean(name, ITEMS),
-                    _ => None,
-                }
-                .or(Some("statements stand in a thread: `thread t { ... }`".to_owned()));
-                return Err(error);
+                let error = self
+                    .error(
+                        format!("unknown item {}", kind.quoted()),
+                        "expected `const`, `shared`, `thread`, `exists`, `forall`, `never` or `observe`",
+                    )
+                    .help("statements stand in a thread: `thread t { ... }`");
+                return Err(match &kind {
+                    Kind::Name(name) => did_you_mean(error, name, ITEMS),
+                    _ => error,
+                });
             }
         };
         self.advance();

@@ -212,18 +212,16 @@ impl Parser<'_> {
             (_, Kind::Sign(sign)) if more => Err(self.after_place(&left, sign)),
             (ExprKind::Name(name), kind) if more => {
                 let message = format!("unexpected {} after `{name}`", kind.quoted());
-                let mut error = self.error(message, "expected `=` or `:`");
-                error.help = did_you_mean(name, WORDS);
-                Err(error)
+                Err(did_you_mean(self.error(message, "expected `=` or `:`"), name, WORDS))
             }
             _ => {
                 let expected = "expected an assignment, an update or another statement";
-                let mut error =
+                let error =
                     Diagnostic::new(left.at.0, "an expression is not a statement", expected);
-                if let Kind::Name(name) = &first.kind {
-                    error.help = did_you_mean(name, WORDS);
-                }
-                Err(error)
+                Err(match &first.kind {
+                    Kind::Name(name) => did_you_mean(error, name, WORDS),
+                    _ => error,
+                })
             }
         }
     }
@@ -246,12 +244,12 @@ impl Parser<'_> {
                 ))
             }
             _ => {
-                let mut error =
+                let error =
                     self.error(format!("unexpected `{sign}` after `{place}`"), "expected `=`");
-                if let ExprKind::Name(name) = &left.kind {
-                    error.help = did_you_mean(name, WORDS);
+                match &left.kind {
+                    ExprKind::Name(name) => did_you_mean(error, name, WORDS),
+                    _ => error,
                 }
-                error
             }
         }
     }

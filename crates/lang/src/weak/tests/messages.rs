@@ -1,22 +1,20 @@
 //! Every refusal with its place, message and help.
 
-use super::read;
+use super::WEAK;
+use crate::Diagnostic;
 
 /// Refused at `place` (line:column and the marked text) with a message, and perhaps help.
 #[track_caller]
 fn check(text: &str, place: &str, message: &str, help: &str) {
-    let error = match read(text) {
-        Ok(_) => panic!("accepted\n{text}"),
-        Err(error) => error,
-    };
-    let (line, column) = error.span.line_column(text);
-    let marked = &text[error.span.start as usize..error.span.end as usize];
-    let found = (
-        format!("{line}:{column} {marked}"),
-        error.message.as_str(),
-        error.help.as_deref().unwrap_or(""),
-    );
+    let error = WEAK.refuse(text);
+    let found = (place_of(text, &error), &*error.message, error.help.as_deref().unwrap_or(""));
     assert_eq!(found, (place.to_owned(), message, help), "\n{text}\n{}", error.expected);
+}
+
+/// Line, column and the marked text.
+fn place_of(text: &str, d: &Diagnostic) -> String {
+    let (line, column) = d.span.line_column(text);
+    format!("{line}:{column} {}", &text[d.span.start as usize..d.span.end as usize])
 }
 
 /// The same for the body of `thread t` in line 2, with shared `x`, `y in 0..1`, `flag[2]`.
@@ -187,7 +185,8 @@ fn constants() {
 
 #[test]
 fn control() {
-    check_body("goto cz; cs: skip", "17 cz", "unknown label `cz`", "did you mean `cs`?");
+    check_body("goto crti; crit: skip", "17 crti", "unknown label `crti`", "did you mean `crit`?");
+    check_body("goto cz; cs: skip", "17 cz", "unknown label `cz`", "");
     check_body("cs: cs: skip", "16 cs", "label `cs` is declared twice in thread `t`", "");
     check_body("break", "12 break", "`break` outside of a loop", "");
     check_body("continue", "12 continue", "`continue` outside of a loop", "");
@@ -201,7 +200,8 @@ fn control() {
 
 #[test]
 fn questions() {
-    const THREADS: &str = "shared x, a[2]; thread t { var rr; cs: skip }; thread p[2] { l: }\n";
+    const THREADS: &str = "shared x, a[2]; thread t { var rr; cs: skip }; thread p[2] { l: }; \
+                           thread worker { var seen; done: }\n";
     #[track_caller]
     fn check_question(question: &str, place: &str, message: &str, help: &str) {
         check(&(THREADS.to_owned() + question), &format!("2:{place}"), message, help);
@@ -209,11 +209,13 @@ fn questions() {
     let private = "registers are private: communicate through a shared variable";
     check_body("x = t.r", "16 t.r", "`t.r` cannot be read in a thread", private);
     check_body("t.r = 1", "12 t.r", "`t.r` cannot be assigned in a thread", private);
-    check_question("exists (tt.rr)", "9 tt", "unknown thread `tt`", "did you mean `t`?");
-    let message = "thread `t` has no register `rx`";
-    check_question("exists (t.rx)", "11 rx", message, "did you mean `rr`?");
-    let message = "thread `t` has no label `cz`";
-    check_question("never at t.cz", "12 cz", message, "did you mean `cs`?");
+    check_question("exists (tt.rr)", "9 tt", "unknown thread `tt`", "");
+    let message = "unknown thread `wroker`";
+    check_question("exists (wroker.rr)", "9 wroker", message, "did you mean `worker`?");
+    let message = "thread `worker` has no register `sean`";
+    check_question("exists (worker.sean)", "16 sean", message, "did you mean `seen`?");
+    let message = "thread `worker` has no label `doen`";
+    check_question("never at worker.doen", "17 doen", message, "did you mean `done`?");
     let which = "say which: `p[0].l`; `never two at p.l` is about any two control points";
     check_question("never at (t.cs, p.l)", "17 p", "thread `p` has 2 copies", which);
     check_question("never at p[2].l", "12 2", "thread `p` has no copy 2", "");
@@ -245,8 +247,8 @@ fn warnings() {
     #[track_caller]
     fn check_warnings(body: &str, expected: &[&str]) {
         let text = format!("shared x\nthread t {{ {body}");
-        let found: Vec<String> = read(&text)
-            .unwrap()
+        let found: Vec<String> = WEAK
+            .accept(&text)
             .warnings
             .iter()
             .map(|w| {

@@ -6,9 +6,12 @@ mod messages;
 mod mutations;
 mod printed;
 
-use super::{compile, parse};
-use crate::{Diagnostic, Parsed};
-use weakspot_core::{Expr, Fence, Instr, Quantifier};
+use super::{File, compile, parse, print};
+use crate::Parsed;
+use crate::test_support::{Language, show_expr, show_instr};
+use weakspot_core::Quantifier;
+
+const WEAK: Language<File> = Language { parse, print, compile };
 
 /// The language page, whose examples are programs.
 const PAGE: &str = include_str!("../../../../../docs/weak-language.md");
@@ -17,10 +20,6 @@ const PAGE: &str = include_str!("../../../../../docs/weak-language.md");
 fn page_examples() -> Vec<&'static str> {
     let blocks = PAGE.split("```weak\n").skip(1);
     blocks.filter_map(|block| block.split("```").next()).collect()
-}
-
-fn read(text: &str) -> Result<Parsed, Diagnostic> {
-    compile(&parse(text)?)
 }
 
 /// A compiled program as text: the points that edges leave from, with their labels, and what is
@@ -40,7 +39,7 @@ fn show(parsed: &Parsed) -> String {
                 out += &format!("  {p}{label} end\n");
             }
             for edge in &point.edges {
-                let shown = instr(&edge.instr, regs);
+                let shown = show_instr(parsed, t, &edge.instr);
                 out += &format!("  {p}{label} -> {}: {shown}\n", edge.to.index());
             }
         }
@@ -51,7 +50,7 @@ fn show(parsed: &Parsed) -> String {
             Quantifier::NotExists => "never",
             Quantifier::Forall => "forall",
         };
-        out += &format!("{word} {}\n", expr(&condition.prop, &names.observed));
+        out += &format!("{word} {}\n", show_expr(parsed, &names.observed, &condition.prop));
     }
     if !names.observed.is_empty() {
         out += &format!("observed {}\n", names.observed.join(" "));
@@ -64,39 +63,4 @@ fn show(parsed: &Parsed) -> String {
         out += &format!("forbidden {}\n", points.join(" "));
     }
     out
-}
-
-fn instr(instr: &Instr, regs: &[String]) -> String {
-    let e = |e: &Expr| expr(e, regs);
-    match instr {
-        Instr::Nop => "nop".to_owned(),
-        Instr::Assign { reg, value } => format!("{} := {}", regs[reg.index()], e(value)),
-        Instr::Choose { reg, low, high } => format!("{} := {low}..{high}", regs[reg.index()]),
-        Instr::Assume(cond) => format!("assume {}", e(cond)),
-        Instr::Assert(cond) => format!("assert {}", e(cond)),
-        Instr::Load { reg, addr } => format!("{} := [{}]", regs[reg.index()], e(addr)),
-        Instr::Store { addr, value } => format!("[{}] := {}", e(addr), e(value)),
-        Instr::Update { reg, addr, value } => {
-            format!("{} := [{}] := {}", regs[reg.index()], e(addr), e(value))
-        }
-        Instr::Fence(Fence::Full) => "fence".to_owned(),
-        Instr::Fence(Fence::StoreStore) => "fence.ss".to_owned(),
-        Instr::Lock => "lock".to_owned(),
-        Instr::Unlock => "unlock".to_owned(),
-    }
-}
-
-fn expr(e: &Expr, regs: &[String]) -> String {
-    match e {
-        Expr::Const(value) => value.to_string(),
-        Expr::Reg(reg) => regs[reg.index()].clone(),
-        Expr::Unary(op, operand) => format!("{op:?}({})", expr(operand, regs)),
-        Expr::Binary(op, left, right) => {
-            format!("({} {op:?} {})", expr(left, regs), expr(right, regs))
-        }
-        Expr::Select(parts) => {
-            let (c, y, n) = &**parts;
-            format!("({} ? {} : {})", expr(c, regs), expr(y, regs), expr(n, regs))
-        }
-    }
 }
