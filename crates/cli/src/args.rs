@@ -146,7 +146,7 @@ pub(crate) struct Common {
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,
-    /// Stores that a buffer may hold in a thread that stores in a loop.
+    /// Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a loop.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) buffer_limit: usize,
     /// Read the inputs as this language, whatever their ending.

@@ -1,5 +1,6 @@
 //! `weakspot bench`.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -14,10 +15,12 @@ use crate::pool::Listener;
 /// The families of litmus tests under three models: final states, nodes visited and time of the
 /// command's own search, then each search on its own as a multiple of that time.
 pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
-    println!(
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
         "{:26} {:>3} {:5} {:>9} {:>10} {:>10} {:>12} {:>12}",
         "family", "N", "model", "states", "visited", "seconds", "write order", "explicit"
-    );
+    )?;
     for family in Family::ALL {
         for &n in family.sizes() {
             let text = family.text(n);
@@ -45,12 +48,14 @@ pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
                     })
                 };
                 let seconds = time.map_or("-".to_owned(), |t| format!("{t:.4}"));
-                println!(
+                let states = time.map_or("-".to_owned(), |_| states.to_string());
+                writeln!(
+                    out,
                     "{:26} {n:>3} {model:5} {states:>9} {visited:>10} {seconds:>10} {:>12} {:>12}",
                     family.name(),
                     ratio(Strategy::WriteOrder)?,
                     ratio(Strategy::Explicit)?
-                );
+                )?;
             }
         }
     }

@@ -1,23 +1,27 @@
 //! `weakspot certify`.
 
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result, bail};
 use weakspot_core::{Evidence, certify};
-use weakspot_report::{Witness, input_hash};
+use weakspot_report::{Severity, Witness, input_hash, render};
 
-use crate::args::CertifyArgs;
+use crate::args::{CertifyArgs, When};
 use crate::exit::Exit;
-use crate::input::expand;
+use crate::input::Input;
+use crate::pool::colored;
 
 /// Checks a witness against its input.
 pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     let format = args.input_format.map(Into::into);
-    let input = expand(std::slice::from_ref(&args.input), format, &[])?.remove(0);
+    let input = Input::new(&args.input, format);
     let source = input.read().with_context(|| input.name())?;
     let parsed = match source.parse(&input.path) {
         Ok(parsed) => parsed,
         Err(d) => {
-            let (line, column) = d.span.line_column(&source.text);
-            bail!("{}:{line}:{column}: {}", input.name(), d.message);
+            let color = colored(When::Auto, std::io::stderr().is_terminal());
+            eprint!("{}", render(&input.name(), &source.text, &d, Severity::Error, color));
+            return Ok(Exit::Bad);
         }
     };
     let text = std::fs::read_to_string(&args.witness)

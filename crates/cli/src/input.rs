@@ -65,6 +65,10 @@ fn add_folder(
 }
 
 impl Input {
+    pub(crate) fn new(path: &Path, format: Option<Format>) -> Input {
+        Input { path: path.to_owned(), format }
+    }
+
     /// What the input is called in answers.
     pub(crate) fn name(&self) -> String {
         self.path.display().to_string()

@@ -87,6 +87,12 @@ impl<'a, T> Job<'a, T> {
         };
     }
 
+    /// Something that was asked for besides the answer cannot be had.
+    pub(crate) fn complain(&mut self, message: &str) {
+        self.answer.exit = Exit::Bad;
+        self.answer.err += &format!("error: {}: {message}\n", self.file);
+    }
+
     /// Writes the witness that `--witness` asks for.
     pub(crate) fn write_witness(
         &mut self,
@@ -96,7 +102,11 @@ impl<'a, T> Job<'a, T> {
         evidence: Option<&Evidence>,
     ) {
         let Some(path) = &self.common.witness else { return };
-        let Some(evidence) = evidence else { return };
+        let Some(evidence) = evidence else {
+            self.answer.err +=
+                &format!("{}: no witness is written: the answer is unknown\n", self.file);
+            return;
+        };
         let witness = Witness {
             question: self.question.into(),
             input_hash: input_hash(source.text.as_bytes()),
@@ -104,19 +114,19 @@ impl<'a, T> Job<'a, T> {
             verdict: verdict.clone(),
             evidence: evidence.clone(),
         };
-        if let Err(error) = std::fs::write(path, witness.to_json() + "\n") {
-            let message = format!("failed to write {}: {error}", Path::new(path).display());
-            self.refuse(Some(model), &message, None, None);
+        if let Err(error) = std::fs::write(path, witness.to_json()) {
+            let path = Path::new(path).display();
+            self.complain(&format!("failed to write {path}: {error}"));
         }
     }
 
     /// Whether what goes to standard output is coloured.
     pub(crate) fn color_out(&self) -> bool {
-        pool::colored(self.common, std::io::stdout().is_terminal())
+        pool::colored(self.common.color, std::io::stdout().is_terminal())
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {
-        let color = pool::colored(self.common, std::io::stderr().is_terminal());
+        let color = pool::colored(self.common.color, std::io::stderr().is_terminal());
         render(&self.file, &source.text, d, severity, color)
     }
 }

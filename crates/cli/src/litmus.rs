@@ -124,7 +124,15 @@ impl Litmus<'_> {
         self.job.answer.exit = self.job.answer.exit.max(Exit::of(&judged.verdict));
         self.job.answer.results.push(result);
         if let Some(message) = not_shown {
-            self.job.refuse(Some(model), &message, None, None);
+            self.job.complain(&message);
+        }
+        if let (Some(failure), false) = (found.assertion(), common.quiet) {
+            let (line, _) = failure.span.line_column(&source.text);
+            self.job.answer.err += &format!(
+                "{}: under {model} the assertion in line {line} can fail; what comes after it is \
+                 not counted (see `weakspot reach`)\n",
+                self.job.file
+            );
         }
         self.job.write_witness(source, model, &judged.verdict, judged.evidence.as_ref());
     }

@@ -100,8 +100,8 @@ pub(crate) fn limits(common: &Common) -> Limits {
 }
 
 /// Whether to colour what goes to `terminal`.
-pub(crate) fn colored(common: &Common, terminal: bool) -> bool {
-    match common.color {
+pub(crate) fn colored(color: When, terminal: bool) -> bool {
+    match color {
         When::Always => true,
         When::Never => false,
         When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),

@@ -1,13 +1,14 @@
 //! `weakspot print`.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use weakspot_report::{Severity, render};
 
-use crate::args::PrintArgs;
+use crate::args::{PrintArgs, When};
 use crate::exit::Exit;
 use crate::input::expand;
+use crate::pool::colored;
 
 /// Prints one program in canonical form.
 pub(crate) fn run(args: &PrintArgs) -> Result<Exit> {
@@ -16,9 +17,9 @@ pub(crate) fn run(args: &PrintArgs) -> Result<Exit> {
     for input in inputs {
         let source = input.read().with_context(|| input.name())?;
         match weakspot_lang::reprint(source.format, &source.text) {
-            Ok(text) => print!("{text}"),
+            Ok(text) => std::io::stdout().lock().write_all(text.as_bytes())?,
             Err(diagnostic) => {
-                let color = std::io::stderr().is_terminal();
+                let color = colored(When::Auto, std::io::stderr().is_terminal());
                 eprint!(
                     "{}",
                     render(&input.name(), &source.text, &diagnostic, Severity::Error, color)

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use weakspot_core::{Evidence, Model};
+use weakspot_core::{Evidence, Instr, Model};
 use weakspot_explore::{NoAnswer, Strategy, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{
@@ -32,11 +32,29 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
 fn answer(input: &Input, args: &ReachArgs) -> Answer<()> {
     let mut job = Job::new(&args.common, "reach", input);
     if let Some((source, parsed)) = job.read(input) {
+        if !asks_something(&parsed) {
+            let message = "the program forbids no control points and asserts nothing; \
+                           `weakspot litmus` answers questions about final states";
+            job.refuse(None, message, None, None);
+            return job.answer;
+        }
         for &model in &args.common.model {
             ask_model(&mut job, &source, &parsed, model);
         }
+        if parsed.program.condition.is_some() && !args.common.quiet {
+            job.answer.err += &format!(
+                "{}: `weakspot litmus` answers the question about final states\n",
+                job.file
+            );
+        }
     }
     job.answer
+}
+
+fn asks_something(parsed: &Parsed) -> bool {
+    let points = parsed.program.threads.iter().flat_map(|t| &t.points);
+    let mut edges = points.flat_map(|p| &p.edges);
+    !parsed.program.forbidden.is_empty() || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
 }
 
 fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Model) {

@@ -35,7 +35,8 @@ impl fmt::Display for Model {
         f.pad(match self {
             Model::Sc => "SC",
             Model::Tso => "TSO",
-            Model::Pso(_) => "PSO",
+            Model::Pso(Drain::All) => "PSO",
+            Model::Pso(Drain::Own) => "PSO-own",
         })
     }
 }

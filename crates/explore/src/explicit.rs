@@ -86,7 +86,20 @@ impl Explicit<'_> {
                 return Ok(false);
             }
         }
+        self.look_for_growth();
         Ok(true)
+    }
+
+    /// If a buffer was full, looks for proof that it can grow for ever, from some of the states.
+    fn look_for_growth(&mut self) {
+        for t in 0..self.space.threads.len() {
+            for id in 0..self.states.len().min(64) as u32 {
+                if self.space.threads[t].was_full && !self.space.threads[t].unbounded {
+                    let (mem, local) = (self.states.get(id)[0], self.states.get(id)[t + 1]);
+                    self.space.threads[t].look_for_growth(&[local], mem, &mut self.space.mems);
+                }
+            }
+        }
     }
 
     fn only_silent(&mut self, t: usize, local: u32) -> bool {

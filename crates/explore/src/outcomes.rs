@@ -162,7 +162,7 @@ impl<'p> Outcomes<'p> {
         let mut at_limit = None;
         let bytes = search.bytes();
         let mut go_on = |rows: usize| {
-            let usage = || (0, (bytes + rows * size_of::<u128>()) as u64);
+            let usage = || (0, (bytes + 2 * rows * size_of::<u128>()) as u64);
             at_limit = at_limit.take().or(meter.work(usage).err());
             rows < enough && at_limit.is_none()
         };
@@ -210,6 +210,12 @@ impl<'p> Outcomes<'p> {
             certify::condition(program, model, &verdict, evidence)?;
         }
         Ok(Judgement { verdict, positive, negative, evidence })
+    }
+
+    /// An assertion that can fail. What would come after it is not among the final states.
+    #[must_use]
+    pub fn assertion(&self) -> Option<&Failure> {
+        self.search.space().assertion.as_ref().map(|a| &a.failure)
     }
 
     /// A run of the machine that ends in a final state with these observed values.

@@ -11,7 +11,7 @@
 //! anyone can see and counts as such a silent step.
 //!
 //! Loads multiply states of the machine but not nodes: five threads that each store once and
-//! load four times have some ten million states under TSO, but only 326 orders of writes.
+//! load four times have 59 million states under TSO, but only 326 orders of writes.
 //! Cost: nodes times the size of the sets. The number of nodes can grow like the number of
 //! interleavings of writes when somebody reads them all; [`explicit`](crate::explicit) does
 //! better then, and [`outcomes`](crate::outcomes) takes whichever ends first.

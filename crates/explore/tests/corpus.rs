@@ -51,7 +51,8 @@ fn verdict(path: &Path, model: Model) -> &'static str {
 
 #[test]
 fn programs() {
-    for path in files("programs", "weak") {
+    let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm")];
+    for path in all.iter().flat_map(|(folder, ending)| files(folder, ending)) {
         let found: String =
             MODELS.iter().map(|(name, m)| format!("{name} {}\n", verdict(&path, *m))).collect();
         expect_test::expect_file![path.with_extension("expected")].assert_eq(&found);

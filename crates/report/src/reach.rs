@@ -43,7 +43,7 @@ pub fn reach_text(a: &ReachAnswer<'_>) -> String {
     let _ = write!(out, "{} {} ", plain(&a.names.program), a.model);
     let _ = match (a.verdict, a.assertion) {
         (Verdict::Holds, _) => {
-            write!(out, "holds: {}, after all of {} states", safe(a), a.searched)
+            write!(out, "holds: {} (all searched, {} nodes)", safe(a), a.searched)
         }
         (Verdict::Violated, Some(failure)) => {
             let (line, _) = failure.span.line_column(a.source);
@@ -54,7 +54,7 @@ pub fn reach_text(a: &ReachAnswer<'_>) -> String {
         }
         (Verdict::Unknown(limit), _) => write!(
             out,
-            "unknown: {}; nothing forbidden in {} states so far",
+            "unknown: {}; nothing forbidden found in {} nodes",
             limit_text(limit, a.names),
             a.searched
         ),
@@ -80,13 +80,17 @@ pub fn reach_json(a: &ReachAnswer<'_>) -> String {
     if let Verdict::Unknown(limit) = a.verdict {
         o.raw("limit", limit_json(limit, Some(a.names)));
     }
+    o.string("name", &a.names.program);
     match a.verdict {
         Verdict::Holds => o.raw("reachable", false),
         Verdict::Violated => o.raw("reachable", true),
         Verdict::Unknown(_) => o.raw("reachable", "null"),
     };
+    if let Some(failure) = a.assertion {
+        o.raw("assertion_line", failure.span.line_column(a.source).0);
+    }
     if let Some(run) = a.run {
-        o.raw("schedule", steps_json(run));
+        o.raw("init", format!("{:?}", run.init)).raw("schedule", steps_json(run));
     }
     o.raw("explored", a.searched).string("algorithm", "eager");
     o.end()

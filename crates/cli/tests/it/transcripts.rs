@@ -363,81 +363,83 @@ fn reach_peterson() {
         &["reach", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-        peterson SC holds: the forbidden control points are never reached together, no assertion fails, after all of 109 states
-        peterson TSO violated: the forbidden control points are reached together
-        A run of peterson under TSO, time running downwards
+            peterson SC holds: the forbidden control points are never reached together, no assertion fails (all searched, 109 nodes)
+            peterson TSO violated: the forbidden control points are reached together
+            A run of peterson under TSO, time running downwards
 
-        p[0]                                  │ p[1]                                  │ memory
-        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                              │                                       │ flag[0]=0 flag[1]=0
-                                              │                                       │ turn=0
-        while (i < ROUNDS)                    │                                       │
-        flag[me] = 1                          │                                       │
-          buffers flag[0]=1 as (1)            │                                       │
-        turn = 1 - me                         │                                       │
-          buffers turn=1 as (2)               │                                       │
-        await (flag[1 - me] == 0 || turn == … │                                       │
-          reads flag[1]=0 from memory         │                                       │
-                                              │ while (i < ROUNDS)                    │
-                                              │ flag[me] = 1                          │
-                                              │   buffers flag[1]=1 as (3)            │
-                                              │ turn = 1 - me                         │
-                                              │   buffers turn=0 as (4)               │
-                                              │ await (flag[1 - me] == 0 || turn == … │
-                                              │   reads flag[0]=0 from memory         │
+            p[0]                                  │ p[1]                                  │ memory
+            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                                  │                                       │ flag[0]=0 flag[1]=0
+                                                  │                                       │ turn=0
+            while (i < ROUNDS)                    │                                       │
+            flag[me] = 1                          │                                       │
+              buffers flag[0]=1 as (1)            │                                       │
+            turn = 1 - me                         │                                       │
+              buffers turn=1 as (2)               │                                       │
+            await (flag[1 - me] == 0 || turn == … │                                       │
+              reads flag[1]=0 from memory         │                                       │
+                                                  │ while (i < ROUNDS)                    │
+                                                  │ flag[me] = 1                          │
+                                                  │   buffers flag[1]=1 as (3)            │
+                                                  │ turn = 1 - me                         │
+                                                  │   buffers turn=0 as (4)               │
+                                                  │ await (flag[1 - me] == 0 || turn == … │
+                                                  │   reads flag[0]=0 from memory         │
 
-        The run ends with p[0] at cs, p[1] at cs.
-        At the end (1) flag[0]=1 is still in the buffer of p[0].
-        At the end (2) turn=1 is still in the buffer of p[0].
-        At the end (3) flag[1]=1 is still in the buffer of p[1].
-        At the end (4) turn=0 is still in the buffer of p[1].
-        p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            The run ends with p[0] at cs, p[1] at cs.
+            At the end (1) flag[0]=1 is still in the buffer of p[0].
+            At the end (2) turn=1 is still in the buffer of p[0].
+            At the end (3) flag[1]=1 is still in the buffer of p[1].
+            At the end (4) turn=0 is still in the buffer of p[1].
+            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p[0]  flag[me] = 1                             -po->  program order of p[0]
-          p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-          p[1]  turn = 1 - me                            -po->  program order of p[1]
-          p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
-          p[0]  flag[me] = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  flag[me] = 1                             -po->  program order of p[0]
+              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
+              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  flag[me] = 1  (back at the start)
 
-        peterson PSO violated: the forbidden control points are reached together
-        A run of peterson under PSO, time running downwards
+            peterson PSO violated: the forbidden control points are reached together
+            A run of peterson under PSO, time running downwards
 
-        p[0]                                  │ p[1]                                  │ memory
-        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                              │                                       │ flag[0]=0 flag[1]=0
-                                              │                                       │ turn=0
-        while (i < ROUNDS)                    │                                       │
-        flag[me] = 1                          │                                       │
-          buffers flag[0]=1 as (1)            │                                       │
-        turn = 1 - me                         │                                       │
-          buffers turn=1 as (2)               │                                       │
-        await (flag[1 - me] == 0 || turn == … │                                       │
-          reads flag[1]=0 from memory         │                                       │
-                                              │ while (i < ROUNDS)                    │
-                                              │ flag[me] = 1                          │
-                                              │   buffers flag[1]=1 as (3)            │
-                                              │ turn = 1 - me                         │
-                                              │   buffers turn=0 as (4)               │
-                                              │ await (flag[1 - me] == 0 || turn == … │
-                                              │   reads flag[0]=0 from memory         │
+            p[0]                                  │ p[1]                                  │ memory
+            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                                  │                                       │ flag[0]=0 flag[1]=0
+                                                  │                                       │ turn=0
+            while (i < ROUNDS)                    │                                       │
+            flag[me] = 1                          │                                       │
+              buffers flag[0]=1 as (1)            │                                       │
+            turn = 1 - me                         │                                       │
+              buffers turn=1 as (2)               │                                       │
+            await (flag[1 - me] == 0 || turn == … │                                       │
+              reads flag[1]=0 from memory         │                                       │
+                                                  │ while (i < ROUNDS)                    │
+                                                  │ flag[me] = 1                          │
+                                                  │   buffers flag[1]=1 as (3)            │
+                                                  │ turn = 1 - me                         │
+                                                  │   buffers turn=0 as (4)               │
+                                                  │ await (flag[1 - me] == 0 || turn == … │
+                                                  │   reads flag[0]=0 from memory         │
 
-        The run ends with p[0] at cs, p[1] at cs.
-        At the end (1) flag[0]=1 is still in the buffer of p[0].
-        At the end (2) turn=1 is still in the buffer of p[0].
-        At the end (3) flag[1]=1 is still in the buffer of p[1].
-        At the end (4) turn=0 is still in the buffer of p[1].
-        p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            The run ends with p[0] at cs, p[1] at cs.
+            At the end (1) flag[0]=1 is still in the buffer of p[0].
+            At the end (2) turn=1 is still in the buffer of p[0].
+            At the end (3) flag[1]=1 is still in the buffer of p[1].
+            At the end (4) turn=0 is still in the buffer of p[1].
+            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p[0]  flag[me] = 1                             -po->  program order of p[0]
-          p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-          p[1]  turn = 1 - me                            -po->  program order of p[1]
-          p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
-          p[0]  flag[me] = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  flag[me] = 1                             -po->  program order of p[0]
+              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
+              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  flag[me] = 1  (back at the start)
 
-        --- exit 1
-    "#]],
+            --- standard error
+            corpus/programs/peterson.weak: `weakspot litmus` answers the question about final states
+            --- exit 1
+        "#]],
     );
 }
 
@@ -447,30 +449,30 @@ fn reach_trencher_and_memorax() {
         &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":10,"algorithm":"eager"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":10,"algorithm":"eager"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":3,"algorithm":"eager"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":3,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":14,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":12,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":5,"algorithm":"eager"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":5,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":34,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":34,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":38,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":25,"algorithm":"eager"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":25,"algorithm":"eager"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":29,"algorithm":"eager"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":29,"algorithm":"eager"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":4,"algorithm":"eager"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":14,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":12,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":38,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
             --- exit 1
         "#]],
     );
@@ -655,7 +657,7 @@ fn help() {
                   --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address
-          
+
                       [default: sc,tso,pso]
 
                   --format <FORMAT>
@@ -665,7 +667,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution that decides the answer
-          
+
                       [default: text]
 
                   --witness <FILE.json>
@@ -673,22 +675,23 @@ fn help() {
 
                   --timeout <TIME>
                       Give up on a question after this time
-          
+
                       [default: 60s]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
-          
+
                       [default: 4GiB]
 
                   --buffer-limit <N>
-                      Stores that a buffer may hold in a thread that stores in a loop
-          
+                      Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a
+                      loop
+
                       [default: 16]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
-          
+
                       [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
@@ -699,13 +702,13 @@ fn help() {
 
                   --progress <WHEN>
                       Show progress on standard error
-          
+
                       [default: auto]
                       [possible values: auto, always, never]
 
                   --color <WHEN>
                       Colours; NO_COLOR is heeded, too
-          
+
                       [default: auto]
                       [possible values: auto, always, never]
 
@@ -738,7 +741,7 @@ fn help() {
                   --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address
-          
+
                       [default: sc,tso,pso]
 
                   --format <FORMAT>
@@ -748,7 +751,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution that decides the answer
-          
+
                       [default: text]
 
                   --witness <FILE.json>
@@ -756,22 +759,23 @@ fn help() {
 
                   --timeout <TIME>
                       Give up on a question after this time
-          
+
                       [default: 60s]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
-          
+
                       [default: 4GiB]
 
                   --buffer-limit <N>
-                      Stores that a buffer may hold in a thread that stores in a loop
-          
+                      Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a
+                      loop
+
                       [default: 16]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
-          
+
                       [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
@@ -782,13 +786,13 @@ fn help() {
 
                   --progress <WHEN>
                       Show progress on standard error
-          
+
                       [default: auto]
                       [possible values: auto, always, never]
 
                   --color <WHEN>
                       Colours; NO_COLOR is heeded, too
-          
+
                       [default: auto]
                       [possible values: auto, always, never]
 
