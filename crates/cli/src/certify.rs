@@ -12,7 +12,7 @@ use crate::input::expand;
 pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     let format = args.input_format.map(Into::into);
     let input = expand(std::slice::from_ref(&args.input), format, &[])?.remove(0);
-    let source = input.read()?;
+    let source = input.read().with_context(|| input.name())?;
     let parsed = match source.parse(&input.path) {
         Ok(parsed) => parsed,
         Err(d) => {
@@ -31,17 +31,26 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
         );
     }
     let (program, model) = (&parsed.program, witness.model);
-    let checked = match witness.question.as_str() {
-        "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
-            .and_then(|()| match witness.evidence {
-                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                Evidence::Exhausted { .. } => {
-                    certify::search(program, model, &witness.verdict, args.max_states)
-                        .map(|()| "a search of all states by definition finds the same")
-                }
-            }),
-        other => bail!("no way to certify an answer to `{other}`"),
-    };
+    let checked =
+        match witness.question.as_str() {
+            "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search(program, model, &witness.verdict, args.max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            "reach" => certify::safety(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search_safety(program, model, &witness.verdict, args.max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            other => bail!("no way to certify an answer to `{other}`"),
+        };
     match checked {
         Ok(how) => {
             println!("certified: {how}");

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::Diagnostic;
+use weakspot_core::{Diagnostic, Span};
 use weakspot_lang::{Format, Parsed};
 
 /// One input: what it is called in answers, and how to read it.
@@ -72,16 +72,17 @@ impl Input {
 
     /// Reads the text. An ending that says nothing is an error; standard input is a litmus test
     /// unless the user says otherwise.
-    pub(crate) fn read(&self) -> Result<Source> {
+    pub(crate) fn read(&self) -> Result<Source, Unreadable> {
         let stdin = self.path == Path::new("-");
         let format = match self.format.or_else(|| Format::of_path(&self.path)) {
             Some(format) => format,
             None if stdin => Format::Litmus,
-            None => bail!(
-                "the ending of {} names no input language: expected .litmus, .weak, .txt, .tso \
-                 or .rmm, or --input-format",
-                self.name()
-            ),
+            None => {
+                return Err(Unreadable::new(
+                    "the ending names no input language: expected .litmus, .weak, .txt, .tso or \
+                     .rmm, or --input-format",
+                ));
+            }
         };
         let bytes = if stdin {
             let mut bytes = Vec::new();
@@ -89,17 +90,42 @@ impl Input {
         } else {
             std::fs::read(&self.path)
         };
-        let bytes = bytes.with_context(|| format!("failed to read {}", self.name()))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Source { text, format }),
-            Err(e) => bail!(
-                "failed to read {}: not UTF-8 text, from byte {} on",
-                self.name(),
-                e.utf8_error().valid_up_to()
-            ),
-        }
+        let bytes = bytes.map_err(|e| Unreadable::new(format!("failed to read: {e}")))?;
+        String::from_utf8(bytes).map(|text| Source { text, format }).map_err(|e| {
+            let good = e.utf8_error().valid_up_to();
+            let head = String::from_utf8_lossy(&e.as_bytes()[..good]).into_owned();
+            let (line, column) = Span::new(good, good).line_column(&head);
+            Unreadable {
+                message: format!(
+                    "not UTF-8 text: a stray byte 0x{:02x} at line {line}, column {column}",
+                    e.as_bytes()[good]
+                ),
+                place: Some((line, column)),
+            }
+        })
     }
 }
+
+/// Why there is no text.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) message: String,
+    pub(crate) place: Option<(usize, usize)>,
+}
+
+impl Unreadable {
+    fn new(message: impl Into<String>) -> Unreadable {
+        Unreadable { message: message.into(), place: None }
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 impl Source {
     /// The program. A language without program names takes the file's.

@@ -1,7 +1,6 @@
 //! `weakspot litmus`.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -9,13 +8,14 @@ use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    LitmusAnswer, LitmusResult, Severity, Witness, draw_dot, draw_run, error_json,
-    failure_diagnostic, input_hash, litmus_json, litmus_summary, litmus_text, render,
+    LitmusAnswer, LitmusResult, draw_dot, draw_run, failure_diagnostic, litmus_json,
+    litmus_summary, litmus_text,
 };
 
 use crate::args::{LitmusArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, Source, expand};
+use crate::job::Job;
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each test under each model.
@@ -34,53 +34,31 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
 
 /// One file under all models.
 fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
-    let mut job = Job {
-        args,
-        file: input.name(),
-        answer: Answer {
-            out: String::new(),
-            err: String::new(),
-            exit: Exit::Holds,
-            results: Vec::new(),
-        },
-    };
-    match input.read() {
-        Err(error) => job.refuse(None, &format!("{error:#}"), None, None),
-        Ok(source) => match source.parse(&input.path) {
-            Err(diagnostic) => job.refuse_at(None, &source, &diagnostic),
-            Ok(parsed) => job.ask(&source, &parsed),
-        },
-    }
-    job.answer
-}
-
-struct Job<'a> {
-    args: &'a LitmusArgs,
-    file: String,
-    answer: Answer<LitmusResult>,
-}
-
-impl Job<'_> {
-    fn ask(&mut self, source: &Source, parsed: &Parsed) {
-        if !self.args.common.quiet {
-            let color = self.color_err();
-            for warning in &parsed.warnings {
-                let text = render(&self.file, &source.text, warning, Severity::Warning, color);
-                self.answer.err += &text;
+    let mut job = Litmus { args, job: Job::new(&args.common, "litmus", input) };
+    if let Some((source, parsed)) = job.job.read(input) {
+        if parsed.program.condition.is_some() {
+            for &model in &args.common.model {
+                job.ask_model(&source, &parsed, model);
             }
-        }
-        if parsed.program.condition.is_none() {
+        } else {
             let message = "the program asks nothing about final states: expected `exists`, \
                            `forall` or `never`, or `weakspot reach` for control points and \
                            assertions";
-            self.refuse(None, message, None, None);
-            return;
-        }
-        for &model in &self.args.common.model {
-            self.ask_model(source, parsed, model);
+            job.job.refuse(None, message, None, None);
         }
     }
+    if job.job.answer.results.is_empty() {
+        job.job.answer.results.push(LitmusResult::error(&job.job.file, None));
+    }
+    job.job.answer
+}
 
+struct Litmus<'a> {
+    args: &'a LitmusArgs,
+    job: Job<'a, LitmusResult>,
+}
+
+impl Litmus<'_> {
     fn ask_model(&mut self, source: &Source, parsed: &Parsed, model: Model) {
         let common = &self.args.common;
         let Parsed { program, names, .. } = parsed;
@@ -91,7 +69,7 @@ impl Job<'_> {
             Ok(found) => found,
             Err(failure) => {
                 let diagnostic = failure_diagnostic(program, names, &failure);
-                return self.refuse_at(Some(model), source, &diagnostic);
+                return self.fault(model, source, &diagnostic);
             }
         };
         let judged = match found.judge(program, model) {
@@ -101,16 +79,16 @@ impl Job<'_> {
                     "the answer under {model} did not pass its own check ({rejected}); this is a \
                      defect of weakspot, please report it with the input"
                 );
-                return self.refuse(Some(model), &message, None, None);
+                return self.no_answer(model, &message);
             }
         };
         let time = start.elapsed();
-        let run = match self.run_to_show(parsed, model, &mut found, &judged) {
-            Ok(run) => run,
-            Err(message) => return self.refuse(Some(model), &message, None, None),
+        let (run, not_shown) = match self.run_to_show(parsed, model, &mut found, &judged) {
+            Ok(run) => (run, None),
+            Err(message) => (None, Some(message)),
         };
         let answer = LitmusAnswer {
-            file: &self.file,
+            file: &self.job.file,
             program,
             names,
             model,
@@ -125,40 +103,40 @@ impl Job<'_> {
         let result = LitmusResult::of(&answer);
         match common.format {
             OutputFormat::Text => {
-                self.answer.out += &litmus_text(&answer);
+                self.job.answer.out += &litmus_text(&answer);
                 if let (Some(_), Some(run)) = (&self.args.show, &run) {
-                    let color = pool::colored(common, std::io::stdout().is_terminal());
-                    self.answer.out += &draw_run(program, names, &source.text, model, run, color);
-                    self.answer.out.push('\n');
+                    let color = self.job.color_out();
+                    self.job.answer.out +=
+                        &draw_run(program, names, &source.text, model, run, color);
+                    self.job.answer.out.push('\n');
                 }
             }
             OutputFormat::Json => {
-                self.answer.out += &litmus_json(&answer, self.args.states);
-                self.answer.out.push('\n');
+                self.job.answer.out += &litmus_json(&answer, self.args.states);
+                self.job.answer.out.push('\n');
             }
             OutputFormat::Dot => {
                 if let Some(run) = &run {
-                    self.answer.out += &draw_dot(program, names, &source.text, model, run);
+                    self.job.answer.out += &draw_dot(program, names, &source.text, model, run);
                 }
             }
         }
-        self.answer.exit = self.answer.exit.max(Exit::of(&judged.verdict));
-        self.answer.results.push(result);
-        if let Some(path) = &common.witness
-            && let Some(evidence) = judged.evidence
-        {
-            let witness = Witness {
-                question: "litmus".into(),
-                input_hash: input_hash(source.text.as_bytes()),
-                model,
-                verdict: judged.verdict,
-                evidence,
-            };
-            if let Err(error) = std::fs::write(path, witness.to_json() + "\n") {
-                let message = format!("failed to write {}: {error}", path.display());
-                self.refuse(Some(model), &message, None, None);
-            }
+        self.job.answer.exit = self.job.answer.exit.max(Exit::of(&judged.verdict));
+        self.job.answer.results.push(result);
+        if let Some(message) = not_shown {
+            self.job.refuse(Some(model), &message, None, None);
         }
+        self.job.write_witness(source, model, &judged.verdict, judged.evidence.as_ref());
+    }
+
+    fn fault(&mut self, model: Model, source: &Source, diagnostic: &Diagnostic) {
+        self.job.refuse_at(Some(model), source, diagnostic);
+        self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
+    }
+
+    fn no_answer(&mut self, model: Model, message: &str) {
+        self.job.refuse(Some(model), message, None, None);
+        self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
     }
 
     /// The run that `--show` or `--format dot` asks for.
@@ -205,39 +183,6 @@ impl Job<'_> {
             }
         }
         Ok(found.run_to(&outcome))
-    }
-
-    fn refuse_at(&mut self, model: Option<Model>, source: &Source, diagnostic: &Diagnostic) {
-        let (line, column) = diagnostic.span.line_column(&source.text);
-        let text = render(&self.file, &source.text, diagnostic, Severity::Error, self.color_err());
-        self.refuse(model, &diagnostic.message, Some((line, column)), Some(text));
-    }
-
-    /// No answer, for one model or for all: said on standard error, or in JSON one line per model.
-    fn refuse(
-        &mut self,
-        model: Option<Model>,
-        message: &str,
-        place: Option<(usize, usize)>,
-        text: Option<String>,
-    ) {
-        self.answer.exit = Exit::Bad;
-        self.answer.results.push(LitmusResult::error(&self.file, model));
-        if self.args.common.format == OutputFormat::Json {
-            let models = model.map_or(self.args.common.model.clone(), |m| vec![m]);
-            for model in models {
-                self.answer.out += &error_json(&self.file, "litmus", Some(model), message, place);
-                self.answer.out.push('\n');
-            }
-        }
-        self.answer.err += &match text {
-            Some(text) => text,
-            None => format!("error: {}: {message}\n", self.file),
-        };
-    }
-
-    fn color_err(&self) -> bool {
-        pool::colored(&self.args.common, std::io::stderr().is_terminal())
     }
 }
 

@@ -6,9 +6,11 @@ mod bench;
 mod certify;
 mod exit;
 mod input;
+mod job;
 mod litmus;
 mod pool;
 mod print;
+mod reach;
 
 use std::process::ExitCode;
 
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
-        Command::Reach(_) => unreachable!(),
+        Command::Reach(args) => reach::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use weakspot_report::{Severity, render};
 
 use crate::args::PrintArgs;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &PrintArgs) -> Result<Exit> {
     let inputs =
         expand(std::slice::from_ref(&args.file), args.input_format.map(Into::into), &["weak"])?;
     for input in inputs {
-        let source = input.read()?;
+        let source = input.read().with_context(|| input.name())?;
         match weakspot_lang::reprint(source.format, &source.text) {
             Ok(text) => print!("{text}"),
             Err(diagnostic) => {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::machine::{Machine, Outcome, Schedule, State};
+use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
 use crate::{Evidence, Model, Program, Quantifier, Verdict, reference};
 
 /// Why evidence was rejected.
@@ -83,6 +83,54 @@ pub fn condition(
         }
         (None, Evidence::Exhausted { .. }) => Ok(()),
         _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on what the program forbids: a run has to end in a forbidden
+/// combination of control points, or its last step has to fail an assertion.
+pub fn safety(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let Some((&last, init)) = schedule.steps.split_last() else {
+                let end = replay(machine, schedule)?;
+                return reference::is_forbidden(program, &end)
+                    .then_some(())
+                    .ok_or(Rejected::WrongState);
+            };
+            let before =
+                replay(machine, &Schedule { init: schedule.init.clone(), steps: init.to_vec() })?;
+            match machine.take(&before, last) {
+                Outcome::Next(end) if reference::is_forbidden(program, &end) => Ok(()),
+                Outcome::Failed(f) if f.kind == FailureKind::Assertion => Ok(()),
+                Outcome::Blocked => Err(Rejected::Step(init.len())),
+                Outcome::Next(_) | Outcome::Failed(_) => Err(Rejected::WrongState),
+            }
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on what the program forbids from nothing.
+pub fn search_safety(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+) -> Result<(), Rejected> {
+    let found =
+        reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
+    let violated = found.forbidden || found.failure.is_some();
+    match verdict {
+        Verdict::Holds if !violated => Ok(()),
+        Verdict::Violated if violated => Ok(()),
+        _ => Err(Rejected::Contradicted),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use weakspot_core::machine::{Failure, Step};
+use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Instr, Limit, Model, PointId, Value};
 
 use crate::local::{Locals, eval};
@@ -18,10 +18,10 @@ pub(crate) struct BlockRuns {
     pub(crate) exits: Vec<(u32, u32, Vec<Step>)>,
     /// The thread terminated inside the block: memory, registers and steps.
     pub(crate) ends: Vec<(u32, Vec<Value>, Vec<Step>)>,
-    /// Control points passed inside.
-    pub(crate) points: Vec<PointId>,
-    /// A step inside that fails.
-    pub(crate) failure: Option<Failure>,
+    /// Control points passed inside, each with steps that lead there.
+    pub(crate) points: Vec<(PointId, Vec<Step>)>,
+    /// A step inside that fails, with the steps up to and including it.
+    pub(crate) failure: Option<(Failure, Vec<Step>)>,
 }
 
 /// Runs the block that the `Lock` on edge `edge` of `local` opens, in memory `mem`.
@@ -45,7 +45,9 @@ pub(crate) fn run_block(
         if !seen.insert((point, regs.clone(), mem)) {
             continue;
         }
-        runs.points.push(point);
+        if !runs.points.iter().any(|(p, _)| *p == point) {
+            runs.points.push((point, steps.clone()));
+        }
         let edges = &code.points[point.index()].edges;
         if edges.is_empty() {
             runs.ends.push((mem, regs.clone(), steps.clone()));
@@ -82,7 +84,7 @@ pub(crate) fn run_block(
                     }
                     Instr::Assert(e) => {
                         if eval(e, &regs)? == 0 {
-                            return Err(weakspot_core::machine::FailureKind::Assertion);
+                            return Err(FailureKind::Assertion);
                         }
                         go(regs.clone(), mem, 0, None);
                     }
@@ -115,7 +117,12 @@ pub(crate) fn run_block(
                 Ok(())
             };
             if let Err(kind) = step() {
-                runs.failure = Some(Failure { thread, span: edge.span, kind });
+                // A fault outweighs an assertion: it says that the program is wrong.
+                if runs.failure.is_none() || kind != FailureKind::Assertion {
+                    let mut steps = steps.clone();
+                    steps.push(Step::Execute { thread, edge: i as u32, choice: 0 });
+                    runs.failure = Some((Failure { thread, span: edge.span, kind }, steps));
+                }
             }
         }
     }

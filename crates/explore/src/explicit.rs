@@ -8,14 +8,13 @@
 //! are left out only if the silent steps lead to new states.
 
 use rustc_hash::FxHashMap;
-use weakspot_core::machine::Schedule;
-use weakspot_core::{Factor, Limits, Model, OutcomeSet, Program, Value};
+use weakspot_core::machine::{Schedule, Step};
+use weakspot_core::{Factor, Limits, Model, OutcomeSet, PointId, Program, Value};
 
 use crate::intern::Interner;
 use crate::local::Move;
 use crate::meter::Meter;
-use crate::space::{Effect, Space, Stop};
-use crate::write_order::Ended;
+use crate::space::{Effect, Ended, Space, Stop, Until};
 
 /// A finished or interrupted search.
 pub(crate) struct Explicit<'p> {
@@ -25,15 +24,16 @@ pub(crate) struct Explicit<'p> {
     parents: Vec<(u32, u32)>,
     /// The observed final states, each with a state that has it.
     rows: FxHashMap<Vec<Value>, u32>,
-    pub(crate) forbidden: bool,
+    /// The first state that is forbidden, with the steps from it into a block if need be.
+    pub(crate) forbidden: Option<(u32, Vec<Step>)>,
 }
 
-/// Searches until done, stopped, or more than `max_states` states were found.
+/// Searches until done, stopped, or `until` is met.
 pub(crate) fn search<'p>(
     program: &'p Program,
     model: Model,
     limits: &Limits,
-    max_states: u64,
+    until: Until,
     meter: &mut Meter<'_>,
 ) -> (Explicit<'p>, Ended) {
     let mut search = Explicit {
@@ -41,9 +41,9 @@ pub(crate) fn search<'p>(
         states: Interner::new(),
         parents: Vec::new(),
         rows: FxHashMap::default(),
-        forbidden: false,
+        forbidden: None,
     };
-    let ended = match search.run(max_states, meter) {
+    let ended = match search.run(until, meter) {
         Ok(true) => Ended::Complete,
         Ok(false) => Ended::OutOfWork,
         Err(stop) => Ended::Stopped(stop),
@@ -52,7 +52,7 @@ pub(crate) fn search<'p>(
 }
 
 impl Explicit<'_> {
-    fn run(&mut self, max_states: u64, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<bool, Stop> {
         let n = self.space.threads.len();
         let mut todo: Vec<u32> = Vec::new();
         for mem in self.space.mems.initial(self.space.program) {
@@ -67,8 +67,7 @@ impl Explicit<'_> {
         while let Some(id) = todo.pop() {
             let state = self.states.get(id).to_vec();
             meter.states += 1;
-            let (space, states) = (&self.space, &self.states);
-            let usage = || (todo.len() as u64, (space.bytes() + states.bytes()) as u64);
+            let usage = || (todo.len() as u64, (self.bytes() + todo.capacity() * 4) as u64);
             meter.work(usage).map_err(Stop::Limit)?;
             self.note(id, &state, meter)?;
             let silent = (0..n).find(|&t| self.only_silent(t, state[t + 1]));
@@ -80,7 +79,10 @@ impl Explicit<'_> {
             for t in (0..n).filter(|&t| Some(t) != silent) {
                 self.expand(id, &state, t, &mut todo, meter)?;
             }
-            if self.states.len() as u64 > max_states {
+            if until.violation && (self.forbidden.is_some() || self.space.assertion.is_some()) {
+                return Ok(true);
+            }
+            if self.states.len() as u64 > until.work {
                 return Ok(false);
             }
         }
@@ -134,22 +136,22 @@ impl Explicit<'_> {
             self.add_row(id, state[0], |s, t| s.threads[t].regs(state[t + 1]).to_vec());
         }
         let points: Vec<_> = (0..n).map(|t| self.space.threads[t].point(state[t + 1])).collect();
-        self.forbidden |= self
-            .space
-            .program
-            .forbidden
-            .iter()
-            .any(|c| c.iter().zip(&points).all(|(wanted, p)| wanted.is_none_or(|w| w == *p)));
+        let program = self.space.program;
+        let met = |at: &dyn Fn(usize) -> PointId| {
+            program.forbidden.iter().any(|c| (0..n).all(|t| c[t].is_none_or(|w| w == at(t))))
+        };
+        if self.forbidden.is_none() && met(&|t| points[t]) {
+            self.forbidden = Some((id, Vec::new()));
+        }
         for t in 0..n {
             for i in self.space.threads[t].moves(state[t + 1], &mut self.space.mems) {
                 let Move::Block { edge } = self.space.threads[t].get(i) else { continue };
                 let runs = self.space.block(t, state[t + 1], edge, state[0], meter)?;
-                for point in &runs.points {
-                    self.forbidden |= self.space.program.forbidden.iter().any(|c| {
-                        (0..n).all(|u| {
-                            c[u].is_none_or(|w| w == if u == t { *point } else { points[u] })
-                        })
-                    });
+                for (point, steps) in &runs.points {
+                    if self.forbidden.is_none() && met(&|u| if u == t { *point } else { points[u] })
+                    {
+                        self.forbidden = Some((id, steps.clone()));
+                    }
                 }
                 if (0..n).all(|u| u == t || is_final(&self.space, u)) {
                     for (mem, regs, _) in &runs.ends {
@@ -184,7 +186,29 @@ impl Explicit<'_> {
 
     /// A run that ends in a final state with `outcome`.
     pub(crate) fn run_to(&mut self, outcome: &[Value]) -> Option<Schedule> {
-        let mut id = *self.rows.get(outcome)?;
+        let id = *self.rows.get(outcome)?;
+        self.run_to_state(id)
+    }
+
+    /// A run that ends in the violation at which the search stopped.
+    pub(crate) fn run_to_violation(&mut self) -> Option<Schedule> {
+        let (id, steps) = match (&self.forbidden, &self.space.assertion) {
+            (Some(found), _) => found.clone(),
+            (None, Some(failed)) => {
+                let at = |id: &u32| {
+                    let state = self.states.get(*id);
+                    state[0] == failed.mem && state[failed.thread + 1] == failed.local
+                };
+                ((0..self.states.len() as u32).find(at)?, failed.steps.clone())
+            }
+            (None, None) => return None,
+        };
+        let mut run = self.run_to_state(id)?;
+        run.steps.extend(steps);
+        Some(run)
+    }
+
+    fn run_to_state(&mut self, mut id: u32) -> Option<Schedule> {
         let mut backwards = Vec::new();
         loop {
             let (from, t) = self.parents[id as usize];
@@ -200,6 +224,17 @@ impl Explicit<'_> {
         }
         let init = self.space.mems.declared(self.states.get(id)[0]).to_vec();
         Some(Schedule { init, steps: backwards.into_iter().rev().flatten().collect() })
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.rows.capacity() * (self.space.program.observed.len() * 8 + 48);
+        self.space.bytes() + self.states.bytes() + self.parents.capacity() * 8 + rows
+    }
+
+    /// How many final states were found.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.len()
     }
 
     /// The final states that were found, as many as `go_on` allows.

@@ -8,8 +8,10 @@ mod local;
 mod memory;
 mod meter;
 mod outcomes;
+mod reach;
 mod schedule;
 mod space;
 mod write_order;
 
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
+pub use reach::{NoAnswer, Reach, reach};

@@ -12,6 +12,8 @@ pub(crate) struct Meter<'a> {
     until_look: u32,
     /// States visited.
     pub(crate) states: u64,
+    /// Bytes in use besides those that the search at work knows of.
+    pub(crate) held: u64,
 }
 
 /// Work units between two looks at the clock: about a millisecond.
@@ -19,7 +21,7 @@ const INTERVAL: u32 = 4096;
 
 impl<'a> Meter<'a> {
     pub(crate) fn new(limits: Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
-        Meter { limits, start: Instant::now(), progress, until_look: INTERVAL, states: 0 }
+        Meter { limits, start: Instant::now(), progress, until_look: INTERVAL, states: 0, held: 0 }
     }
 
     /// One unit of work was done. `usage` gives the frontier's length and the bytes in use.
@@ -30,6 +32,7 @@ impl<'a> Meter<'a> {
         }
         self.until_look = INTERVAL;
         let (frontier, memory) = usage();
+        let memory = memory + self.held;
         if !self.progress.tick(Snapshot { states: self.states, frontier, memory }) {
             return Err(Limit::Interrupted);
         }

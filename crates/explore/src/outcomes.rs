@@ -13,8 +13,8 @@ use weakspot_core::{
 use crate::explicit::{self, Explicit};
 use crate::meter::Meter;
 use crate::schedule;
-use crate::space::{Space, Stop};
-use crate::write_order::{self, Ended, WriteOrder};
+use crate::space::{Ended, Space, Stop, Until};
+use crate::write_order::{self, WriteOrder};
 
 /// What was found about a program's final states.
 pub struct Outcomes<'p> {
@@ -24,16 +24,37 @@ pub struct Outcomes<'p> {
     pub stopped: Option<Limit>,
     /// Nodes that the searches visited.
     pub states: u64,
-    /// An assertion that can fail.
-    pub assertion: Option<Failure>,
-    /// Whether a forbidden combination of control points can be reached.
-    pub forbidden: bool,
     search: Search<'p>,
 }
 
-enum Search<'p> {
+/// The search that came to an end.
+pub(crate) enum Search<'p> {
     WriteOrder(Box<WriteOrder<'p>>),
     Explicit(Box<Explicit<'p>>),
+}
+
+impl<'p> Search<'p> {
+    pub(crate) fn space(&self) -> &Space<'p> {
+        match self {
+            Search::WriteOrder(s) => &s.space,
+            Search::Explicit(s) => &s.space,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.bytes(),
+            Search::Explicit(s) => s.bytes(),
+        }
+    }
+
+    /// A measure of how much was found, for comparison.
+    fn found(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.products(),
+            Search::Explicit(s) => s.rows(),
+        }
+    }
 }
 
 /// The answer to a program's question about its final states.
@@ -76,34 +97,50 @@ pub fn outcomes<'p>(
     progress: &mut dyn Progress,
 ) -> Result<Outcomes<'p>, Failure> {
     let mut meter = Meter::new(*limits, progress);
+    let (search, ended) = in_turns(program, model, strategy, false, limits, &mut meter);
+    Outcomes::new(search, ended, limits, &mut meter)
+}
+
+/// Both searches in turns, or one of them alone.
+pub(crate) fn in_turns<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    violation: bool,
+    limits: &Limits,
+    meter: &mut Meter<'_>,
+) -> (Search<'p>, Ended) {
     let mut budget = FIRST_BUDGET;
+    let mut write_order_next = strategy != Strategy::Explicit;
+    // The unfinished search that found most: if a limit is reached, it may know more than the last.
+    let mut best: Option<Search<'p>> = None;
     loop {
-        if strategy != Strategy::Explicit {
-            let most = if strategy == Strategy::Auto { budget } else { u64::MAX };
-            let (search, ended) = write_order::search(program, model, limits, most, &mut meter);
-            if !matches!(ended, Ended::OutOfWork) {
-                return Outcomes::new(
-                    Search::WriteOrder(Box::new(search)),
-                    ended,
-                    limits,
-                    &mut meter,
-                );
-            }
-        }
-        if strategy != Strategy::WriteOrder {
+        let most = |work| if strategy == Strategy::Auto { work } else { u64::MAX };
+        let (search, ended) = if write_order_next {
+            let until = Until { work: most(budget), violation };
+            let (search, ended) = write_order::search(program, model, limits, until, meter);
+            (Search::WriteOrder(Box::new(search)), ended)
+        } else {
             // A state costs about four times what a local state costs in the other search.
-            let most = if strategy == Strategy::Auto { budget / 4 } else { u64::MAX };
-            let (search, ended) = explicit::search(program, model, limits, most, &mut meter);
-            if !matches!(ended, Ended::OutOfWork) {
-                return Outcomes::new(
-                    Search::Explicit(Box::new(search)),
-                    ended,
-                    limits,
-                    &mut meter,
-                );
+            let until = Until { work: most(budget / 4), violation };
+            budget = budget.saturating_mul(4);
+            let (search, ended) = explicit::search(program, model, limits, until, meter);
+            (Search::Explicit(Box::new(search)), ended)
+        };
+        write_order_next = !write_order_next;
+        let found_more = best.as_ref().is_none_or(|b| search.found() > b.found());
+        match ended {
+            Ended::Stopped(Stop::Limit(_)) if !found_more => {
+                return (best.unwrap_or(search), ended);
             }
+            Ended::OutOfWork => {
+                if found_more {
+                    meter.held = search.bytes() as u64;
+                    best = Some(search);
+                }
+            }
+            _ => return (search, ended),
         }
-        budget = budget.saturating_mul(4);
     }
 }
 
@@ -114,10 +151,7 @@ impl<'p> Outcomes<'p> {
         limits: &Limits,
         meter: &mut Meter<'_>,
     ) -> Result<Outcomes<'p>, Failure> {
-        let (space, forbidden): (&Space<'p>, _) = match &search {
-            Search::WriteOrder(s) => (&s.space, s.forbidden.is_some()),
-            Search::Explicit(s) => (&s.space, s.forbidden),
-        };
+        let space = search.space();
         let mut stopped = match ended {
             Ended::Stopped(Stop::Fault(failure)) => return Err(failure),
             Ended::Stopped(Stop::Limit(limit)) => Some(limit),
@@ -126,7 +160,7 @@ impl<'p> Outcomes<'p> {
         // A search that was stopped still tells what it found, but does not take long over it.
         let enough = if stopped.is_some() { WHEN_STOPPED } else { usize::MAX };
         let mut at_limit = None;
-        let bytes = space.bytes();
+        let bytes = search.bytes();
         let mut go_on = |rows: usize| {
             let usage = || (0, (bytes + rows * size_of::<u128>()) as u64);
             at_limit = at_limit.take().or(meter.work(usage).err());
@@ -140,8 +174,7 @@ impl<'p> Outcomes<'p> {
             set.truncate(WHEN_STOPPED);
         }
         stopped = stopped.or(at_limit).or_else(|| space.buffer_limit(limits));
-        let assertion = space.assertion.clone();
-        Ok(Outcomes { set, stopped, states: meter.states, assertion, forbidden, search })
+        Ok(Outcomes { set, stopped, states: meter.states, search })
     }
 
     /// Answers the condition of `program`. Evidence passes [`certify::condition`] before it is

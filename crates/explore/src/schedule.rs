@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use weakspot_core::Value;
 use weakspot_core::machine::{Schedule, Step};
 
+use crate::space::Space;
 use crate::write_order::WriteOrder;
 
 /// Steps in one epoch, that is, between two writes.
@@ -22,7 +23,56 @@ type At = (usize, u32);
 
 /// A run that ends in a final state with `outcome`, if the search found one.
 pub(crate) fn run_to(search: &mut WriteOrder<'_>, outcome: &[Value]) -> Option<Schedule> {
-    let mut path = vec![search.node_with(outcome)?];
+    let node = search.node_with(outcome)?;
+    let columns: Vec<Vec<usize>> =
+        (0..search.sets.len()).map(|t| search.space.columns(Some(t))).collect();
+    run_to_node(search, node, &|space, t, local| {
+        let locals = &space.threads[t];
+        let row = space.observe_regs(&columns[t], locals.regs(local));
+        locals.is_final(local) && columns[t].iter().zip(row).all(|(&c, v)| outcome[c] == v)
+    })
+}
+
+/// A run that ends in the violation at which the search stopped: in a forbidden state, or with
+/// the step that fails an assertion.
+pub(crate) fn run_to_violation(search: &mut WriteOrder<'_>) -> Option<Schedule> {
+    if let Some((node, combination, within)) = search.forbidden {
+        let wanted = search.space.program.forbidden[combination].clone();
+        let mem = search.nodes.get(node)[0];
+        let mut steps = Vec::new();
+        let mut entry = None;
+        if let Some(t) = within {
+            let set = search.sets[t].sets.get(search.nodes.get(node)[t + 1]).to_vec();
+            let mut way = |local| search.space.way_inside(t, local, mem, wanted[t]?);
+            let (local, way) = set.into_iter().find_map(|l| Some((l, way(l)?)))?;
+            (entry, steps) = (Some(local), way);
+        }
+        let mut run = run_to_node(search, node, &|space, t, local| match within == Some(t) {
+            true => entry == Some(local),
+            false => wanted[t].is_none_or(|p| space.threads[t].point(local) == p),
+        })?;
+        run.steps.extend(steps);
+        return Some(run);
+    }
+    let failed = search.space.assertion.clone()?;
+    let node = (0..search.nodes.len() as u32).find(|&id| {
+        let node = search.nodes.get(id);
+        let set = search.sets[failed.thread].sets.get(node[failed.thread + 1]);
+        node[0] == failed.mem && set.binary_search(&failed.local).is_ok()
+    })?;
+    let mut run =
+        run_to_node(search, node, &|_, t, local| t != failed.thread || local == failed.local)?;
+    run.steps.extend(failed.steps);
+    Some(run)
+}
+
+/// A run to `node` in which each thread ends in a local state that `wanted` accepts.
+fn run_to_node(
+    search: &mut WriteOrder<'_>,
+    node: u32,
+    wanted: &dyn Fn(&Space<'_>, usize, u32) -> bool,
+) -> Option<Schedule> {
+    let mut path = vec![node];
     let mut writers = Vec::new();
     loop {
         let node = path[path.len() - 1];
@@ -37,7 +87,7 @@ pub(crate) fn run_to(search: &mut WriteOrder<'_>, outcome: &[Value]) -> Option<S
     writers.reverse();
     let mems: Vec<u32> = path.iter().map(|&node| search.nodes.get(node)[0]).collect();
     let threads: Vec<Vec<InEpoch>> = (0..search.sets.len())
-        .map(|t| thread_path(search, t, &mems, &writers, outcome))
+        .map(|t| thread_path(&mut search.space, t, &mems, &writers, wanted))
         .collect::<Option<_>>()?;
     let mut steps = Vec::new();
     for epoch in 0..mems.len() {
@@ -52,18 +102,15 @@ pub(crate) fn run_to(search: &mut WriteOrder<'_>, outcome: &[Value]) -> Option<S
     Some(Schedule { init: search.space.mems.declared(mems[0]).to_vec(), steps })
 }
 
-/// The steps of thread `t` along this order of writes, to a final state that has its part of
-/// `outcome`.
+/// The steps of thread `t` along this order of writes, to a local state that `wanted` accepts.
 fn thread_path(
-    search: &mut WriteOrder<'_>,
+    space: &mut Space<'_>,
     t: usize,
     mems: &[u32],
     writers: &[usize],
-    outcome: &[Value],
+    wanted: &dyn Fn(&Space<'_>, usize, u32) -> bool,
 ) -> Option<Vec<InEpoch>> {
-    let columns = search.space.columns(Some(t));
-    let wanted: Vec<Value> = columns.iter().map(|&c| outcome[c]).collect();
-    let start = (0, search.space.threads[t].initial());
+    let start = (0, space.threads[t].initial());
     let mut best: FxHashMap<At, u64> = FxHashMap::default();
     let mut came: FxHashMap<At, (At, Vec<Step>)> = FxHashMap::default();
     let mut todo = BinaryHeap::from([Reverse((0, start))]);
@@ -73,11 +120,7 @@ fn thread_path(
             continue;
         }
         let (epoch, local) = at;
-        let space = &mut search.space;
-        if epoch + 1 == mems.len()
-            && space.threads[t].is_final(local)
-            && space.observe_regs(&columns, space.threads[t].regs(local)) == wanted
-        {
+        if epoch + 1 == mems.len() && wanted(space, t, local) {
             let mut path = Vec::new();
             let mut at = at;
             while let Some((from, steps)) = came.remove(&at) {

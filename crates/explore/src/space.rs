@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Failure, FailureKind, Step};
-use weakspot_core::{Limit, Limits, Model, Observable, Program, ThreadId, Value};
+use weakspot_core::{Limit, Limits, Model, Observable, PointId, Program, ThreadId, Value};
 
 use crate::block::{BlockRuns, run_block};
 use crate::local::{Locals, Move};
@@ -16,8 +16,19 @@ pub(crate) struct Space<'p> {
     pub(crate) threads: Vec<Locals<'p>>,
     pub(crate) mems: Memories,
     /// The first assertion that failed.
-    pub(crate) assertion: Option<Failure>,
+    pub(crate) assertion: Option<FailedAssertion>,
     blocks: FxHashMap<(u32, u32, u32, u32), std::rc::Rc<BlockRuns>>,
+}
+
+/// An assertion that fails, and where the search met it.
+#[derive(Clone, Debug)]
+pub(crate) struct FailedAssertion {
+    pub(crate) failure: Failure,
+    pub(crate) thread: usize,
+    pub(crate) local: u32,
+    pub(crate) mem: u32,
+    /// From there to the failing step: that step alone, or the way through a block.
+    pub(crate) steps: Vec<Step>,
 }
 
 /// Why a search ends without an answer.
@@ -27,6 +38,25 @@ pub(crate) enum Stop {
     Limit(Limit),
     /// The program is wrong: it does what has no meaning.
     Fault(Failure),
+}
+
+/// When a search may end before it has seen everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Until {
+    /// After this much work: local states here, states in the explicit search.
+    pub(crate) work: u64,
+    /// At the first forbidden combination of control points or failed assertion.
+    pub(crate) violation: bool,
+}
+
+/// How a search ended.
+pub(crate) enum Ended {
+    /// Everything was searched.
+    Complete,
+    /// It took more than the given amount of work.
+    OutOfWork,
+    /// It had to stop.
+    Stopped(Stop),
 }
 
 /// Where one step of a thread leads.
@@ -109,15 +139,16 @@ impl<'p> Space<'p> {
                             false => Effect::Memory(after, next),
                         });
                     }
-                    if let Some(failure) = &runs.failure {
-                        self.failed(failure.clone())?;
+                    if let Some((failure, steps)) = &runs.failure {
+                        self.failed(failure.clone(), (t, local, mem), steps.clone())?;
                     }
                     continue;
                 }
                 Move::Fail { edge, kind } => (kind, edge),
             };
             let failure = self.threads[t].failure(local, edge, kind);
-            self.failed(failure)?;
+            let step = Step::Execute { thread: ThreadId::new(t), edge, choice: 0 };
+            self.failed(failure, (t, local, mem), vec![step])?;
         }
         Ok(())
     }
@@ -186,6 +217,22 @@ impl<'p> Space<'p> {
         Ok(runs)
     }
 
+    /// The steps by which thread `t` in `local` enters a block and gets to `point` inside of it.
+    /// Only blocks that were run before count.
+    pub(crate) fn way_inside(
+        &mut self,
+        t: usize,
+        local: u32,
+        mem: u32,
+        point: PointId,
+    ) -> Option<Vec<Step>> {
+        self.threads[t].moves(local, &mut self.mems).find_map(|i| {
+            let Move::Block { edge } = self.threads[t].get(i) else { return None };
+            let runs = self.blocks.get(&(t as u32, local, edge, mem))?;
+            runs.points.iter().find(|(p, _)| *p == point).map(|(_, steps)| steps.clone())
+        })
+    }
+
     /// The limit that was met, if some buffer was full.
     pub(crate) fn buffer_limit(&self, limits: &Limits) -> Option<Limit> {
         let full = self.threads.iter().filter(|t| t.was_full).max_by_key(|t| t.unbounded)?;
@@ -238,11 +285,16 @@ impl<'p> Space<'p> {
         }
     }
 
-    fn failed(&mut self, failure: Failure) -> Result<(), Stop> {
+    fn failed(
+        &mut self,
+        failure: Failure,
+        (thread, local, mem): (usize, u32, u32),
+        steps: Vec<Step>,
+    ) -> Result<(), Stop> {
         if failure.kind != FailureKind::Assertion {
             return Err(Stop::Fault(failure));
         }
-        self.assertion.get_or_insert(failure);
+        self.assertion.get_or_insert(FailedAssertion { failure, thread, local, mem, steps });
         Ok(())
     }
 }

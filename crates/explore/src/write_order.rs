@@ -23,7 +23,7 @@ use crate::intern::Interner;
 use crate::local::Move;
 use crate::memory::loc_bit;
 use crate::meter::Meter;
-use crate::space::{Effect, Space, Stop};
+use crate::space::{Effect, Ended, Space, Stop, Until};
 
 /// A finished or interrupted search.
 pub(crate) struct WriteOrder<'p> {
@@ -39,8 +39,9 @@ pub(crate) struct WriteOrder<'p> {
     known_products: FxHashSet<Vec<u32>>,
     rows: Interner<Value>,
     memory_columns: Vec<usize>,
-    /// The first node in which a forbidden combination of control points is reached.
-    pub(crate) forbidden: Option<u32>,
+    /// The first node in which a forbidden combination of control points is reached: which
+    /// combination, and which thread is then inside of an atomic block.
+    pub(crate) forbidden: Option<(u32, usize, Option<usize>)>,
     closures: FxHashMap<(u32, u32, u32), u32>,
     work: u64,
 }
@@ -67,26 +68,16 @@ struct Facts {
 
 const NONE: u32 = u32::MAX;
 
-/// How a search ended.
-pub(crate) enum Ended {
-    /// Everything was searched.
-    Complete,
-    /// It took more than the given amount of work.
-    OutOfWork,
-    /// It had to stop.
-    Stopped(Stop),
-}
-
-/// Searches until done, stopped, or more than `max_work` local states were handled.
+/// Searches until done, stopped, or `until` is met.
 pub(crate) fn search<'p>(
     program: &'p Program,
     model: Model,
     limits: &Limits,
-    max_work: u64,
+    until: Until,
     meter: &mut Meter<'_>,
 ) -> (WriteOrder<'p>, Ended) {
     let mut search = WriteOrder::new(program, model, limits);
-    let ended = match search.run(max_work, meter) {
+    let ended = match search.run(until, meter) {
         Ok(true) => Ended::Complete,
         Ok(false) => Ended::OutOfWork,
         Err(stop) => Ended::Stopped(stop),
@@ -123,7 +114,7 @@ impl<'p> WriteOrder<'p> {
         }
     }
 
-    fn run(&mut self, max_work: u64, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<bool, Stop> {
         let n = self.space.threads.len();
         for mem in self.space.mems.initial(self.space.program) {
             let mut node = vec![mem];
@@ -146,7 +137,10 @@ impl<'p> WriteOrder<'p> {
             for t in 0..n {
                 self.writes_of(next as u32, t, &node, meter)?;
             }
-            if self.work > max_work {
+            if until.violation && (self.forbidden.is_some() || self.space.assertion.is_some()) {
+                return Ok(true);
+            }
+            if self.work > until.work {
                 return Ok(false);
             }
             next += 1;
@@ -235,9 +229,8 @@ impl<'p> WriteOrder<'p> {
             let local = set[next];
             next += 1;
             self.work += 1;
-            let space = &self.space;
-            let nodes = &self.nodes;
-            meter.work(|| (0, (space.bytes() + nodes.bytes()) as u64)).map_err(Stop::Limit)?;
+            let this = &*self;
+            meter.work(|| (0, this.bytes() as u64)).map_err(Stop::Limit)?;
             let sets = &mut self.sets[t];
             self.space.effects(t, local, mem, meter, &mut |effect| {
                 if let Effect::Local(to) = effect
@@ -353,24 +346,44 @@ impl<'p> WriteOrder<'p> {
             let set = self.sets[t].sets.get(node[t + 1]);
             outside.push(set.iter().map(|&l| self.space.threads[t].point(l)).collect());
             let blocks = self.blocks_of(t, node, meter)?;
-            inside.push(blocks.iter().flat_map(|b| b.points.iter().copied()).collect());
+            let points = blocks.iter().flat_map(|b| b.points.iter().map(|(p, _)| *p));
+            inside.push(points.collect());
         }
         // At most one thread is inside of a block, and then all others are outside.
         let at = |points: &FxHashSet<PointId>, wanted: Option<PointId>| {
             wanted.is_none_or(|p| points.contains(&p))
         };
-        let reached = self.space.program.forbidden.iter().any(|combination| {
-            (0..=n).any(|within| {
-                (0..n).all(|t| {
-                    let points = if t == within { &inside[t] } else { &outside[t] };
+        for (c, combination) in self.space.program.forbidden.iter().enumerate() {
+            for within in std::iter::once(None).chain((0..n).map(Some)) {
+                let met = (0..n).all(|t| {
+                    let points = if Some(t) == within { &inside[t] } else { &outside[t] };
                     at(points, combination[t])
-                })
-            })
-        });
-        if reached {
-            self.forbidden = Some(id);
+                });
+                // A thread that may be anywhere need not be inside of a block.
+                if met && within.is_none_or(|t| combination[t].is_some()) {
+                    self.forbidden = Some((id, c, within));
+                    return Ok(());
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let products = self.products.len() * (self.sets.len() * 8 + 120);
+        let sets = self.sets.iter().map(|s| s.sets.bytes() + s.facts.capacity() * 16);
+        self.space.bytes()
+            + self.nodes.bytes()
+            + self.parents.capacity() * 8
+            + sets.sum::<usize>()
+            + self.closures.capacity() * 20
+            + products
+    }
+
+    /// How many products of final states were found.
+    pub(crate) fn products(&self) -> usize {
+        self.products.len()
     }
 
     /// The final states that were found, as many as `go_on` allows.

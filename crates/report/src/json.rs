@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use weakspot_core::{Drain, Model};
+use weakspot_core::{Drain, Model, Verdict};
 
 /// The line for a file that could not be answered. `place` is line and column, both from 1;
 /// without one (a file that cannot be read) both keys are `null`. No line end.
@@ -28,6 +28,15 @@ pub fn error_json(
     };
     o.raw("time_s", 0);
     o.end()
+}
+
+/// The verdict as scripts read it.
+pub(crate) fn verdict_key(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated => "violated",
+        Verdict::Unknown(_) => "unknown",
+    }
 }
 
 /// The model as scripts write it: `sc`, `tso`, `pso`, and `pso-own` for the reading of PSO in

@@ -12,6 +12,7 @@ mod drawing;
 mod json;
 mod limit;
 mod litmus;
+mod reach;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -26,5 +27,6 @@ pub use drawing::draw_run;
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
 pub use witness::{BadWitness, Witness, input_hash};

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use weakspot_core::{Limit, Model, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
 
-use crate::json::{Object, model_key, push_string};
+use crate::json::{Object, model_key, push_string, verdict_key};
 use crate::limit::{limit_json, limit_text};
 use crate::show::{location_name, plain, push_value};
 
@@ -86,14 +86,7 @@ pub fn litmus_text(a: &LitmusAnswer<'_>) -> String {
 pub fn litmus_json(a: &LitmusAnswer<'_>, with_outcomes: bool) -> String {
     let mut o = Object::new();
     o.string("file", a.file).string("question", "litmus").string("model", model_key(a.model));
-    o.string(
-        "verdict",
-        match a.verdict {
-            Verdict::Holds => "holds",
-            Verdict::Violated => "violated",
-            Verdict::Unknown(_) => "unknown",
-        },
-    );
+    o.string("verdict", verdict_key(a.verdict));
     o.raw("time_s", a.time.as_micros() as f64 / 1e6);
     if let Some(limit) = limit(a) {
         o.raw("limit", limit_json(limit, Some(a.names)));

@@ -33,7 +33,7 @@ use serde_json::Value as Json;
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
 
-use crate::json::{Object, model_key, model_of_key, push_string};
+use crate::json::{Object, model_key, model_of_key, push_string, verdict_key};
 use crate::limit::{limit_json, limit_of_json};
 
 /// An answer and why to believe it.
@@ -86,13 +86,9 @@ impl Witness {
         string("question", &self.question);
         string("input", &self.input_hash);
         string("model", model_key(self.model));
-        match &self.verdict {
-            Verdict::Holds => string("verdict", "holds"),
-            Verdict::Violated => string("verdict", "violated"),
-            Verdict::Unknown(limit) => {
-                string("verdict", "unknown");
-                let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit, None));
-            }
+        string("verdict", verdict_key(&self.verdict));
+        if let Verdict::Unknown(limit) = &self.verdict {
+            let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit, None));
         }
         out.push_str(",\n  \"evidence\": {\n    ");
         match &self.evidence {
@@ -141,16 +137,26 @@ fn push_run(out: &mut String, schedule: &Schedule) {
     }
     out.push_str("],\n      \"steps\": [");
     for (i, step) in schedule.steps.iter().enumerate() {
-        let mut o = Object::new();
-        match step {
-            Step::Execute { thread, edge, choice } => {
-                o.raw("thread", thread.0).raw("edge", edge).raw("choice", choice)
-            }
-            Step::Commit { thread, addr } => o.raw("thread", thread.0).raw("commit", addr),
-        };
-        let _ = write!(out, "{}\n        {}", if i == 0 { "" } else { "," }, o.end());
+        let _ = write!(out, "{}\n        {}", if i == 0 { "" } else { "," }, step_json(step));
     }
     out.push_str(if schedule.steps.is_empty() { "]\n    }" } else { "\n      ]\n    }" });
+}
+
+/// The steps of a run as a JSON list on one line.
+pub(crate) fn steps_json(schedule: &Schedule) -> String {
+    let steps: Vec<String> = schedule.steps.iter().map(step_json).collect();
+    format!("[{}]", steps.join(","))
+}
+
+fn step_json(step: &Step) -> String {
+    let mut o = Object::new();
+    match step {
+        Step::Execute { thread, edge, choice } => {
+            o.raw("thread", thread.0).raw("edge", edge).raw("choice", choice)
+        }
+        Step::Commit { thread, addr } => o.raw("thread", thread.0).raw("commit", addr),
+    };
+    o.end()
 }
 
 fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {

@@ -1,0 +1,60 @@
+//! The README tells the truth.
+
+use crate::{root, run};
+
+/// The picture at the top is what its command prints, but for the time.
+#[test]
+fn the_picture_is_real() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let args = ["litmus", "--model", "tso", "--show", "corpus/litmus/SB.litmus"];
+    assert!(readme.contains(&format!("$ weakspot {}", args.join(" "))));
+    assert!(readme.contains(&format!("cargo run --release -q -- {}", args.join(" "))));
+    let ran = run(&args, "");
+    assert_eq!(ran.code, Some(0));
+    let untimed = |text: &str| -> Vec<String> {
+        text.lines().filter(|l| !l.starts_with("Time ")).map(str::to_owned).collect()
+    };
+    let printed = untimed(ran.out.trim_end()).join("\n");
+    assert!(untimed(&readme).join("\n").contains(&printed), "README.md shows something else");
+}
+
+/// The program that the README tells users to write gets the answers that it promises.
+#[test]
+fn the_example_program_is_real() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let program = readme
+        .split("```")
+        .find(|block| block.contains("shared x = 0, y = 0"))
+        .expect("a .weak program");
+    let ask = |text: &str, model: &str| {
+        run(&["reach", "--input-format", "weak", "--model", model, "-"], text).code
+    };
+    assert_eq!(ask(program, "sc"), Some(0));
+    assert_eq!(ask(program, "tso"), Some(1));
+    let mended = program.replace("    x = 1\n", "    x = 1; fence\n");
+    let mended = mended.replace("    y = 1\n", "    y = 1; fence\n");
+    assert_ne!(mended, program);
+    assert_eq!(ask(&mended, "sc,tso,pso"), Some(0));
+}
+
+/// Links to files of the project lead somewhere.
+#[test]
+fn links_lead_somewhere() {
+    let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
+    let docs = std::fs::read_dir(root().join("docs")).expect("docs/");
+    pages.extend(docs.map(|entry| entry.expect("a readable folder").path()));
+    let mut links = 0;
+    for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
+        let text = std::fs::read_to_string(page).expect("a readable page");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            links += 1;
+            let target = page.parent().expect("a folder").join(path);
+            assert!(target.exists(), "{}: no {path}", page.display());
+        }
+    }
+    assert!(links > 10);
+}

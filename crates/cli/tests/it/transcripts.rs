@@ -1,0 +1,828 @@
+//! Commands with their output and exit codes.
+
+use expect_test::{Expect, expect};
+
+use crate::{root, run};
+
+/// Standard output, standard error and exit code, times left out.
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    let ran = run(args, stdin);
+    let mut text = String::new();
+    for line in ran.out.lines() {
+        let line = match (line.starts_with("Time "), line.split_once("\"time_s\":")) {
+            (true, _) => line.rsplit_once(' ').map_or(line, |(head, _)| head).to_owned() + " _",
+            (_, Some((head, tail))) => {
+                let rest = tail.find([',', '}']).map_or("", |i| &tail[i..]);
+                format!("{head}\"time_s\":_{rest}")
+            }
+            _ => line.to_owned(),
+        };
+        text += &format!("{}\n", line.trim_end());
+    }
+    if !ran.err.is_empty() {
+        text += &format!("--- standard error\n{}", ran.err);
+    }
+    text += &format!("--- exit {}\n", ran.code.unwrap_or(-1));
+    expected.assert_eq(&text);
+}
+
+const MP: &str = "X86 MP
+{ x=0; y=0; }
+ P0         | P1          ;
+ MOV [x],$1 | MOV EAX,[y] ;
+ MOV [y],$1 | MOV EBX,[x] ;
+exists (1:EAX=1 /\\ 1:EBX=0)
+";
+
+#[test]
+fn litmus_from_standard_input() {
+    check(
+        &["litmus", "-"],
+        MP,
+        expect![[r#"
+        Model SC
+        Test MP Allowed
+        States 3
+        1:EAX=0; 1:EBX=0;
+        1:EAX=0; 1:EBX=1;
+        1:EAX=1; 1:EBX=1;
+        No
+        Witnesses
+        Positive: 0 Negative: 3
+        Condition exists (1:EAX=1 /\ 1:EBX=0)
+        Observation MP Never 0 3
+        Time MP _
+
+        Model TSO
+        Test MP Allowed
+        States 3
+        1:EAX=0; 1:EBX=0;
+        1:EAX=0; 1:EBX=1;
+        1:EAX=1; 1:EBX=1;
+        No
+        Witnesses
+        Positive: 0 Negative: 3
+        Condition exists (1:EAX=1 /\ 1:EBX=0)
+        Observation MP Never 0 3
+        Time MP _
+
+        Model PSO
+        Test MP Allowed
+        States 4
+        1:EAX=0; 1:EBX=0;
+        1:EAX=0; 1:EBX=1;
+        1:EAX=1; 1:EBX=0;
+        1:EAX=1; 1:EBX=1;
+        Ok
+        Witnesses
+        Positive: 1 Negative: 3
+        Condition exists (1:EAX=1 /\ 1:EBX=0)
+        Observation MP Sometimes 1 3
+        Time MP _
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn litmus_json() {
+    check(
+        &["litmus", "--format", "json", "--states", "-"],
+        MP,
+        expect![[r#"
+        {"file":"-","question":"litmus","model":"sc","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
+        {"file":"-","question":"litmus","model":"tso","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
+        {"file":"-","question":"litmus","model":"pso","verdict":"holds","time_s":_,"name":"MP","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}]}
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn litmus_show_one_state() {
+    check(
+        &["litmus", "--model", "pso", "--show=1:EAX=1; 1:EBX=0", "-"],
+        MP,
+        expect![[r#"
+        Model PSO
+        Test MP Allowed
+        States 4
+        1:EAX=0; 1:EBX=0;
+        1:EAX=0; 1:EBX=1;
+        1:EAX=1; 1:EBX=0;
+        1:EAX=1; 1:EBX=1;
+        Ok
+        Witnesses
+        Positive: 1 Negative: 3
+        Condition exists (1:EAX=1 /\ 1:EBX=0)
+        Observation MP Sometimes 1 3
+        Time MP _
+
+        A run of MP under PSO, time running downwards
+
+        P0                                  │ P1                                 │ memory
+        ────────────────────────────────────┼────────────────────────────────────┼────────
+                                            │                                    │ x=0 y=0
+        MOV [x],$1  buffers x=1 as (1)      │                                    │
+        MOV [y],$1  writes y=1 to memory    │                                    │ y=1
+                                            │ MOV EAX,[y]  reads y=1 from memory │
+                                            │ MOV EBX,[x]  reads x=0 from memory │
+        (1)         x=1 reaches memory,     │                                    │ x=1
+                    overtaken by MOV [y],$1 │                                    │
+
+        Final state: 1:EAX=1; 1:EBX=0;
+        P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line 5) reached memory.
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          P0  MOV [x],$1   -po->  program order of P0
+          P0  MOV [y],$1   -rf->  wrote y=1, which the next reads
+          P1  MOV EAX,[y]  -po->  program order of P1
+          P1  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
+          P0  MOV [x],$1  (back at the start)
+
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn litmus_show_no_such_state() {
+    check(
+        &["litmus", "--model", "tso", "--show=1:EAX=1; 1:EBX=0", "-"],
+        MP,
+        expect![[r#"
+            Model TSO
+            Test MP Allowed
+            States 3
+            1:EAX=0; 1:EBX=0;
+            1:EAX=0; 1:EBX=1;
+            1:EAX=1; 1:EBX=1;
+            No
+            Witnesses
+            Positive: 0 Negative: 3
+            Condition exists (1:EAX=1 /\ 1:EBX=0)
+            Observation MP Never 0 3
+            Time MP _
+
+            --- standard error
+            error: -: no final state under TSO has 1:EAX=1; 1:EBX=0
+            --- exit 2
+        "#]],
+    );
+}
+
+#[test]
+fn litmus_dot() {
+    check(
+        &["litmus", "--model", "pso", "--format", "dot", "-"],
+        MP,
+        expect![[r#"
+        digraph execution {
+          label="MP under PSO";
+          labelloc=t; fontname="monospace"; nodesep=0.8; ranksep=0.6;
+          node [shape=box, style=rounded, fontname="monospace"];
+          edge [fontname="monospace"];
+          init [label="initially x=0", color=gray];
+          init -> e3 [label="rf", color="gray", fontcolor="gray", style=dashed];
+          subgraph cluster_0 {
+            label="P0"; color=gray;
+            e0 [label="MOV [x],$1\nW x=1", penwidth=3];
+            e1 [label="MOV [y],$1\nW y=1", penwidth=3];
+            e0 -> e1 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
+          }
+          subgraph cluster_1 {
+            label="P1"; color=gray;
+            e2 [label="MOV EAX,[y]\nR y=1", penwidth=3];
+            e3 [label="MOV EBX,[x]\nR x=0", penwidth=3];
+            e2 -> e3 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
+          }
+          e1 -> e2 [label="rf", color="red3", fontcolor="red3", penwidth=3, constraint=false];
+          e3 -> e0 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
+        }
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn bad_instruction() {
+    let bad = MP.replace("MOV EAX", "MVO EAX");
+    check(
+        &["litmus", "-"],
+        &bad,
+        expect![[r#"
+        --- standard error
+        error: unknown instruction `MVO`
+         --> -:4:15
+          |
+        4 |  MOV [x],$1 | MVO EAX,[y] ;
+          |               ^^^ expected an instruction of x86
+          |
+          = help: did you mean `mov`?
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "--model", "tso", "--format", "json", "-"],
+        &bad,
+        expect![[r#"
+        {"file":"-","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":4,"column":15,"time_s":_}
+        --- standard error
+        error: unknown instruction `MVO`
+         --> -:4:15
+          |
+        4 |  MOV [x],$1 | MVO EAX,[y] ;
+          |               ^^^ expected an instruction of x86
+          |
+          = help: did you mean `mov`?
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn fault_at_run_time() {
+    let text =
+        "X86 fault\n{ 0:EBX=x; y=3; }\n P0 ;\n MOV EBX,[y] ;\n MOV EAX,[EBX] ;\nforall (true)\n";
+    check(
+        &["litmus", "--model", "sc", "-"],
+        text,
+        expect![[r#"
+        --- standard error
+        error: load from address 3, where no location is declared
+         --> -:5:2
+          |
+        5 |  MOV EAX,[EBX] ;
+          |  ^^^^^^^^^^^^^ reached in some run of P0
+          |
+          = help: declared are `x`, `y`
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn no_such_file() {
+    check(
+        &["litmus", "nowhere.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: nowhere.litmus: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "--format", "json", "--model", "tso", "nowhere.litmus"],
+        "",
+        expect![[r#"
+        {"file":"nowhere.litmus","question":"litmus","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_}
+        --- standard error
+        error: nowhere.litmus: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "README.md"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: README.md: the ending names no input language: expected .litmus, .weak, .txt, .tso or .rmm, or --input-format
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn good_and_bad_files_together() {
+    check(
+        &["litmus", "--model", "tso", "corpus/litmus/MP.litmus", "nowhere.litmus"],
+        "",
+        expect![[r#"
+            Model TSO
+            Test MP Allowed
+            States 3
+            1:EAX=0; 1:EBX=0;
+            1:EAX=0; 1:EBX=1;
+            1:EAX=1; 1:EBX=1;
+            No
+            Witnesses
+            Positive: 0 Negative: 3
+            Condition exists (1:EAX=1 /\ 1:EBX=0)
+            Observation MP Never 0 3
+            Time MP _
+
+            --- standard error
+            error: nowhere.litmus: failed to read: No such file or directory (os error 2)
+            2 tests
+            model       Ok       No  Undecided   Errors
+            TSO          0        1          0        1
+            --- exit 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_buffer_without_bound() {
+    let text = "X86 grow
+{ }
+ P0             | P1          ;
+ L0: MOV [x],$1 | MOV EAX,[x] ;
+ MOV EAX,[y]    | MOV [y],$1  ;
+ CMP EAX,$0     |             ;
+ JE L0          |             ;
+exists (0:EAX=1 /\\ 1:EAX=2)
+";
+    check(
+        &["litmus", "--model", "tso", "-"],
+        text,
+        expect![[r#"
+        Model TSO
+        Test grow Allowed
+        States 2
+        (there may be more: the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+        0:EAX=1; 1:EAX=0;
+        0:EAX=1; 1:EAX=1;
+        Undecided
+        (no state found satisfies the condition, but the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+        Witnesses
+        Positive: 0 Negative: 2
+        Condition exists (0:EAX=1 /\ 1:EAX=2)
+        Observation grow Undecided 0 2
+        Time grow _
+
+        --- exit 3
+    "#]],
+    );
+}
+
+#[test]
+fn reach_peterson() {
+    check(
+        &["reach", "corpus/programs/peterson.weak"],
+        "",
+        expect![[r#"
+        peterson SC holds: the forbidden control points are never reached together, no assertion fails, after all of 109 states
+        peterson TSO violated: the forbidden control points are reached together
+        A run of peterson under TSO, time running downwards
+
+        p[0]                                  │ p[1]                                  │ memory
+        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                              │                                       │ flag[0]=0 flag[1]=0
+                                              │                                       │ turn=0
+        while (i < ROUNDS)                    │                                       │
+        flag[me] = 1                          │                                       │
+          buffers flag[0]=1 as (1)            │                                       │
+        turn = 1 - me                         │                                       │
+          buffers turn=1 as (2)               │                                       │
+        await (flag[1 - me] == 0 || turn == … │                                       │
+          reads flag[1]=0 from memory         │                                       │
+                                              │ while (i < ROUNDS)                    │
+                                              │ flag[me] = 1                          │
+                                              │   buffers flag[1]=1 as (3)            │
+                                              │ turn = 1 - me                         │
+                                              │   buffers turn=0 as (4)               │
+                                              │ await (flag[1 - me] == 0 || turn == … │
+                                              │   reads flag[0]=0 from memory         │
+
+        The run ends with p[0] at cs, p[1] at cs.
+        At the end (1) flag[0]=1 is still in the buffer of p[0].
+        At the end (2) turn=1 is still in the buffer of p[0].
+        At the end (3) flag[1]=1 is still in the buffer of p[1].
+        At the end (4) turn=0 is still in the buffer of p[1].
+        p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          p[0]  flag[me] = 1                             -po->  program order of p[0]
+          p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
+          p[1]  turn = 1 - me                            -po->  program order of p[1]
+          p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+          p[0]  flag[me] = 1  (back at the start)
+
+        peterson PSO violated: the forbidden control points are reached together
+        A run of peterson under PSO, time running downwards
+
+        p[0]                                  │ p[1]                                  │ memory
+        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                              │                                       │ flag[0]=0 flag[1]=0
+                                              │                                       │ turn=0
+        while (i < ROUNDS)                    │                                       │
+        flag[me] = 1                          │                                       │
+          buffers flag[0]=1 as (1)            │                                       │
+        turn = 1 - me                         │                                       │
+          buffers turn=1 as (2)               │                                       │
+        await (flag[1 - me] == 0 || turn == … │                                       │
+          reads flag[1]=0 from memory         │                                       │
+                                              │ while (i < ROUNDS)                    │
+                                              │ flag[me] = 1                          │
+                                              │   buffers flag[1]=1 as (3)            │
+                                              │ turn = 1 - me                         │
+                                              │   buffers turn=0 as (4)               │
+                                              │ await (flag[1 - me] == 0 || turn == … │
+                                              │   reads flag[0]=0 from memory         │
+
+        The run ends with p[0] at cs, p[1] at cs.
+        At the end (1) flag[0]=1 is still in the buffer of p[0].
+        At the end (2) turn=1 is still in the buffer of p[0].
+        At the end (3) flag[1]=1 is still in the buffer of p[1].
+        At the end (4) turn=0 is still in the buffer of p[1].
+        p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          p[0]  flag[me] = 1                             -po->  program order of p[0]
+          p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
+          p[1]  turn = 1 - me                            -po->  program order of p[1]
+          p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+          p[0]  flag[me] = 1  (back at the start)
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn reach_trencher_and_memorax() {
+    check(
+        &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
+        "",
+        expect![[r#"
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":14,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":12,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":38,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"reachable":true,"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"reachable":false,"explored":4,"algorithm":"eager"}
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn reach_assertion() {
+    let text = "shared x = 0\nthread a { x = 1 }\nthread b { var r = x\n assert(r == 0) }\n";
+    check(
+        &["reach", "--model", "sc", "--input-format", "weak", "-"],
+        text,
+        expect![[r#"
+        - SC violated: the assertion in line 4 can fail
+        A run of - under SC, time running downwards
+
+        a                           │ b                         │ memory
+        ────────────────────────────┼───────────────────────────┼───────
+                                    │                           │ x=0
+        x = 1  writes x=1 to memory │                           │ x=1
+                                    │ var r = x       reads x=1 │
+                                    │ assert(r == 0)  fails     │
+
+        The run fails (line 4): the assertion does not hold
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn litmus_of_a_program_without_a_condition() {
+    check(
+        &["litmus", "corpus/programs/dekker-simple.weak"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/programs/dekker-simple.weak: the program asks nothing about final states: expected `exists`, `forall` or `never`, or `weakspot reach` for control points and assertions
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn witness_and_certify() {
+    let folder = std::env::temp_dir().join(format!("weakspot-witness-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let file = folder.join("w.json");
+    let file = file.to_str().expect("UTF-8");
+    let sb = "corpus/litmus/SB.litmus";
+    for (model, code) in [("sc", 1), ("tso", 0)] {
+        assert_eq!(run(&["litmus", "--model", model, "--witness", file, sb], "").code, Some(code));
+        let certified = run(&["certify", sb, file], "");
+        assert_eq!((certified.code, certified.err.as_str()), (Some(0), ""), "{}", certified.out);
+        let other = run(&["certify", "corpus/litmus/MP.litmus", file], "");
+        assert_eq!(other.code, Some(2), "{}", other.out);
+    }
+    // A run of which one step is missing is none.
+    let text = std::fs::read_to_string(file).expect("the witness");
+    let without: Vec<&str> = text.lines().filter(|l| !l.contains("\"commit\"")).collect();
+    assert!(without.len() < text.lines().count());
+    std::fs::write(file, without.join("\n").replace("},\n      ]", "}\n      ]")).expect("a file");
+    let rejected = run(&["certify", sb, file], "");
+    assert_eq!(rejected.code, Some(1), "{}{}", rejected.out, rejected.err);
+    std::fs::write(file, "{").expect("a file");
+    assert_eq!(run(&["certify", sb, file], "").code, Some(2));
+    let peterson = "corpus/programs/peterson.weak";
+    assert_eq!(run(&["reach", "--model", "tso", "--witness", file, peterson], "").code, Some(1));
+    assert_eq!(run(&["certify", peterson, file], "").code, Some(0));
+    std::fs::remove_dir_all(&folder).expect("the temporary folder");
+}
+
+#[test]
+fn usage_errors() {
+    check(
+        &["litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: the following required arguments were not provided:
+          <FILE>...
+
+        Usage: weakspot litmus <FILE>...
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "--model", "arm", "x.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'arm' for '--model <MODEL>': expected sc, tso, pso or pso-own
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "--format", "html", "x.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'html' for '--format <FORMAT>'
+          [possible values: text, json, dot]
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["litmus", "--timeout", "soon", "x.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'soon' for '--timeout <TIME>': expected a time such as 500ms, 60s, 5m or 1h
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn help() {
+    check(
+        &[],
+        "",
+        expect![[r#"
+        --- standard error
+        What does a memory weaker than sequential consistency do to concurrent code, and where?
+
+        Usage: weakspot <COMMAND>
+
+        Commands:
+          litmus   Which final states do SC, TSO and PSO allow?
+          reach    Can a forbidden state be reached, or an assertion fail?
+          certify  Check the witness of an answer by the definitions alone
+          print    Print a program in the canonical form of its language
+          bench    Measure
+          help     Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help     Print help
+          -V, --version  Print version
+
+        Example:
+          weakspot litmus --model tso --show corpus/litmus/SB.litmus
+
+        Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
+        3 no violation, but at least one question was given up at a limit.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["help", "litmus"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot litmus corpus/litmus/SB.litmus
+              weakspot litmus --model tso --show corpus/litmus/SB.litmus
+              weakspot litmus --format json --states my-tests/ > answers.jsonl
+
+            Which final states do SC, TSO and PSO allow?
+
+            Usage: weakspot litmus [OPTIONS] <FILE>...
+
+            Arguments:
+              <FILE>...
+                      Litmus tests, programs with a condition on final states, or folders of litmus tests
+
+            Options:
+                  --states
+                      List the final states in JSON, too
+
+                  --show[=<STATE>]
+                      Explain one final state by a run, drawn with a column per thread: the state that decides
+                      the condition (the first state if it takes all of them), or the one given, as in
+                      --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
+                      named.
+
+                  --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address
+          
+                      [default: sc,tso,pso]
+
+                  --format <FORMAT>
+                      What to print
+
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
+          
+                      [default: text]
+
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+
+                  --timeout <TIME>
+                      Give up on a question after this time
+          
+                      [default: 60s]
+
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
+          
+                      [default: 4GiB]
+
+                  --buffer-limit <N>
+                      Stores that a buffer may hold in a thread that stores in a loop
+          
+                      [default: 16]
+
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+          
+                      [possible values: litmus, weak, trencher, memorax]
+
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
+
+              -q, --quiet
+                      No warnings, no summary
+
+                  --progress <WHEN>
+                      Show progress on standard error
+          
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
+          
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
+            that the test's condition is valid under the model, `No` that it is not. Positive and negative
+            count final states. A folder stands for every .litmus file in it; `-` is standard input.
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["help", "reach"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot reach --model tso corpus/programs/peterson.weak
+              weakspot reach corpus/programs/*.weak
+
+            Can a forbidden state be reached, or an assertion fail?
+
+            Usage: weakspot reach [OPTIONS] <FILE>...
+
+            Arguments:
+              <FILE>...
+                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+
+            Options:
+                  --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address
+          
+                      [default: sc,tso,pso]
+
+                  --format <FORMAT>
+                      What to print
+
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
+          
+                      [default: text]
+
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+
+                  --timeout <TIME>
+                      Give up on a question after this time
+          
+                      [default: 60s]
+
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
+          
+                      [default: 4GiB]
+
+                  --buffer-limit <N>
+                      Stores that a buffer may hold in a thread that stores in a loop
+          
+                      [default: 16]
+
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+          
+                      [possible values: litmus, weak, trencher, memorax]
+
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
+
+              -q, --quiet
+                      No warnings, no summary
+
+                  --progress <WHEN>
+                      Show progress on standard error
+          
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
+          
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            Holds if the control points that the program forbids are never reached together and no assertion
+            fails. The search explores the store buffers themselves (eager search).
+            --- exit 0
+        "#]],
+    );
+}
+
+/// The printer's text is a fixed point, for every shipped program.
+#[test]
+fn print_is_stable() {
+    let mut files = 0;
+    for folder in ["litmus", "programs", "trencher", "memorax"] {
+        let folder = root().join("corpus").join(folder);
+        for entry in std::fs::read_dir(folder).expect("the corpus") {
+            let path = entry.expect("a readable folder").path();
+            let format = match path.extension().and_then(|e| e.to_str()) {
+                Some("litmus") => "litmus",
+                Some("weak") => "weak",
+                Some("txt") => "trencher",
+                Some("rmm") => "memorax",
+                _ => continue,
+            };
+            files += 1;
+            let once = run(&["print", path.to_str().expect("UTF-8")], "");
+            assert_eq!(once.code, Some(0), "{}: {}", path.display(), once.err);
+            let twice = run(&["print", "--input-format", format, "-"], &once.out);
+            assert_eq!(twice.out, once.out, "{}", path.display());
+        }
+    }
+    assert!(files > 280);
+}
