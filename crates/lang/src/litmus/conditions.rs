@@ -94,6 +94,10 @@ impl Parser<'_> {
         if !self.is_word(0, "with") {
             return Ok(());
         }
+        self.bump();
+        if self.ident(0).is_none() {
+            return Err(self.unexpected("a case, such as `tso: exists`"));
+        }
         while !matches!(self.peek(0), Kind::End | Kind::Rest) {
             if let Kind::Bad(d) = self.peek(0) {
                 return Err((**d).clone());
@@ -121,6 +125,9 @@ impl Parser<'_> {
             let what = self.term_side()?;
             let ctype = self.type_behind()?;
             listed.push(Listed { what, ctype });
+            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+                continue;
+            }
             if !self.is(";") && !self.is("]") {
                 return Err(self.unexpected("`;` or `]`"));
             }
@@ -132,7 +139,7 @@ impl Parser<'_> {
         let start = self.start();
         let mut words = Vec::new();
         while let Some(word) = self.ident(0) {
-            self.check_type(word, self.here())?;
+            self.check_type(&words, word)?;
             words.push(word);
             self.bump();
         }
@@ -171,13 +178,10 @@ impl Parser<'_> {
             self.bump();
             return Ok(Prop::Not(Box::new(self.deeper(Parser::unary)?)));
         }
-        if self.is_word(0, "true") && !self.is_at(1, "=") {
+        if self.is_word(0, "true") || self.is_word(0, "false") {
+            let holds = self.is_word(0, "true");
             self.bump();
-            return Ok(Prop::True);
-        }
-        if self.is_word(0, "false") && !self.is_at(1, "=") {
-            self.bump();
-            return Ok(Prop::False);
+            return Ok(if holds { Prop::True } else { Prop::False });
         }
         let open = self.here();
         if self.eat("(") {
@@ -249,9 +253,6 @@ impl Parser<'_> {
             return Ok(Term::Number(value, place));
         }
         if self.eat("*") {
-            if self.at_reg_ref() {
-                return Ok(Term::Reg(self.reg_ref()?));
-            }
             return Ok(Term::Content(self.symbol()?));
         }
         if self.eat("&") {

@@ -59,13 +59,16 @@ pub(super) fn parse(text: &str) -> Result<Header, Diagnostic> {
 
 /// Reads on from behind the name, line by line, up to the `{`.
 fn lines(text: &str, mut at: usize, mut header: Header) -> Result<Header, Diagnostic> {
+    // The last line and where it begins.
+    let mut last = (at, "");
     loop {
         at = skip_space(text, at, true)?;
         let rest = &text[at..];
         let line = line_at(text, at);
         if rest.is_empty() {
+            let end = text.trim_end().len();
             return Err(Diagnostic::new(
-                Span::new(text.len(), text.len()),
+                Span::new(end, end),
                 "the test has no initial state",
                 "expected `{`",
             )
@@ -91,17 +94,15 @@ fn lines(text: &str, mut at: usize, mut header: Header) -> Result<Header, Diagno
         } else if rest.starts_with(';') {
             at += 1;
         } else if let Some((key, value)) = info(line) {
+            check_quotes(line, at)?;
             header.lines.push(HeaderLine::Info { key: key.to_owned(), value: value.to_owned() });
+            last = (at, line);
             at += line.len();
         } else if let Some(len) = thread_head(line) {
-            return Err(Diagnostic::new(
-                Span::new(at, at + len),
-                format!("the threads begin at `{}`, but there is no initial state", &line[..len]),
-                "expected `{` before the threads",
-            )
-            .help("write `{}` before the threads to begin with zeros everywhere"));
+            return Err(no_init(last, &line[..len], at));
         } else {
             let end = line.find('{').into_iter().chain(line.find("(*")).min().unwrap_or(line.len());
+            check_quotes(&line[..end], at)?;
             if let Some(bad) = line[..end].find(|c: char| c.is_control() && c != '\t' && c != '\r')
             {
                 return Err(Diagnostic::new(
@@ -111,9 +112,40 @@ fn lines(text: &str, mut at: usize, mut header: Header) -> Result<Header, Diagno
                 ));
             }
             header.lines.push(HeaderLine::Text(line[..end].trim().to_owned()));
+            last = (at, &line[..end]);
             at += end;
         }
     }
+}
+
+/// Refuses a line in which a string begins or ends but not both.
+fn check_quotes(line: &str, start: usize) -> Result<(), Diagnostic> {
+    match line.rfind('"') {
+        Some(quote) if line.matches('"').count() % 2 == 1 => Err(Diagnostic::new(
+            Span::new(start + quote, start + quote + 1),
+            "unbalanced `\"` in the head of the test",
+            "expected a `\"` at both ends of the string",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The error that the threads begin with `head`, at byte `at`, and no initial state has been seen.
+fn no_init((start, last): (usize, &str), head: &str, at: usize) -> Diagnostic {
+    // What ends like an initial state lacks only its beginning.
+    if last.trim_end().ends_with(['}', ']']) {
+        return Diagnostic::new(
+            Span::new(start, start + last.trim_end().len()),
+            "this looks like an initial state without its `{`",
+            "expected `{` at the beginning",
+        );
+    }
+    Diagnostic::new(
+        Span::new(at, at + head.len()),
+        format!("the threads begin at `{head}`, but there is no initial state"),
+        "expected `{` before the threads",
+    )
+    .help("write `{}` before the threads to begin with zeros everywhere")
 }
 
 fn arch(word: &str, span: Span) -> Result<Arch, Diagnostic> {

@@ -69,6 +69,27 @@ pub(super) fn type_of(ctype: &CType, word: u8) -> (u8, bool) {
     found
 }
 
+/// Whether a name is that of a type, or part of one. The short names are left to locations.
+pub(super) fn is_type(name: &str) -> bool {
+    let short = matches!(name, "u8" | "u16" | "u32" | "u64");
+    !short && (QUALIFIERS.contains(&name) || TYPES.iter().any(|(n, _, _)| *n == name))
+}
+
+/// Whether two words may stand in one type, the first among those `before` the second.
+fn go_together(first: &str, second: &str, before: &[&str]) -> bool {
+    const SIGNS: [&str; 2] = ["unsigned", "signed"];
+    const FREE: [&str; 3] = ["_Atomic", "volatile", "const"];
+    if FREE.contains(&first) || FREE.contains(&second) {
+        return true;
+    }
+    let pair = |a: &str, b: &str| (first, second) == (a, b) || (first, second) == (b, a);
+    if SIGNS.contains(&first) || SIGNS.contains(&second) {
+        return ["int", "long", "short", "char"].iter().any(|t| SIGNS.iter().any(|s| pair(s, t)));
+    }
+    let longs = before.iter().filter(|b| **b == "long").count();
+    pair("int", "long") || pair("int", "short") || (pair("long", "long") && longs == 1)
+}
+
 impl Parser<'_> {
     /// The initial state with its braces.
     pub(super) fn init(&mut self) -> Parsing<Vec<InitItem>> {
@@ -80,20 +101,24 @@ impl Parser<'_> {
             if self.eat("}") {
                 return Ok(items);
             }
-            let head = self.ident(0).is_some_and(|w| thread_id(w).is_some())
-                && (self.is_at(1, "|") || self.is_at(1, ";"));
-            if head || matches!(self.peek(0), Kind::End | Kind::Rest) {
-                return Err(Diagnostic::new(
-                    open,
-                    "the initial state that begins here never ends",
-                    "expected a closing `}`",
-                ));
-            }
+            self.check_init_goes_on(open)?;
             items.push(self.init_item()?);
             if !self.is("}") && !self.is(";") {
+                self.check_init_goes_on(open)?;
                 return Err(self.after_item());
             }
         }
+    }
+
+    /// Refuses an initial state, which began at `open`, in which the threads begin.
+    fn check_init_goes_on(&self, open: Span) -> Parsing<()> {
+        let head = self.ident(0).is_some_and(|w| thread_id(w).is_some())
+            && (self.is_at(1, "|") || self.is_at(1, ";"));
+        if !head && !matches!(self.peek(0), Kind::End | Kind::Rest) {
+            return Ok(());
+        }
+        let message = "the initial state that begins here never ends";
+        Err(Diagnostic::new(open, message, "expected a closing `}`"))
     }
 
     fn after_item(&self) -> Diagnostic {
@@ -133,8 +158,8 @@ impl Parser<'_> {
             if !more {
                 break;
             }
+            self.check_type(&words, word)?;
             words.push(word);
-            self.check_type(word, self.here())?;
             self.bump();
         }
         Ok(self.type_of_words(start, &words))
@@ -150,13 +175,21 @@ impl Parser<'_> {
         (pointer || !words.is_empty()).then(|| CType { name: words.join(" "), pointer, place })
     }
 
-    pub(super) fn check_type(&self, word: &str, span: Span) -> Parsing<()> {
+    /// Refuses the word at hand if it cannot be the next one of a type.
+    pub(super) fn check_type(&self, before: &[&str], word: &str) -> Parsing<()> {
         let known = || TYPES.iter().map(|(n, _, _)| *n).chain(QUALIFIERS);
         if known().any(|n| n == word) {
-            return Ok(());
+            if before.iter().all(|b| go_together(b, word, before)) {
+                return Ok(());
+            }
+            return Err(Diagnostic::new(
+                self.here(),
+                format!("`{word}` cannot follow `{}` in a type", before.join(" ")),
+                "expected a location or a register",
+            ));
         }
         let diagnostic = Diagnostic::new(
-            span,
+            self.here(),
             format!("`{word}` is not a type"),
             "expected `=`, `;` or a type such as `int` or `uint64_t`",
         );
@@ -176,9 +209,9 @@ impl Parser<'_> {
             return Err(self.unexpected("a location, a register such as `0:EAX`, or `}`"));
         }
         let symbol = self.symbol()?;
-        if self.is("[") {
-            self.bump();
-            return Err(self.unexpected("the length of the array"));
+        if self.eat("[") {
+            self.count("the length of the array")?;
+            return Err(self.unexpected("`]`"));
         }
         Ok(if symbol.index.is_some() { Target::Array(symbol) } else { Target::Loc(symbol) })
     }

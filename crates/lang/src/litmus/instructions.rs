@@ -6,7 +6,7 @@ use weakspot_core::{BinOp, Expr, Fence, Instr, Span};
 use super::ast::Instruction;
 use super::flags::{EVERY, Sum, SumKind};
 use super::fold::{binary, select};
-use super::lower::{Lower, Lowering, MemOp, Val};
+use super::lower::{Lower, Lowering, MemOp, Val, bytes_of, wrong_width};
 use super::mnemonics::{Cond, Decoded, Op};
 use crate::Diagnostic;
 
@@ -36,7 +36,6 @@ impl<'a> Lower<'a> {
         }
         match d.op {
             Op::Nop => return Ok(Flow::Next),
-            Op::Ret => return Ok(Flow::End),
             Op::Jump => return Ok(Flow::Jump(None)),
             Op::Branch(c) => {
                 let cond = self.condition(c);
@@ -50,6 +49,14 @@ impl<'a> Lower<'a> {
         let mut vals = self.operands(instr)?;
         let lock = instr.lock.map(|p| p.0);
         match d.op {
+            Op::LongNop => match vals.as_slice() {
+                [] | [Val::Mem(_)] => {}
+                [other, ..] => return Err(wrong_operand(other, "a memory operand or nothing")),
+            },
+            Op::Ret => match vals.as_slice() {
+                [] | [Val::Number(..)] => return Ok(Flow::End),
+                [other, ..] => return Err(wrong_operand(other, "a number or nothing")),
+            },
             Op::Cache => self.cache(instr, &vals)?,
             Op::Unary(op) => self.unary(op, d.suffix, &mut vals, lock)?,
             Op::Set(c) => self.set(c, &mut vals)?,
@@ -182,7 +189,7 @@ impl<'a> Lower<'a> {
         if narrow >= wide {
             return Err(Diagnostic::new(
                 src.span(),
-                format!("this operand has {narrow} bytes, and the destination has only {wide}"),
+                format!("this operand has {}, the destination only {wide}", bytes_of(narrow)),
                 "expected a narrower operand, such as `byte ptr [x]`",
             ));
         }
@@ -253,12 +260,19 @@ impl<'a> Lower<'a> {
     }
 
     fn set(&mut self, cond: Cond, vals: &mut [Val<'a>]) -> Lowering<()> {
-        let bytes = self.width(None, vals)?;
+        if let Some(bytes @ 2..) = self.width(None, vals)? {
+            let span = vals.first().map(Val::span).unwrap_or_default();
+            return Err(Diagnostic::new(
+                span,
+                wrong_width(bytes, 1),
+                "expected a register such as `AL`, or a memory operand",
+            ));
+        }
         let value = self.condition(cond);
         match &*vals {
             [Val::Reg(reg, _)] => self.write(*reg, value),
             [Val::Mem(m)] => {
-                let to = self.target(m, bytes.or(Some(1)), true)?;
+                let to = self.target(m, Some(1), true)?;
                 self.store(&to, value);
             }
             [other, ..] => return Err(wrong_operand(other, "a register or a memory operand")),

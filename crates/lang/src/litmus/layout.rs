@@ -76,16 +76,20 @@ impl Layout {
         let mut lengths: HashMap<&str, u32> = HashMap::new();
         let mut pointers: BTreeSet<&str> = BTreeSet::new();
         for (symbol, ctype) in declarations(test) {
-            if let Some(t) = ctype {
-                types.entry(&symbol.name).or_insert_with(|| type_of(t, word));
-                if t.pointer {
-                    pointers.insert(symbol.name.as_str());
-                }
+            let Some(t) = ctype else { continue };
+            let declared = type_of(t, word);
+            if *types.entry(&symbol.name).or_insert(declared) != declared {
+                return Err(declared_twice(symbol, "type"));
+            }
+            if t.pointer {
+                pointers.insert(symbol.name.as_str());
             }
         }
         for item in &test.init {
-            if let Target::Array(s) = &item.target {
-                lengths.insert(&s.name, s.index.unwrap_or(1));
+            let Target::Array(s) = &item.target else { continue };
+            let length = s.index.unwrap_or(1);
+            if *lengths.entry(&s.name).or_insert(length) != length {
+                return Err(declared_twice(s, "length"));
             }
         }
         let mut next = BASE;
@@ -166,6 +170,11 @@ impl Layout {
             }
             _ => Ok(vec![first]),
         }
+    }
+
+    /// Whether a symbol without an index stands for an array.
+    pub(super) fn is_array(&self, symbol: &Symbol) -> bool {
+        symbol.index.is_none() && self.variables.get(&symbol.name).is_some_and(|v| v.is_array)
     }
 
     /// Whether the test has a location of this name.
@@ -334,6 +343,11 @@ fn too_large(symbol: &Symbol, length: u32) -> Diagnostic {
         _ => format!("the array `{name}` is too long"),
     };
     Diagnostic::new(symbol.place.0, message, format!("expected at most {LONGEST_ARRAY} elements"))
+}
+
+fn declared_twice(symbol: &Symbol, what: &str) -> Diagnostic {
+    let message = format!("`{}` already has another {what}", symbol.name);
+    Diagnostic::new(symbol.place.0, message, "expected the same as before, or nothing")
 }
 
 /// The warning that a location is accessed with different widths.

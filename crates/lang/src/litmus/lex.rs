@@ -86,11 +86,16 @@ pub(super) fn comment_end(text: &str, start: usize) -> Result<usize, Diagnostic>
             _ => at += 1,
         }
     }
-    Err(Diagnostic::new(
+    let refused = Diagnostic::new(
         Span::new(start, start + 2),
         "the comment that begins here never ends",
         "expected a closing `*)`",
-    ))
+    );
+    // `(*x=1)` is meant to be something else.
+    Err(match bytes.get(start + 2) {
+        Some(b) if b.is_ascii_alphanumeric() => refused.help("`( *` would not begin a comment"),
+        _ => refused,
+    })
 }
 
 /// The first byte after blanks, comments and `#` to the end of the line.
@@ -129,6 +134,11 @@ fn token(text: &str, at: usize) -> (Kind<'_>, usize) {
     }
     let span = Span::new(at, at + first.len_utf8());
     let bad = match first {
+        '/' if rest.starts_with("//") || rest.starts_with("/*") => {
+            let span = Span::new(at, at + 2);
+            Diagnostic::new(span, format!("unexpected `{}`", &rest[..2]), "")
+                .help("comments are written `(* like this *)`, or after `#` in rows")
+        }
         '/' | '\\' => {
             Diagnostic::new(span, format!("unexpected `{first}`"), "expected `/\\` or `\\/`")
         }

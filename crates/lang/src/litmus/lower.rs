@@ -227,16 +227,24 @@ impl<'a> Lower<'a> {
             Err(None) => Diagnostic::new(
                 m.span(),
                 match m {
-                    MemOp::Full(Mem { base: Some(r), symbol: None, .. }) => {
+                    MemOp::Full(Mem {
+                        base: Some(r), symbol: None, index: None, disp: 0, ..
+                    }) => {
                         format!("`{}` holds no address here", r.name(self.arch))
                     }
-                    _ => format!("there is no location at the address {addr}"),
+                    MemOp::Full(Mem { base: None, symbol: None, index: None, .. }) => {
+                        format!("there is no location at the address {addr}")
+                    }
+                    _ => "there is no location at this address".to_owned(),
                 },
                 "expected the address of a location",
-            )
-            .help("set a register to an address in the initial state, such as `0:EAX=x`"),
+            ),
         };
-        Err(refused)
+        Err(match m {
+            MemOp::Full(Mem { base: Some(_), .. }) if refused.help.is_none() => refused
+                .help("a register is set to an address in the initial state, such as `0:EAX=x`"),
+            _ => refused,
+        })
     }
 
     /// The address of a memory operand.
@@ -392,8 +400,9 @@ impl<'a> Lower<'a> {
                         Some(b) if suffix.is_some() && reg.part != Part::High => {
                             let narrow = reg.resized(b);
                             let message = format!(
-                                "`{}` is not {b} bytes wide; the suffix makes it `{}`",
+                                "`{}` is not {} wide; the suffix makes it `{}`",
                                 reg.name(self.arch),
+                                bytes_of(b),
                                 narrow.name(self.arch)
                             );
                             self.notes.warn_once("suffix", *span, &message);
@@ -402,7 +411,7 @@ impl<'a> Lower<'a> {
                         Some(b) => {
                             return Err(Diagnostic::new(
                                 *span,
-                                format!("`{}` is not {b} bytes wide", reg.name(self.arch)),
+                                format!("`{}` is not {} wide", reg.name(self.arch), bytes_of(b)),
                                 "expected operands of one width",
                             ));
                         }
@@ -414,7 +423,7 @@ impl<'a> Lower<'a> {
                     Some(b) => {
                         return Err(Diagnostic::new(
                             place.0,
-                            format!("this operand has {size} bytes, but the instruction takes {b}"),
+                            wrong_width(*size, b),
                             "expected operands of one width",
                         ));
                     }
@@ -424,6 +433,14 @@ impl<'a> Lower<'a> {
         }
         Ok(bytes)
     }
+}
+
+pub(super) fn bytes_of(n: u8) -> String {
+    format!("{n} byte{}", if n == 1 { "" } else { "s" })
+}
+
+pub(super) fn wrong_width(found: u8, wanted: u8) -> String {
+    format!("this operand has {}, but the instruction takes {wanted}", bytes_of(found))
 }
 
 impl Val<'_> {

@@ -30,8 +30,10 @@ pub(super) enum Op {
     Mfence,
     Sfence,
     Lfence,
-    /// Does nothing, with any operands.
+    /// Does nothing.
     Nop,
+    /// Does nothing, and may name an operand in memory to be longer.
+    LongNop,
     /// Moves cache lines about, which no model here can see.
     Cache,
     Ret,
@@ -143,10 +145,10 @@ const PLAIN: [(&str, Op); 34] = [
     ("mfence", Op::Mfence),
     ("sfence", Op::Sfence),
     ("lfence", Op::Lfence),
-    ("nop", Op::Nop),
-    ("nopw", Op::Nop),
-    ("nopl", Op::Nop),
-    ("nopq", Op::Nop),
+    ("nop", Op::LongNop),
+    ("nopw", Op::LongNop),
+    ("nopl", Op::LongNop),
+    ("nopq", Op::LongNop),
     ("pause", Op::Nop),
     ("endbr64", Op::Nop),
     ("endbr32", Op::Nop),
@@ -232,9 +234,8 @@ impl Op {
     /// The least and greatest number of operands.
     pub(super) fn arity(self) -> (usize, usize) {
         match self {
-            Op::Mfence | Op::Sfence | Op::Lfence => (0, 0),
-            Op::Nop => (0, 2),
-            Op::Ret => (0, 1),
+            Op::Mfence | Op::Sfence | Op::Lfence | Op::Nop => (0, 0),
+            Op::LongNop | Op::Ret => (0, 1),
             Op::Unary(_) | Op::Set(_) | Op::Jump | Op::Branch(_) | Op::Cache => (1, 1),
             Op::Shift(_) => (1, 2),
             _ => (2, 2),

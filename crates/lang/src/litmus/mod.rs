@@ -39,6 +39,7 @@ mod operands;
 mod parse;
 mod print;
 mod registers;
+mod rows;
 mod thread;
 
 #[cfg(test)]

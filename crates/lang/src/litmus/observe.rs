@@ -121,7 +121,7 @@ impl<T: Threads> Observer<'_, T> {
                 // On the right of anything but a number, a bare name is an address.
                 let right_is_address =
                     matches!(right, Term::Name(_)) && !matches!(left, Term::Number(..));
-                if matches!(left, Term::Name(_)) && matches!(right, Term::List(..)) {
+                if matches!(right, Term::List(..)) {
                     return self.list(left);
                 }
                 self.collect_side(left)?;
@@ -227,7 +227,11 @@ impl<T: Threads> Observer<'_, T> {
 
     fn atom(&mut self, atom: &Atom) -> Result<(Expr, String, Level), Diagnostic> {
         let (mut expr, mut text, mut level) = match (&atom.left, &atom.right) {
-            (Term::Name(s) | Term::Content(s), Term::List(values, _)) => self.array(s, values)?,
+            (Term::Name(s) | Term::Content(s), Term::List(values, _))
+                if self.layout.is_array(s) =>
+            {
+                self.array(s, values)?
+            }
             (Term::List(_, place), _) | (_, Term::List(_, place)) => {
                 return Err(Diagnostic::new(
                     place.0,
@@ -263,8 +267,7 @@ impl<T: Threads> Observer<'_, T> {
         let mut exprs = Vec::new();
         let mut texts = Vec::new();
         for (i, value) in values.iter().enumerate() {
-            let index = if cells.len() == 1 { s.index } else { u32::try_from(i).ok() };
-            let element = Term::Content(Symbol { index, ..s.clone() });
+            let element = Term::Content(Symbol { index: u32::try_from(i).ok(), ..s.clone() });
             let (e, text, _) = self.equation(&element, value)?;
             exprs.push(e);
             texts.push(text);

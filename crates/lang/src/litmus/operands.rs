@@ -7,6 +7,7 @@ use super::ast::{Arch, Mem, MemStyle, Operand, Symbol};
 use super::lex::Kind;
 use super::parse::{Parser, Parsing};
 use super::registers::{Family, Register};
+use super::rows::is_lock;
 use crate::{At, Diagnostic};
 
 impl Parser<'_> {
@@ -46,7 +47,13 @@ impl Parser<'_> {
         let Some(word) = self.ident(0) else {
             return Err(self.unexpected("an operand"));
         };
+        if is_lock(word) {
+            return Err(self.unexpected("an operand").help("`lock` stands before the instruction"));
+        }
         if let Some(reg) = Register::parse(self.arch, word) {
+            if size.is_some() {
+                return Err(self.unexpected("a memory operand, such as `[x]`"));
+            }
             self.bump();
             return Ok(Operand::Reg { reg, percent: false, place: self.since(start) });
         }
@@ -122,6 +129,11 @@ impl Parser<'_> {
     fn immediate(&mut self) -> Parsing<Operand> {
         let start = self.start();
         self.expect("$", "`$`")?;
+        if self.ident(0).is_some_and(|word| Register::parse(self.arch, word).is_some()) {
+            return Err(self
+                .unexpected("a number or the name of a location after `$`")
+                .help("registers are written without `$`"));
+        }
         if self.ident(0).is_some() {
             let mut symbol = self.symbol()?;
             symbol.place = self.since(start);
@@ -194,8 +206,10 @@ impl Parser<'_> {
             if !self.eat("+") && !self.eat("-") {
                 let found = self.unexpected("`]`");
                 return Err(match self.peek(0) {
-                    Kind::Bad(_) | Kind::Ident(_) | Kind::Number(_) => found,
-                    _ => Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`"),
+                    Kind::Punct("," | ";" | "|" | ")" | "[") | Kind::End | Kind::Rest => {
+                        Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`")
+                    }
+                    _ => found,
                 });
             }
         }
@@ -263,7 +277,7 @@ impl Parser<'_> {
         }
         let found = self.unexpected("`)`");
         Err(match self.peek(0) {
-            Kind::Punct(";" | "|") | Kind::End => {
+            Kind::Punct(";" | "|") | Kind::End | Kind::Rest => {
                 Diagnostic::new(open, "unbalanced `(`", "expected a closing `)`")
             }
             _ => found,

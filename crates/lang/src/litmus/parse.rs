@@ -1,23 +1,18 @@
-//! Text to syntax tree: the frame of a test and its rows of instructions. The initial state,
-//! operands and conditions have files of their own.
-
-use std::collections::HashSet;
+//! Text to syntax tree: the frame of a test, and the reader of tokens with names, numbers and
+//! registers. The head, the initial state, the rows, operands and conditions have files of their own.
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, Cell, Instruction, Number, RegRef, Symbol, Test, ThreadHead};
+use super::ast::{Arch, Number, RegRef, Symbol, Test};
 use super::header;
+use super::init::is_type;
 use super::lex::{Kind, Token, tokens};
-use super::mnemonics::{self, Op};
 use super::registers::Register;
 use crate::suggest::did_you_mean;
-use crate::{At, Diagnostic, Name};
+use crate::{At, Diagnostic};
 
 /// Texts longer than this are refused: spans are 32 bits wide, and no litmus test is this long.
 const LONGEST: usize = 64 << 20;
-
-/// More threads than this are refused.
-const MOST_THREADS: usize = 256;
 
 /// Words that end the rows of instructions.
 pub(super) const SECTIONS: [&str; 6] =
@@ -123,13 +118,25 @@ impl<'a> Parser<'a> {
         At(Span::new(start, end))
     }
 
+    /// The place right behind the last token taken, where something is missing.
+    pub(super) fn behind(&self) -> Span {
+        let end = self.since(0).0.end as usize;
+        Span::new(end, end)
+    }
+
+    /// Whether the current token does not stand on the line of the last one taken.
+    pub(super) fn on_new_line(&self) -> bool {
+        let between = self.text.get(self.behind().start as usize..self.start());
+        between.is_none_or(|blanks| blanks.contains('\n')) || *self.peek(0) == Kind::End
+    }
+
     /// The error that the current token is not what was `expected`.
     pub(super) fn unexpected(&self, expected: &str) -> Diagnostic {
         let expected = format!("expected {expected}");
         let span = self.here();
         match self.peek(0) {
             Kind::Bad(d) => (**d).clone(),
-            Kind::End => Diagnostic::new(span, "unexpected end of the file", expected),
+            Kind::End => Diagnostic::new(self.behind(), "unexpected end of the file", expected),
             Kind::Rest => Diagnostic::new(span, "unexpected `<<`", expected),
             Kind::Ident(s) => Diagnostic::new(span, format!("unexpected `{s}`"), expected),
             Kind::Punct(p) => Diagnostic::new(span, format!("unexpected `{p}`"), expected),
@@ -195,12 +202,13 @@ impl<'a> Parser<'a> {
         let Some(name) = self.ident(0) else {
             return Err(self.unexpected("the name of a location"));
         };
-        if thread_id(name).is_some() {
-            return Err(Diagnostic::new(
-                self.here(),
-                format!("`{name}` is a thread, not a location"),
-                "expected the name of a location",
-            ));
+        if let Some(what) = self.no_location(name) {
+            let message = format!("`{name}` is {what}, not a location");
+            let refused = Diagnostic::new(self.here(), message, "expected the name of a location");
+            return Err(match what {
+                "a register" => refused.help("a register is written with its thread: `0:EAX`"),
+                _ => refused,
+            });
         }
         self.bump();
         let mut index = None;
@@ -210,6 +218,22 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         Ok(Symbol { name: name.to_owned(), index, place: self.since(start) })
+    }
+
+    /// What a name stands for if it cannot be a location. Registers that are too narrow for an
+    /// address can.
+    fn no_location(&self, name: &str) -> Option<&'static str> {
+        if name.split('.').next().and_then(thread_id).is_some() {
+            return Some("a thread");
+        }
+        if Register::parse(Arch::X86_64, name).is_some_and(|r| r.is_address(Arch::X86_64)) {
+            return Some("a register");
+        }
+        match name {
+            "true" | "false" => Some("a truth value"),
+            "not" | "exists" | "forall" | "final" | "locations" => Some("a word of conditions"),
+            _ => is_type(name).then_some("a type"),
+        }
     }
 
     /// Whether a register with its thread begins here: `0:EAX` or `P0:EAX`.
@@ -254,152 +278,6 @@ impl<'a> Parser<'a> {
         let names = Register::all_names(self.arch);
         did_you_mean(diagnostic, name, names.iter().map(String::as_str))
     }
-
-    /// `P0 | P1 ;`
-    fn thread_heads(&mut self) -> Parsing<Vec<ThreadHead>> {
-        self.eat(";");
-        let mut heads: Vec<ThreadHead> = Vec::new();
-        loop {
-            let span = self.here();
-            let Some(id) = self.ident(0).and_then(thread_id) else {
-                let what =
-                    if heads.is_empty() { "the threads, such as `P0 | P1 ;`" } else { "a thread" };
-                return Err(self.unexpected(what));
-            };
-            if heads.iter().any(|h| h.id == id) {
-                return Err(Diagnostic::new(
-                    span,
-                    format!("a second column for thread `P{id}`"),
-                    "",
-                ));
-            }
-            if heads.len() == MOST_THREADS {
-                return Err(Diagnostic::new(span, format!("more than {MOST_THREADS} threads"), ""));
-            }
-            self.bump();
-            heads.push(ThreadHead { id, place: At(span) });
-            if self.eat(";") {
-                return Ok(heads);
-            }
-            self.expect("|", "`|` or `;` after the head of a column")?;
-        }
-    }
-
-    fn rows(&mut self, threads: &[ThreadHead]) -> Parsing<Vec<Vec<Cell>>> {
-        let mut rows = Vec::new();
-        let mut labels = vec![HashSet::new(); threads.len()];
-        while !self.at_section() {
-            if self.eat(";") {
-                continue;
-            }
-            let mut row: Vec<Cell> = Vec::new();
-            loop {
-                let Some(seen) = labels.get_mut(row.len()) else {
-                    return Err(wrong_count(self.here(), row.len() + 1, threads.len()));
-                };
-                row.push(self.cell(seen)?);
-                if row.len() == threads.len() && self.is("|") {
-                    return Err(wrong_count(self.here(), row.len() + 1, threads.len()));
-                }
-                if !self.eat("|") {
-                    break;
-                }
-            }
-            let end = self.here();
-            self.expect(";", "`|` or `;` after an instruction")?;
-            if row.len() != threads.len() {
-                return Err(wrong_count(end, row.len(), threads.len()));
-            }
-            rows.push(row);
-        }
-        Ok(rows)
-    }
-
-    /// Whether the rows of instructions are over.
-    fn at_section(&self) -> bool {
-        match self.peek(0) {
-            Kind::End | Kind::Rest => true,
-            Kind::Punct("~") => true,
-            Kind::Ident(s) => {
-                (SECTIONS.contains(s) && !self.is_at(1, ":"))
-                    || (*s == "not" && self.is_word(1, "exists"))
-            }
-            _ => false,
-        }
-    }
-
-    fn cell(&mut self, seen: &mut HashSet<String>) -> Parsing<Cell> {
-        let mut cell = Cell::default();
-        while let (Some(name), true) = (self.ident(0), self.is_at(1, ":")) {
-            let at = At(self.here());
-            if !seen.insert(name.to_owned()) {
-                return Err(Diagnostic::new(
-                    at.0,
-                    format!("a second label `{name}` in this column"),
-                    "",
-                ));
-            }
-            cell.labels.push(Name { text: name.to_owned(), at });
-            self.bump();
-            self.bump();
-        }
-        if self.is("|") || self.is(";") {
-            return Ok(cell);
-        }
-        if self.at_section() {
-            return Err(self.unexpected("`|` or `;` after the last cell of the row"));
-        }
-        cell.instr = Some(self.instruction()?);
-        Ok(cell)
-    }
-
-    fn instruction(&mut self) -> Parsing<Instruction> {
-        let start = self.start();
-        let mut lock = None;
-        if self.ident(0).is_some_and(|w| w.eq_ignore_ascii_case("lock")) {
-            lock = Some(At(self.here()));
-            self.bump();
-            // Printers of litmus tests write `lock;` before the instruction.
-            self.eat(";");
-        }
-        let mnemonic_place = At(self.here());
-        let Some(word) = self.ident(0) else {
-            return Err(self.unexpected("an instruction, `|` or `;`"));
-        };
-        let mnemonic = word.to_ascii_lowercase();
-        let Some(decoded) = mnemonics::decode(&mnemonic) else {
-            return Err(unknown_instruction(word, mnemonic_place.0));
-        };
-        self.bump();
-        let mut operands = Vec::new();
-        let (least, most) = decoded.op.arity();
-        let jump = matches!(decoded.op, Op::Jump | Op::Branch(_));
-        if most > 0 && !self.is("|") && !self.is(";") {
-            loop {
-                operands.push(if jump { self.label_operand()? } else { self.operand()? });
-                if !self.eat(",") {
-                    break;
-                }
-            }
-        }
-        let place = self.since(start);
-        if !(least..=most).contains(&operands.len()) {
-            let found = operands.len();
-            let wanted =
-                if least == most { least.to_string() } else { format!("{least} to {most}") };
-            let s = if most == 1 { "" } else { "s" };
-            // A line that runs on is more likely a missing `|` than a missing operand.
-            if found < least && !self.is("|") && !self.is(";") {
-                return Err(self.unexpected("`,` and another operand"));
-            }
-            return Err(Diagnostic::new(
-                place.0,
-                format!("`{word}` takes {wanted} operand{s}, but {found} were given"),
-                format!("expected {wanted} operand{s}"),
-            ));
-        }
-        Ok(Instruction { lock, mnemonic, mnemonic_place, operands, place })
-    }
 }
 
 /// The number of a thread in `P0`.
@@ -409,29 +287,4 @@ pub(super) fn thread_id(word: &str) -> Option<u32> {
         return None;
     }
     digits.parse().ok()
-}
-
-fn wrong_count(span: Span, cells: usize, threads: usize) -> Diagnostic {
-    let s = |n| if n == 1 { "" } else { "s" };
-    let (expected, verb) =
-        if cells < threads { ("expected `|`", "has") } else { ("expected `;`", "has at least") };
-    Diagnostic::new(
-        span,
-        format!(
-            "this row {verb} {cells} cell{}, but there are {threads} thread{}",
-            s(cells),
-            s(threads)
-        ),
-        expected,
-    )
-    .help("cells may be empty, but each row needs a `|` between any two columns")
-}
-
-fn unknown_instruction(word: &str, span: Span) -> Diagnostic {
-    let diagnostic = Diagnostic::new(
-        span,
-        format!("unknown instruction `{word}`"),
-        "expected an instruction of x86",
-    );
-    did_you_mean(diagnostic, word, mnemonics::known().chain(SECTIONS))
 }

@@ -111,7 +111,7 @@ pub(super) fn compile(
 pub(super) fn families(test: &Test, index: usize) -> Vec<Family> {
     let mut found = Vec::new();
     for (instr, decoded) in column(test, index).instrs {
-        if decoded.op == Op::Nop {
+        if decoded.op == Op::LongNop {
             continue;
         }
         for operand in &instr.operands {

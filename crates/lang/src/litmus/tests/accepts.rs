@@ -52,6 +52,7 @@ fn shapes_of_files() {
         &plain.replace("{ x=0; y=0; }", "{ [x]=0; *y; ; }"),
         &plain.replace("{ x=0; y=0; }", "{ 0:EAX=0; P1:EAX = 0; 1:ebx=0; }"),
         &plain.replace("{ x=0; y=0; }", "{ _Atomic int x = ATOMIC_INIT(0); volatile unsigned long long y; }"),
+        &plain.replace("{ x=0; y=0; }", "{ const volatile int x; int x=0; long unsigned int long y; const int z; short int u8; }"),
         &plain.replace("X86 SB", "X86 SB (Label)"),
         &plain.replace("X86 SB", "X86 SB \"Fre PodWR Fre PodWR\""),
         &plain.replace("X86 SB", "X86 SB\n\"Fre PodWR\nFre PodWR\"\nCycle=Fre PodWR Fre PodWR\nRelax=\nSafe=Fre { PodWR\nPrefetch=0:x=F,0:y=T\n  Orig = Fre | ; }"),
@@ -146,6 +147,9 @@ fn every_instruction() {
         "NOPL %cs:0(%rax,%eax,0)",
         "xchg %ax,%ax",
         "nopw %cs:0x0(%rax,%rax,1)",
+        "nop dword ptr [rax+rax*1+0]",
+        "nopl (x)",
+        "ret $8",
         "xchg (x),%rbx",
         "xchg %rbx,(x)",
         "xchgl (x),%ebx",
@@ -291,6 +295,14 @@ fn observed_in_order() {
         &["0:EAX", "1:EBX", "x", "y"],
         "(x=1 /\\ 0:EAX=[y] /\\ 0:EAX=1:EBX /\\ 0:EAX=x)",
     );
+}
+
+#[test]
+fn arrays_in_conditions() {
+    let parsed =
+        LITMUS.accept("X86 T\n{ int t[2]; }\nP0;\nMOV [t+4],$1;\nforall t={0,1} /\\ [t]={0,1}");
+    assert_eq!(parsed.names.observed, ["t[0]", "t[1]"]);
+    assert_eq!(judge(&parsed.program, &run(&parsed.program, Model::Tso)), ("Always", true));
 }
 
 #[test]
