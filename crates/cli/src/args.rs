@@ -63,7 +63,7 @@ that decides the condition (the first state if it takes all of them), or the one
     pub(crate) common: Common,
 }
 
-/// Can a forbidden state be reached, or an assertion fail?
+/// Does everything hold that a program asks: control points, assertions, final states?
 #[derive(Debug, Args)]
 #[command(
     before_help = "\
@@ -71,8 +71,9 @@ Example:
   weakspot reach --model tso corpus/programs/peterson.weak
   weakspot reach corpus/programs/*.weak",
     after_help = "\
-Holds if the control points that the program forbids are never reached together and no assertion
-fails. The search explores the store buffers themselves (eager search)."
+Holds if the control points that the program forbids are never reached together, no assertion
+fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
+drawing out. The search explores the store buffers themselves."
 )]
 pub(crate) struct ReachArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
@@ -114,7 +115,7 @@ pub(crate) struct PrintArgs {
     pub(crate) input_format: Option<InputFormat>,
 }
 
-/// Measure.
+/// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// Families of litmus tests whose size grows, both searches side by side.
@@ -146,8 +147,8 @@ pub(crate) struct Common {
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,
-    /// Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a loop.
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    /// Entries (stores, store-store fences) that a buffer may hold at most in a thread that stores in a loop.
+    #[arg(long, value_name = "N", default_value_t = 1024)]
     pub(crate) buffer_limit: usize,
     /// Read the inputs as this language, whatever their ending.
     #[arg(long, value_name = "LANGUAGE")]
@@ -206,8 +207,8 @@ impl From<InputFormat> for Format {
 }
 
 fn model(text: &str) -> Result<Model, String> {
-    weakspot_report::model_of_key(&text.to_ascii_lowercase())
-        .ok_or_else(|| "expected sc, tso, pso or pso-own".to_owned())
+    weakspot_report::model_of_key(&text.trim().to_ascii_lowercase())
+        .ok_or_else(|| "expected sc, tso (which is x86), pso or pso-own".to_owned())
 }
 
 /// `90s`, `2m`, `1h`, `500ms`; a bare number is seconds.

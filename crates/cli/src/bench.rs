@@ -59,5 +59,11 @@ pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
             }
         }
     }
+    writeln!(
+        out,
+        "\nstates: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
+         time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s.",
+        timeout.as_secs_f64()
+    )?;
     Ok(Exit::Holds)
 }

@@ -35,26 +35,25 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
         );
     }
     let (program, model) = (&parsed.program, witness.model);
-    let checked =
-        match witness.question.as_str() {
-            "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
-                .and_then(|()| match witness.evidence {
-                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Exhausted { .. } => {
-                        certify::search(program, model, &witness.verdict, args.max_states)
-                            .map(|()| "a search of all states by definition finds the same")
-                    }
-                }),
-            "reach" => certify::safety(program, model, &witness.verdict, &witness.evidence)
-                .and_then(|()| match witness.evidence {
-                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Exhausted { .. } => {
-                        certify::search_safety(program, model, &witness.verdict, args.max_states)
-                            .map(|()| "a search of all states by definition finds the same")
-                    }
-                }),
-            other => bail!("no way to certify an answer to `{other}`"),
-        };
+    let checked = match witness.question.as_str() {
+        "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
+            .and_then(|()| match witness.evidence {
+                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                Evidence::Exhausted { .. } => {
+                    certify::search(program, model, &witness.verdict, args.max_states)
+                        .map(|()| "a search of all states by definition finds the same")
+                }
+            }),
+        "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
+            .and_then(|()| match witness.evidence {
+                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                Evidence::Exhausted { .. } => {
+                    certify::search_everything(program, model, &witness.verdict, args.max_states)
+                        .map(|()| "a search of all states by definition finds the same")
+                }
+            }),
+        other => bail!("no way to certify an answer to `{other}`"),
+    };
     match checked {
         Ok(how) => {
             println!("certified: {how}");

@@ -31,7 +31,10 @@ pub(crate) fn expand(
 ) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        if path != Path::new("-") && !path.exists() {
+            // Said when it is read, so that the other inputs get their answers.
+            inputs.push(Input { path: path.clone(), format: format.or(Some(Format::Litmus)) });
+        } else if path.is_dir() {
             let before = inputs.len();
             add_folder(path, format, endings, &mut inputs)
                 .with_context(|| format!("failed to read the folder {}", path.display()))?;
@@ -55,7 +58,10 @@ fn add_folder(
         std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
     paths.sort();
     for path in paths {
-        if path.is_dir() {
+        if path != Path::new("-") && !path.exists() {
+            // Said when it is read, so that the other inputs get their answers.
+            inputs.push(Input { path: path.clone(), format: format.or(Some(Format::Litmus)) });
+        } else if path.is_dir() {
             add_folder(&path, format, endings, inputs)?;
         } else if path.extension().is_some_and(|e| endings.iter().any(|&w| e == w)) {
             inputs.push(Input { path, format });
@@ -74,13 +80,13 @@ impl Input {
         self.path.display().to_string()
     }
 
-    /// Reads the text. An ending that says nothing is an error; standard input is a litmus test
-    /// unless the user says otherwise.
+    /// Reads the text. An ending that says nothing is an error; standard input is a litmus test or
+    /// a .weak program unless the user says otherwise.
     pub(crate) fn read(&self) -> Result<Source, Unreadable> {
         let stdin = self.path == Path::new("-");
         let format = match self.format.or_else(|| Format::of_path(&self.path)) {
-            Some(format) => format,
-            None if stdin => Format::Litmus,
+            Some(format) => Some(format),
+            None if stdin => None,
             None => {
                 return Err(Unreadable::new(
                     "the ending names no input language: expected .litmus, .weak, .txt, .tso or \
@@ -95,7 +101,14 @@ impl Input {
             std::fs::read(&self.path)
         };
         let bytes = bytes.map_err(|e| Unreadable::new(format!("failed to read: {e}")))?;
-        String::from_utf8(bytes).map(|text| Source { text, format }).map_err(|e| {
+        let source = |text: String| {
+            // Standard input has no ending; a litmus test begins with its architecture.
+            let is_litmus =
+                text.trim_start().get(..3).is_some_and(|s| s.eq_ignore_ascii_case("x86"));
+            let guess = if is_litmus { Format::Litmus } else { Format::Weak };
+            Source { format: format.unwrap_or(guess), text }
+        };
+        String::from_utf8(bytes).map(source).map_err(|e| {
             let good = e.utf8_error().valid_up_to();
             let head = String::from_utf8_lossy(&e.as_bytes()[..good]).into_owned();
             let (line, column) = Span::new(good, good).line_column(&head);

@@ -25,6 +25,12 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     if common.witness.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
+    let mut models = common.model.clone();
+    models.sort_unstable();
+    models.dedup();
+    if models.len() < common.model.len() {
+        bail!("--model names a model twice");
+    }
     let (exit, results) = pool::run(&inputs, common, |input| answer(input, args))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
         eprint!("{}", litmus_summary(&results));
@@ -36,6 +42,10 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
 fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
     let mut job = Litmus { args, job: Job::new(&args.common, "litmus", input) };
     if let Some((source, parsed)) = job.job.read(input) {
+        if !parsed.program.forbidden.is_empty() && !args.common.quiet {
+            job.job.answer.err +=
+                &format!("{}: `weakspot reach` answers for the control points\n", job.job.file);
+        }
         if parsed.program.condition.is_some() {
             for &model in &args.common.model {
                 job.ask_model(&source, &parsed, model);
@@ -104,11 +114,14 @@ impl Litmus<'_> {
         match common.format {
             OutputFormat::Text => {
                 self.job.answer.out += &litmus_text(&answer);
-                if let (Some(_), Some(run)) = (&self.args.show, &run) {
+                if let (Some(wanted), None) = (&self.args.show, &not_shown) {
                     let color = self.job.color_out();
-                    self.job.answer.out +=
-                        &draw_run(program, names, &source.text, model, run, color);
-                    self.job.answer.out.push('\n');
+                    let text = match &run {
+                        Some(run) => draw_run(program, names, &source.text, model, run, color),
+                        None if wanted.trim().is_empty() => "No run ends.\n".to_owned(),
+                        None => format!("No run under {model} ends with {wanted}.\n"),
+                    };
+                    self.job.answer.out += &(text + "\n");
                 }
             }
             OutputFormat::Json => {
@@ -125,6 +138,12 @@ impl Litmus<'_> {
         self.job.answer.results.push(result);
         if let Some(message) = not_shown {
             self.job.complain(&message);
+        }
+        if found.set.is_empty() && found.stopped.is_none() && !common.quiet {
+            self.job.answer.err += &format!(
+                "{}: no run ends under {model}: there is no final state to ask about\n",
+                self.job.file
+            );
         }
         if let (Some(failure), false) = (found.assertion(), common.quiet) {
             let (line, _) = failure.span.line_column(&source.text);
@@ -175,7 +194,7 @@ impl Litmus<'_> {
             });
             match chosen {
                 Some(outcome) => outcome,
-                None => return Err(format!("no final state under {model} has {wanted}")),
+                None => return Ok(None),
             }
         };
         // A state that SC reaches, too, is explained best without delays.

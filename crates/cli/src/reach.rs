@@ -3,8 +3,10 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use weakspot_core::certify;
+use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Model};
-use weakspot_explore::{NoAnswer, Strategy, reach};
+use weakspot_explore::{NoAnswer, Reach, Strategy, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     ReachAnswer, draw_dot, draw_run, failure_diagnostic, reach_json, reach_text,
@@ -33,19 +35,13 @@ fn answer(input: &Input, args: &ReachArgs) -> Answer<()> {
     let mut job = Job::new(&args.common, "reach", input);
     if let Some((source, parsed)) = job.read(input) {
         if !asks_something(&parsed) {
-            let message = "the program forbids no control points and asserts nothing; \
-                           `weakspot litmus` answers questions about final states";
+            let message = "the program asks nothing: expected `never at`, an assertion, or a \
+                           condition on final states";
             job.refuse(None, message, None, None);
             return job.answer;
         }
         for &model in &args.common.model {
             ask_model(&mut job, &source, &parsed, model);
-        }
-        if parsed.program.condition.is_some() && !args.common.quiet {
-            job.answer.err += &format!(
-                "{}: `weakspot litmus` answers the question about final states\n",
-                job.file
-            );
         }
     }
     job.answer
@@ -54,7 +50,9 @@ fn answer(input: &Input, args: &ReachArgs) -> Answer<()> {
 fn asks_something(parsed: &Parsed) -> bool {
     let points = parsed.program.threads.iter().flat_map(|t| &t.points);
     let mut edges = points.flat_map(|p| &p.edges);
-    !parsed.program.forbidden.is_empty() || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
+    parsed.program.condition.is_some()
+        || !parsed.program.forbidden.is_empty()
+        || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
 }
 
 fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Model) {
@@ -76,9 +74,10 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
         }
     };
     let run = match &found.evidence {
-        Some(Evidence::Run(run)) => Some(run),
+        Some(Evidence::Run(run)) => Some(plainest(job, parsed, model, run)),
         _ => None,
     };
+    let run = run.as_ref();
     let answer = ReachAnswer {
         file: &job.file,
         program,
@@ -86,7 +85,7 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
         source: &source.text,
         model,
         verdict: &found.verdict,
-        assertion: found.assertion.as_ref(),
+        violation: found.violation.as_ref(),
         run,
         searched: found.states,
         time: start.elapsed(),
@@ -94,6 +93,7 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
     let color = job.color_out();
     let text = match job.common.format {
         OutputFormat::Text => {
+            let run = run.filter(|_| !job.common.quiet);
             let drawing = run.map(|r| draw_run(program, names, &source.text, model, r, color));
             reach_text(&answer) + &drawing.map_or(String::new(), |d| d + "\n")
         }
@@ -105,4 +105,29 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
     job.answer.out += &text;
     job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
     job.write_witness(source, model, &found.verdict, found.evidence.as_ref());
+}
+
+/// A violation that SC has, too, is explained best without delays.
+fn plainest(job: &Job<'_, ()>, parsed: &Parsed, model: Model, run: &Schedule) -> Schedule {
+    let program = &parsed.program;
+    if model == Model::Sc {
+        return run.clone();
+    }
+    let limits = pool::limits(job.common);
+    match reach(program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new()) {
+        Ok(Reach { evidence: Some(Evidence::Run(sc)), .. }) => {
+            // An assertion fails in the last step, which then has no state behind it.
+            let (steps, last) = match certify::replay(Machine { program, model: Model::Sc }, &sc) {
+                Ok(_) => (sc.steps.clone(), None),
+                Err(_) => (sc.steps[..sc.steps.len() - 1].to_vec(), sc.steps.last().copied()),
+            };
+            let plain =
+                Schedule { init: sc.init.clone(), steps }.committing_at_once(program, model);
+            plain.map_or(run.clone(), |mut plain| {
+                plain.steps.extend(last);
+                plain
+            })
+        }
+        _ => run.clone(),
+    }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
-use crate::{Evidence, Model, Program, Quantifier, Verdict, reference};
+use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, reference};
 
 /// Why evidence was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,8 +117,26 @@ pub fn safety(
     }
 }
 
-/// Re-derives a verdict on what the program forbids from nothing.
-pub fn search_safety(
+/// Checks the evidence for a verdict on everything that a program asks: control points,
+/// assertions and final states. It is violated if one of them is.
+pub fn everything(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, _) if program.condition.is_some() => {
+            safety(program, model, verdict, evidence)
+                .or_else(|_| condition(program, model, verdict, evidence))
+        }
+        _ => safety(program, model, verdict, evidence),
+    }
+}
+
+/// Re-derives a verdict on everything that a program asks from nothing.
+pub fn search_everything(
     program: &Program,
     model: Model,
     verdict: &Verdict,
@@ -126,7 +144,8 @@ pub fn search_safety(
 ) -> Result<(), Rejected> {
     let found =
         reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
-    let violated = found.forbidden || found.failure.is_some();
+    let unsafe_ = found.forbidden || found.failure.is_some();
+    let violated = unsafe_ || program.condition.as_ref().is_some_and(|c| !is_valid(c, &found));
     match verdict {
         Verdict::Holds if !violated => Ok(()),
         Verdict::Violated if violated => Ok(()),
@@ -145,16 +164,18 @@ pub fn search(
     let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
     let found =
         reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
-    let holds = |outcome: &Vec<crate::Value>| condition.prop.holds(outcome);
-    let valid = match condition.quantifier {
-        Quantifier::Exists => found.outcomes.iter().any(holds),
-        Quantifier::NotExists => !found.outcomes.iter().any(holds),
-        Quantifier::Forall => found.outcomes.iter().all(holds),
-    };
-    match verdict {
-        Verdict::Holds if valid => Ok(()),
-        Verdict::Violated if !valid => Ok(()),
+    match (verdict, is_valid(condition, &found)) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
         _ => Err(Rejected::Contradicted),
+    }
+}
+
+fn is_valid(condition: &Condition, found: &reference::Reachable) -> bool {
+    let mut outcomes = found.outcomes.iter().map(|outcome| condition.prop.holds(outcome));
+    match condition.quantifier {
+        Quantifier::Exists => outcomes.any(|holds| holds),
+        Quantifier::NotExists => !outcomes.any(|holds| holds),
+        Quantifier::Forall => outcomes.all(|holds| holds),
     }
 }
 

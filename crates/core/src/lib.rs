@@ -31,4 +31,4 @@ pub use program::{
 };
 pub use record::{Recording, record};
 pub use source::{Names, Span};
-pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict};
+pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};

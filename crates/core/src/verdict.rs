@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::ThreadId;
-use crate::machine::Schedule;
+use crate::machine::{Failure, Schedule};
 
 /// The answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,17 @@ pub enum Verdict {
     Violated,
     /// The search ended at a limit before it could tell.
     Unknown(Limit),
+}
+
+/// What a program can do that it must not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// Reach a forbidden combination of control points.
+    ControlPoints,
+    /// Fail an assertion.
+    Assertion(Failure),
+    /// End in final states that its condition does not allow.
+    FinalStates,
 }
 
 /// Why a verdict is to be believed.
@@ -55,8 +66,8 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// Bytes of memory; `None` for no limit.
     pub memory: Option<u64>,
-    /// Stores that a store buffer may hold in a thread that stores in a loop. The buffers of
-    /// other threads need no limit.
+    /// Entries that a store buffer may hold at most in a thread that stores in a loop. The buffers
+    /// of other threads need no limit.
     pub buffer: usize,
 }
 

@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Schedule, Step};
-use weakspot_core::{Factor, Limits, Model, OutcomeSet, PointId, Program, Value};
+use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 
 use crate::intern::Interner;
 use crate::local::Move;
@@ -32,12 +32,12 @@ pub(crate) struct Explicit<'p> {
 pub(crate) fn search<'p>(
     program: &'p Program,
     model: Model,
-    limits: &Limits,
+    buffer: usize,
     until: Until,
     meter: &mut Meter<'_>,
 ) -> (Explicit<'p>, Ended) {
     let mut search = Explicit {
-        space: Space::new(program, model, limits),
+        space: Space::new(program, model, buffer),
         states: Interner::new(),
         parents: Vec::new(),
         rows: FxHashMap::default(),

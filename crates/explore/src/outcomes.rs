@@ -41,6 +41,15 @@ impl<'p> Search<'p> {
         }
     }
 
+    /// Whether something forbidden was reached or an assertion failed.
+    fn is_violated(&self) -> bool {
+        self.space().assertion.is_some()
+            || match self {
+                Search::WriteOrder(s) => s.forbidden.is_some(),
+                Search::Explicit(s) => s.forbidden.is_some(),
+            }
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Search::WriteOrder(s) => s.bytes(),
@@ -84,6 +93,9 @@ pub enum Strategy {
 /// The first budget of the search by write order, in local states; each round has four times more.
 const FIRST_BUDGET: u64 = 200_000;
 
+/// How many entries a buffer may hold at first, in a thread that stores in a loop.
+const FIRST_BUFFER: usize = 16;
+
 /// How many final states are kept when a limit was reached.
 const WHEN_STOPPED: usize = 100_000;
 
@@ -98,16 +110,42 @@ pub fn outcomes<'p>(
 ) -> Result<Outcomes<'p>, Failure> {
     let mut meter = Meter::new(*limits, progress);
     let (search, ended) = in_turns(program, model, strategy, false, limits, &mut meter);
-    Outcomes::new(search, ended, limits, &mut meter)
+    Outcomes::new(search, ended, &mut meter)
 }
 
-/// Both searches in turns, or one of them alone.
+/// Both searches in turns, or one of them alone. Buffers may hold few entries at first; the search
+/// is repeated with more as long as they were full and nothing shows that no limit is enough.
 pub(crate) fn in_turns<'p>(
     program: &'p Program,
     model: Model,
     strategy: Strategy,
     violation: bool,
     limits: &Limits,
+    meter: &mut Meter<'_>,
+) -> (Search<'p>, Ended) {
+    let mut buffer = FIRST_BUFFER.min(limits.buffer);
+    loop {
+        let (search, ended) = with_buffer(program, model, strategy, violation, buffer, meter);
+        let more_may_do = matches!(ended, Ended::Complete)
+            && !(violation && search.is_violated())
+            && buffer < limits.buffer
+            && matches!(
+                search.space().buffer_limit(),
+                Some(Limit::Buffer { unbounded: false, .. })
+            );
+        if !more_may_do {
+            return (search, ended);
+        }
+        buffer = (4 * buffer).min(limits.buffer);
+    }
+}
+
+fn with_buffer<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    violation: bool,
+    buffer: usize,
     meter: &mut Meter<'_>,
 ) -> (Search<'p>, Ended) {
     let mut budget = FIRST_BUDGET;
@@ -118,13 +156,13 @@ pub(crate) fn in_turns<'p>(
         let most = |work| if strategy == Strategy::Auto { work } else { u64::MAX };
         let (search, ended) = if write_order_next {
             let until = Until { work: most(budget), violation };
-            let (search, ended) = write_order::search(program, model, limits, until, meter);
+            let (search, ended) = write_order::search(program, model, buffer, until, meter);
             (Search::WriteOrder(Box::new(search)), ended)
         } else {
             // A state costs about four times what a local state costs in the other search.
             let until = Until { work: most(budget / 4), violation };
             budget = budget.saturating_mul(4);
-            let (search, ended) = explicit::search(program, model, limits, until, meter);
+            let (search, ended) = explicit::search(program, model, buffer, until, meter);
             (Search::Explicit(Box::new(search)), ended)
         };
         write_order_next = !write_order_next;
@@ -148,7 +186,6 @@ impl<'p> Outcomes<'p> {
     fn new(
         search: Search<'p>,
         ended: Ended,
-        limits: &Limits,
         meter: &mut Meter<'_>,
     ) -> Result<Outcomes<'p>, Failure> {
         let space = search.space();
@@ -173,7 +210,7 @@ impl<'p> Outcomes<'p> {
         if at_limit.is_some() {
             set.truncate(WHEN_STOPPED);
         }
-        stopped = stopped.or(at_limit).or_else(|| space.buffer_limit(limits));
+        stopped = stopped.or(at_limit).or_else(|| space.buffer_limit());
         Ok(Outcomes { set, stopped, states: meter.states, search })
     }
 

@@ -1,25 +1,25 @@
-//! Can a forbidden combination of control points be reached, or an assertion fail? Answered by
-//! exploring the store buffers themselves, with the two searches of [`outcomes`](crate::outcomes)
-//! in turns, up to the first violation.
+//! Everything that a program asks: can a forbidden combination of control points be reached, can
+//! an assertion fail, do the final states satisfy the condition? Answered by exploring the store
+//! buffers themselves, with the two searches of [`outcomes`](crate::outcomes) in turns.
 
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::Failure;
-use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
+use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict, Violation};
 
 use crate::meter::Meter;
-use crate::outcomes::{Search, Strategy, in_turns};
+use crate::outcomes::{Search, Strategy, in_turns, outcomes};
 use crate::schedule;
 use crate::space::{Ended, Stop};
 
 /// The answer.
 #[derive(Clone, Debug)]
 pub struct Reach {
-    /// Holds if no forbidden state is reachable and no assertion fails.
+    /// Holds if everything holds that the program asks.
     pub verdict: Verdict,
+    /// What is violated.
+    pub violation: Option<Violation>,
     /// Why the verdict is to be believed; checked. `None` only for an unknown.
     pub evidence: Option<Evidence>,
-    /// The assertion that fails, if that is the violation.
-    pub assertion: Option<Failure>,
     /// Nodes that the searches visited.
     pub states: u64,
 }
@@ -33,8 +33,38 @@ pub enum NoAnswer {
     Rejected(Rejected),
 }
 
-/// Searches for a violation of what `program` forbids.
+/// Answers everything that `program` asks: first control points and assertions, up to the first
+/// violation; then, if there is none, the condition on final states.
 pub fn reach(
+    program: &Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let mut answer = safe(program, model, strategy, limits, progress)?;
+    if program.condition.is_some() && answer.verdict == Verdict::Holds {
+        let found = outcomes(program, model, strategy, limits, progress);
+        let mut found = found.map_err(NoAnswer::Fault)?;
+        let judged = found.judge(program, model).map_err(NoAnswer::Rejected)?;
+        answer.states += found.states;
+        answer.evidence = match judged.verdict {
+            // That the condition holds may rest on one run, but that all holds does not.
+            Verdict::Holds => Some(Evidence::Exhausted { states: answer.states }),
+            _ => judged.evidence,
+        };
+        answer.violation = (judged.verdict == Verdict::Violated).then_some(Violation::FinalStates);
+        answer.verdict = judged.verdict;
+    }
+    if let Some(evidence) = &answer.evidence {
+        certify::everything(program, model, &answer.verdict, evidence)
+            .map_err(NoAnswer::Rejected)?;
+    }
+    Ok(answer)
+}
+
+/// Control points and assertions.
+fn safe(
     program: &Program,
     model: Model,
     strategy: Strategy,
@@ -46,25 +76,25 @@ pub fn reach(
     let stopped = match ended {
         Ended::Stopped(Stop::Fault(failure)) => return Err(NoAnswer::Fault(failure)),
         Ended::Stopped(Stop::Limit(limit)) => Some(limit),
-        Ended::Complete | Ended::OutOfWork => search.space().buffer_limit(limits),
+        Ended::Complete | Ended::OutOfWork => search.space().buffer_limit(),
     };
     let (forbidden, run) = match &mut search {
         Search::WriteOrder(s) => (s.forbidden.is_some(), schedule::run_to_violation(s)),
         Search::Explicit(s) => (s.forbidden.is_some(), s.run_to_violation()),
     };
     let assertion = search.space().assertion.as_ref().map(|a| a.failure.clone());
-    let violated = forbidden || assertion.is_some();
-    let (verdict, evidence) = match (violated, stopped) {
-        (true, _) => {
+    let violation = match (forbidden, assertion) {
+        (true, _) => Some(Violation::ControlPoints),
+        (false, Some(failure)) => Some(Violation::Assertion(failure)),
+        (false, None) => None,
+    };
+    let (verdict, evidence) = match (&violation, stopped) {
+        (Some(_), _) => {
             let run = run.ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
             (Verdict::Violated, Some(Evidence::Run(run)))
         }
-        (false, Some(limit)) => (Verdict::Unknown(limit), None),
-        (false, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states })),
+        (None, Some(limit)) => (Verdict::Unknown(limit), None),
+        (None, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states })),
     };
-    if let Some(evidence) = &evidence {
-        certify::safety(program, model, &verdict, evidence).map_err(NoAnswer::Rejected)?;
-    }
-    let assertion = assertion.filter(|_| !forbidden);
-    Ok(Reach { verdict, evidence, assertion, states: meter.states })
+    Ok(Reach { verdict, violation, evidence, states: meter.states })
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Failure, FailureKind, Step};
-use weakspot_core::{Limit, Limits, Model, Observable, PointId, Program, ThreadId, Value};
+use weakspot_core::{Limit, Model, Observable, PointId, Program, ThreadId, Value};
 
 use crate::block::{BlockRuns, run_block};
 use crate::local::{Locals, Move};
@@ -18,6 +18,8 @@ pub(crate) struct Space<'p> {
     /// The first assertion that failed.
     pub(crate) assertion: Option<FailedAssertion>,
     blocks: FxHashMap<(u32, u32, u32, u32), std::rc::Rc<BlockRuns>>,
+    /// How many entries a buffer may hold.
+    buffer: usize,
 }
 
 /// An assertion that fails, and where the search met it.
@@ -77,9 +79,9 @@ pub(crate) struct Taken {
 }
 
 impl<'p> Space<'p> {
-    pub(crate) fn new(program: &'p Program, model: Model, limits: &Limits) -> Space<'p> {
+    pub(crate) fn new(program: &'p Program, model: Model, buffer: usize) -> Space<'p> {
         let threads = (0..program.threads.len())
-            .map(|t| Locals::new(program, model, ThreadId::new(t), limits.buffer))
+            .map(|t| Locals::new(program, model, ThreadId::new(t), buffer))
             .collect();
         Space {
             program,
@@ -88,6 +90,7 @@ impl<'p> Space<'p> {
             mems: Memories::new(program),
             assertion: None,
             blocks: FxHashMap::default(),
+            buffer,
         }
     }
 
@@ -234,10 +237,10 @@ impl<'p> Space<'p> {
     }
 
     /// The limit that was met, if some buffer was full.
-    pub(crate) fn buffer_limit(&self, limits: &Limits) -> Option<Limit> {
+    pub(crate) fn buffer_limit(&self) -> Option<Limit> {
         let full = self.threads.iter().filter(|t| t.was_full).max_by_key(|t| t.unbounded)?;
         let unbounded = full.unbounded;
-        Some(Limit::Buffer { thread: full.thread, entries: limits.buffer, unbounded })
+        Some(Limit::Buffer { thread: full.thread, entries: self.buffer, unbounded })
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -17,7 +17,7 @@
 //! better then, and [`outcomes`](crate::outcomes) takes whichever ends first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use weakspot_core::{Factor, Limits, Model, OutcomeSet, PointId, Program, Value};
+use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 
 use crate::intern::Interner;
 use crate::local::Move;
@@ -72,11 +72,11 @@ const NONE: u32 = u32::MAX;
 pub(crate) fn search<'p>(
     program: &'p Program,
     model: Model,
-    limits: &Limits,
+    buffer: usize,
     until: Until,
     meter: &mut Meter<'_>,
 ) -> (WriteOrder<'p>, Ended) {
-    let mut search = WriteOrder::new(program, model, limits);
+    let mut search = WriteOrder::new(program, model, buffer);
     let ended = match search.run(until, meter) {
         Ok(true) => Ended::Complete,
         Ok(false) => Ended::OutOfWork,
@@ -86,8 +86,8 @@ pub(crate) fn search<'p>(
 }
 
 impl<'p> WriteOrder<'p> {
-    fn new(program: &'p Program, model: Model, limits: &Limits) -> WriteOrder<'p> {
-        let space = Space::new(program, model, limits);
+    fn new(program: &'p Program, model: Model, buffer: usize) -> WriteOrder<'p> {
+        let space = Space::new(program, model, buffer);
         let sets = (0..program.threads.len())
             .map(|t| ThreadSets {
                 sets: Interner::new(),

@@ -29,23 +29,12 @@ fn verdict(path: &Path, model: Model) -> &'static str {
     let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
     let program = &parsed.program;
     let limits = Limits { time: Some(Duration::from_secs(60)), memory: Some(8 << 30), buffer: 16 };
-    let safe = reach(program, model, Strategy::Auto, &limits, &mut Silent)
-        .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()))
-        .verdict;
-    if safe == Verdict::Violated {
-        return "violated";
-    }
-    let valid = program.condition.is_some().then(|| {
-        outcomes(program, model, Strategy::Auto, &limits, &mut Silent)
-            .expect("no fault, as above")
-            .judge(program, model)
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-            .verdict
-    });
-    match (safe, valid) {
-        (_, Some(Verdict::Violated)) => "violated",
-        (Verdict::Violated | Verdict::Unknown(_), _) | (_, Some(Verdict::Unknown(_))) => "unknown",
-        (Verdict::Holds, None | Some(Verdict::Holds)) => "holds",
+    let answer = reach(program, model, Strategy::Auto, &limits, &mut Silent)
+        .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
+    match answer.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Violated => "violated",
+        Verdict::Unknown(_) => "unknown",
     }
 }
 

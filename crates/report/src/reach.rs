@@ -1,10 +1,10 @@
-//! Answers about forbidden states, as text and as JSON.
+//! Answers to everything that a program asks, as text and as JSON.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use weakspot_core::machine::{Failure, Schedule};
-use weakspot_core::{Model, Names, Program, Verdict};
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Instr, Model, Names, Program, Quantifier, Verdict, Violation};
 
 use crate::json::{Object, model_key, verdict_key};
 use crate::limit::{limit_json, limit_text};
@@ -24,10 +24,10 @@ pub struct ReachAnswer<'a> {
     pub source: &'a str,
     /// The model asked about.
     pub model: Model,
-    /// Holds if no forbidden state is reachable and no assertion fails.
+    /// Holds if everything holds that the program asks.
     pub verdict: &'a Verdict,
-    /// The assertion that fails, if that is the violation.
-    pub assertion: Option<&'a Failure>,
+    /// What is violated.
+    pub violation: Option<&'a Violation>,
     /// The run into the violation.
     pub run: Option<&'a Schedule>,
     /// How many states the search visited.
@@ -41,15 +41,23 @@ pub struct ReachAnswer<'a> {
 pub fn reach_text(a: &ReachAnswer<'_>) -> String {
     let mut out = String::new();
     let _ = write!(out, "{} {} ", plain(&a.names.program), a.model);
-    let _ = match (a.verdict, a.assertion) {
+    let _ = match (a.verdict, a.violation) {
         (Verdict::Holds, _) => {
-            write!(out, "holds: {} (all searched, {} nodes)", safe(a), a.searched)
+            write!(out, "holds: {} ({} nodes searched)", what_holds(a), a.searched)
         }
-        (Verdict::Violated, Some(failure)) => {
+        (Verdict::Violated, Some(Violation::Assertion(failure))) => {
             let (line, _) = failure.span.line_column(a.source);
             write!(out, "violated: the assertion in line {line} can fail")
         }
-        (Verdict::Violated, None) => {
+        (Verdict::Violated, Some(Violation::FinalStates)) => {
+            let words = match a.program.condition.as_ref().map(|c| c.quantifier) {
+                Some(Quantifier::Exists) => "no final state satisfies",
+                Some(Quantifier::Forall) => "not every final state satisfies",
+                Some(Quantifier::NotExists) | None => "some final state satisfies",
+            };
+            write!(out, "violated: {words} {}", plain(&a.names.condition))
+        }
+        (Verdict::Violated, Some(Violation::ControlPoints) | None) => {
             write!(out, "violated: the forbidden control points are reached together")
         }
         (Verdict::Unknown(limit), _) => write!(
@@ -64,11 +72,17 @@ pub fn reach_text(a: &ReachAnswer<'_>) -> String {
 }
 
 /// What holds, in terms of what the program asks.
-fn safe(a: &ReachAnswer<'_>) -> &'static str {
-    match a.program.forbidden.is_empty() {
-        true => "no assertion fails",
-        false => "the forbidden control points are never reached together, no assertion fails",
-    }
+fn what_holds(a: &ReachAnswer<'_>) -> String {
+    let edges = a.program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    let asserts = edges.filter(|e| matches!(e.instr, Instr::Assert(_))).count() > 0;
+    let forbids = !a.program.forbidden.is_empty();
+    let parts = [
+        (forbids, "the forbidden control points are never reached together"),
+        (asserts, "no assertion fails"),
+        (a.program.condition.is_some(), "the final states are as asked"),
+    ];
+    let parts: Vec<&str> = parts.iter().filter(|(asked, _)| *asked).map(|(_, p)| *p).collect();
+    parts.join(", ")
 }
 
 /// The answer as one line of JSON, without a line end.
@@ -86,8 +100,19 @@ pub fn reach_json(a: &ReachAnswer<'_>) -> String {
         Verdict::Violated => o.raw("reachable", true),
         Verdict::Unknown(_) => o.raw("reachable", "null"),
     };
-    if let Some(failure) = a.assertion {
-        o.raw("assertion_line", failure.span.line_column(a.source).0);
+    match a.violation {
+        None => {}
+        Some(Violation::ControlPoints) => {
+            o.string("violation", "control points");
+        }
+        Some(Violation::FinalStates) => {
+            o.string("violation", "final states");
+        }
+        Some(Violation::Assertion(failure)) => {
+            o.string("violation", "assertion");
+            o.string("thread", a.names.thread(failure.thread));
+            o.raw("line", failure.span.line_column(a.source).0);
+        }
     }
     if let Some(run) = a.run {
         o.raw("init", format!("{:?}", run.init)).raw("schedule", steps_json(run));

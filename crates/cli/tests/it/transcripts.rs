@@ -165,9 +165,9 @@ fn litmus_show_no_such_state() {
             Observation MP Never 0 3
             Time MP _
 
-            --- standard error
-            error: -: no final state under TSO has 1:EAX=1; 1:EBX=0
-            --- exit 2
+            No run under TSO ends with 1:EAX=1; 1:EBX=0.
+
+            --- exit 1
         "#]],
     );
 }
@@ -363,7 +363,7 @@ fn reach_peterson() {
         &["reach", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-            peterson SC holds: the forbidden control points are never reached together, no assertion fails (all searched, 109 nodes)
+            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (218 nodes searched)
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
@@ -436,8 +436,6 @@ fn reach_peterson() {
               p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
-            --- standard error
-            corpus/programs/peterson.weak: `weakspot litmus` answers the question about final states
             --- exit 1
         "#]],
     );
@@ -452,21 +450,21 @@ fn reach_trencher_and_memorax() {
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
             {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":14,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":12,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
             {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
             {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
             {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
             {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":38,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
             {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
             {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
@@ -508,10 +506,11 @@ fn litmus_of_a_program_without_a_condition() {
         &["litmus", "corpus/programs/dekker-simple.weak"],
         "",
         expect![[r#"
-        --- standard error
-        error: corpus/programs/dekker-simple.weak: the program asks nothing about final states: expected `exists`, `forall` or `never`, or `weakspot reach` for control points and assertions
-        --- exit 2
-    "#]],
+            --- standard error
+            corpus/programs/dekker-simple.weak: `weakspot reach` answers for the control points
+            error: corpus/programs/dekker-simple.weak: the program asks nothing about final states: expected `exists`, `forall` or `never`, or `weakspot reach` for control points and assertions
+            --- exit 2
+        "#]],
     );
 }
 
@@ -564,12 +563,12 @@ fn usage_errors() {
         &["litmus", "--model", "arm", "x.litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: invalid value 'arm' for '--model <MODEL>': expected sc, tso, pso or pso-own
+            --- standard error
+            error: invalid value 'arm' for '--model <MODEL>': expected sc, tso (which is x86), pso or pso-own
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &["litmus", "--format", "html", "x.litmus"],
@@ -602,30 +601,30 @@ fn help() {
         &[],
         "",
         expect![[r#"
-        --- standard error
-        What does a memory weaker than sequential consistency do to concurrent code, and where?
+            --- standard error
+            What does a memory weaker than sequential consistency do to concurrent code, and where?
 
-        Usage: weakspot <COMMAND>
+            Usage: weakspot <COMMAND>
 
-        Commands:
-          litmus   Which final states do SC, TSO and PSO allow?
-          reach    Can a forbidden state be reached, or an assertion fail?
-          certify  Check the witness of an answer by the definitions alone
-          print    Print a program in the canonical form of its language
-          bench    Measure
-          help     Print this message or the help of the given subcommand(s)
+            Commands:
+              litmus   Which final states do SC, TSO and PSO allow?
+              reach    Does everything hold that a program asks: control points, assertions, final states?
+              certify  Check the witness of an answer by the definitions alone
+              print    Print a program in the canonical form of its language
+              bench    Measure how long the searches take
+              help     Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help     Print help
-          -V, --version  Print version
+            Options:
+              -h, --help     Print help
+              -V, --version  Print version
 
-        Example:
-          weakspot litmus --model tso --show corpus/litmus/SB.litmus
+            Example:
+              weakspot litmus --model tso --show corpus/litmus/SB.litmus
 
-        Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
-        3 no violation, but at least one question was given up at a limit.
-        --- exit 2
-    "#]],
+            Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
+            3 no violation, but at least one question was given up at a limit.
+            --- exit 2
+        "#]],
     );
     check(
         &["help", "litmus"],
@@ -684,10 +683,10 @@ fn help() {
                       [default: 4GiB]
 
                   --buffer-limit <N>
-                      Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a
-                      loop
+                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
+                      stores in a loop
 
-                      [default: 16]
+                      [default: 1024]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
@@ -729,7 +728,7 @@ fn help() {
               weakspot reach --model tso corpus/programs/peterson.weak
               weakspot reach corpus/programs/*.weak
 
-            Can a forbidden state be reached, or an assertion fail?
+            Does everything hold that a program asks: control points, assertions, final states?
 
             Usage: weakspot reach [OPTIONS] <FILE>...
 
@@ -768,10 +767,10 @@ fn help() {
                       [default: 4GiB]
 
                   --buffer-limit <N>
-                      Entries (stores, store-store fences) that a buffer may hold in a thread that stores in a
-                      loop
+                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
+                      stores in a loop
 
-                      [default: 16]
+                      [default: 1024]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
@@ -799,8 +798,9 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            Holds if the control points that the program forbids are never reached together and no assertion
-            fails. The search explores the store buffers themselves (eager search).
+            Holds if the control points that the program forbids are never reached together, no assertion
+            fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
+            drawing out. The search explores the store buffers themselves.
             --- exit 0
         "#]],
     );
