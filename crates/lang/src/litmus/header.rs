@@ -162,6 +162,10 @@ fn arch(word: &str, span: Span) -> Result<Arch, Diagnostic> {
             "the test does not begin with an architecture",
             "expected `X86` or `X86_64`",
         )),
+        _ if ["//", "/*", "#"].iter().any(|sign| word.starts_with(sign)) => {
+            Err(Diagnostic::new(span, format!("unexpected `{word}`"), "expected `X86` or `X86_64`")
+                .help("comments are written `(* like this *)`"))
+        }
         _ => Err(Diagnostic::new(
             span,
             format!("unknown architecture `{word}`"),

@@ -9,6 +9,7 @@ fn whole_tests() {
         r##"
  --> 1:1 the file is empty
  \n (* only a comment *)\n --> 2:22 the file is empty
+// a comment\nX86 T\n{}\n --> 1:1 unexpected `//`
 X86 --> 1:4 the test has no name after `X86`
 X86 SB --> 1:7 the test has no initial state
 X86\n{}\nP0;\n --> 1:4 the test has no name after `X86`
