@@ -8,9 +8,11 @@ use super::ast::{InitItem, InitValue, Number, RegRef, Target, Term, Test};
 use super::init::type_of;
 use super::layout::{Layout, does_not_fit, pattern};
 use super::lower::Notes;
+use super::mentions::each_register;
 use super::observe::{Observation, Threads, observe};
 use super::registers::{Family, Part, Register};
 use super::thread;
+use super::typos::typos;
 use crate::{Diagnostic, Parsed};
 
 /// The program of a test, with the names of its parts.
@@ -33,6 +35,8 @@ pub fn compile(test: &Test) -> Result<Parsed, Diagnostic> {
         observe(test, &layout, &threads)?;
     warnings.extend(notes.warnings);
     warnings.extend(more);
+    let automata: Vec<_> = compiled.iter().map(|c| &c.thread).collect();
+    warnings.extend(typos(test, &threads, &automata));
     warnings.sort_by_key(|w| w.span.start);
     let locs = layout.cells.iter().map(|cell| Location {
         addr: cell.addr,
@@ -87,7 +91,7 @@ impl ThreadTable {
             }
         }
         if let Some(condition) = &test.condition {
-            regs_in(&condition.prop, &mut mentioned);
+            each_register(&condition.prop, &mut |r| mentioned.push(r));
         }
         for r in mentioned {
             let thread = table.index(r)?;
@@ -181,31 +185,14 @@ fn initial(
     };
     match pattern(number, bits) {
         Some(value) => Ok(Some((number, value))),
-        None => Err(does_not_fit(number, bits, &r.reg.name(test.arch), place.0)),
+        None => {
+            let what = format!("`{}`", r.reg.name(test.arch));
+            Err(does_not_fit(bits, &what, place.0))
+        }
     }
 }
 
 /// Whether two parts of a register share no bits.
 fn disjoint(a: Register, b: Register) -> bool {
     matches!((a.part, b.part), (Part::Low, Part::High) | (Part::High, Part::Low))
-}
-
-fn regs_in<'a>(prop: &'a super::ast::Prop, found: &mut Vec<&'a RegRef>) {
-    use super::ast::Prop;
-    match prop {
-        Prop::True | Prop::False => {}
-        Prop::Not(p) | Prop::Paren(p) => regs_in(p, found),
-        Prop::And(parts) | Prop::Or(parts) => parts.iter().for_each(|p| regs_in(p, found)),
-        Prop::Implies(l, r, _) => {
-            regs_in(l, found);
-            regs_in(r, found);
-        }
-        Prop::Atom(atom) => {
-            for term in [&atom.left, &atom.right] {
-                if let Term::Reg(r) = term {
-                    found.push(r);
-                }
-            }
-        }
-    }
 }

@@ -5,6 +5,7 @@ use weakspot_core::Span;
 use super::ast::{Arch, HeaderLine};
 use super::lex::comment_end;
 use crate::Diagnostic;
+use crate::tree::{end_of_text, first_byte};
 
 /// What the head says, and where the initial state begins.
 pub(super) struct Header {
@@ -19,11 +20,10 @@ pub(super) struct Header {
 
 /// Reads the head of `text`.
 pub(super) fn parse(text: &str) -> Result<Header, Diagnostic> {
-    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    at = skip_space(text, at, true)?;
+    let mut at = skip_space(text, first_byte(text), true)?;
     if at == text.len() {
         return Err(Diagnostic::new(
-            Span::new(text.len(), text.len()),
+            end_of_text(text),
             "the file is empty",
             "expected `X86` or `X86_64` and the name of the test",
         ));
@@ -66,9 +66,8 @@ fn lines(text: &str, mut at: usize, mut header: Header) -> Result<Header, Diagno
         let rest = &text[at..];
         let line = line_at(text, at);
         if rest.is_empty() {
-            let end = text.trim_end().len();
             return Err(Diagnostic::new(
-                Span::new(end, end),
+                end_of_text(text),
                 "the test has no initial state",
                 "expected `{`",
             )
@@ -163,6 +162,10 @@ fn arch(word: &str, span: Span) -> Result<Arch, Diagnostic> {
             "the test does not begin with an architecture",
             "expected `X86` or `X86_64`",
         )),
+        _ if ["//", "/*", "#"].iter().any(|sign| word.starts_with(sign)) => {
+            Err(Diagnostic::new(span, format!("unexpected `{word}`"), "expected `X86` or `X86_64`")
+                .help("comments are written `(* like this *)`"))
+        }
         _ => Err(Diagnostic::new(
             span,
             format!("unknown architecture `{word}`"),

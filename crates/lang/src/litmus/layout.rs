@@ -8,12 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weakspot_core::{Span, UnOp, Value, View};
 
-use super::ast::{
-    CType, InitValue, Instruction, Number, Operand, Prop, Symbol, Target, Term, Test,
-};
+use super::ast::{CType, InitValue, Number, Symbol, Target, Term, Test};
 use super::init::type_of;
-use super::lower::is_att;
-use super::mnemonics::{Decoded, Op, decode};
+use super::mentions::each_symbol;
 use crate::Diagnostic;
 
 const BASE: Value = 0x1000_0000;
@@ -240,7 +237,13 @@ impl Layout {
             let start = match cell.init {
                 Some((n, span)) => match pattern(n, cell.width * 8) {
                     Some(v) => v,
-                    None => return Err(does_not_fit(n, cell.width * 8, &cell.name, span)),
+                    None => {
+                        return Err(does_not_fit(
+                            cell.width * 8,
+                            &format!("`{}`", cell.name),
+                            span,
+                        ));
+                    }
                 },
                 None => 0,
             };
@@ -327,10 +330,12 @@ pub(super) fn pattern(n: Number, bits: u8) -> Option<Value> {
     fits.then(|| UnOp::ZeroExtend(bits).apply(n as Value))
 }
 
-pub(super) fn does_not_fit(n: Number, bits: u8, what: &str, span: Span) -> Diagnostic {
+/// The error that the number at `span` is too wide for `what`. The mark shows the number as it was
+/// typed, which may be in another base.
+pub(super) fn does_not_fit(bits: u8, what: &str, span: Span) -> Diagnostic {
     Diagnostic::new(
         span,
-        format!("`{n}` does not fit in the {bits} bits of `{what}`"),
+        format!("this number does not fit in the {bits} bits of {what}"),
         format!("expected a number of at most {bits} bits"),
     )
 }
@@ -379,79 +384,4 @@ fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, Option<&CType>)> 
         _ => None,
     });
     init.chain(listed)
-}
-
-/// Whether bare names in an instruction are surely locations, and not misspelt registers.
-fn bare_names_count(test: &Test, instr: &Instruction) -> bool {
-    match decode(&instr.mnemonic) {
-        None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }) => false,
-        Some(Decoded { suffix, .. }) => {
-            is_att(test.arch, instr) || (instr.operands.len() == 1 && suffix.is_some())
-        }
-    }
-}
-
-/// Calls `visit` for each mention of a location, in the order of the source. Bare names in Intel
-/// syntax do not count: they are locations only if something else says so.
-fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
-    for item in &test.init {
-        if let Target::Loc(s) | Target::Array(s) = &item.target {
-            visit(s);
-        }
-        match &item.value {
-            Some(InitValue::Address(s)) => visit(s),
-            Some(InitValue::List(values, _)) => {
-                for value in values {
-                    if let InitValue::Address(s) = value {
-                        visit(s);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    let cells = test.rows.iter().flatten();
-    for instr in cells.filter_map(|c| c.instr.as_ref()) {
-        let bare = bare_names_count(test, instr);
-        for operand in &instr.operands {
-            match operand {
-                Operand::Address(s) => visit(s),
-                Operand::Mem(m) => m.symbol.iter().for_each(&mut *visit),
-                Operand::Name(s) if bare => visit(s),
-                _ => {}
-            }
-        }
-    }
-    for listed in &test.locations {
-        each_term_symbol(&listed.what, visit);
-    }
-    if let Some(condition) = &test.condition {
-        each_prop_symbol(&condition.prop, visit);
-    }
-}
-
-fn each_prop_symbol<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Symbol)) {
-    match prop {
-        Prop::True | Prop::False => {}
-        Prop::Atom(atom) => {
-            each_term_symbol(&atom.left, visit);
-            each_term_symbol(&atom.right, visit);
-        }
-        Prop::Not(p) | Prop::Paren(p) => each_prop_symbol(p, visit),
-        Prop::And(parts) | Prop::Or(parts) => {
-            for part in parts {
-                each_prop_symbol(part, visit);
-            }
-        }
-        Prop::Implies(l, r, _) => {
-            each_prop_symbol(l, visit);
-            each_prop_symbol(r, visit);
-        }
-    }
-}
-
-fn each_term_symbol<'a>(term: &'a Term, visit: &mut impl FnMut(&'a Symbol)) {
-    if let Term::Name(s) | Term::Content(s) | Term::Address(s) = term {
-        visit(s);
-    }
 }

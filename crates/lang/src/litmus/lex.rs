@@ -137,7 +137,7 @@ fn token(text: &str, at: usize) -> (Kind<'_>, usize) {
         '/' if rest.starts_with("//") || rest.starts_with("/*") => {
             let span = Span::new(at, at + 2);
             Diagnostic::new(span, format!("unexpected `{}`", &rest[..2]), "")
-                .help("comments are written `(* like this *)`, or after `#` in rows")
+                .help("comments are written `(* like this *)`, or after `#` to the end of the line")
         }
         '/' | '\\' => {
             Diagnostic::new(span, format!("unexpected `{first}`"), "expected `/\\` or `\\/`")

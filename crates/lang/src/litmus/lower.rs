@@ -192,7 +192,7 @@ impl<'a> Lower<'a> {
     pub(super) fn immediate(&self, n: i128, bytes: u8, span: Span) -> Lowering<Expr> {
         match pattern(n, bytes * 8) {
             Some(v) => Ok(Expr::Const(v)),
-            None => Err(does_not_fit(n, bytes * 8, "this instruction", span)),
+            None => Err(does_not_fit(bytes * 8, "this instruction", span)),
         }
     }
 

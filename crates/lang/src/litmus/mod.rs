@@ -33,6 +33,7 @@ mod instructions;
 mod layout;
 mod lex;
 mod lower;
+mod mentions;
 mod mnemonics;
 mod observe;
 mod operands;
@@ -41,6 +42,7 @@ mod print;
 mod registers;
 mod rows;
 mod thread;
+mod typos;
 
 #[cfg(test)]
 mod tests;

@@ -358,7 +358,7 @@ fn constant(n: Number, view: View, what: &str, term: &Term) -> Result<Value, Dia
     };
     match pattern(n, bits) {
         Some(v) => Ok(view.apply(v)),
-        None => Err(super::layout::does_not_fit(n, bits, what, term.place().0)),
+        None => Err(super::layout::does_not_fit(bits, &format!("`{what}`"), term.place().0)),
     }
 }
 

@@ -3,6 +3,7 @@
 use weakspot_core::Span;
 
 use crate::Diagnostic;
+use crate::tree::{end_of_text, first_byte};
 
 /// A piece of a Memorax text.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +79,7 @@ const SYMBOLS: [&str; 22] = [
 /// The tokens of `text` with an `End` after the last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
     let mut tokens = Vec::new();
-    let mut at = 0;
+    let mut at = first_byte(text);
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
         let len = if c.is_ascii_whitespace() || c == '\u{b}' {
@@ -106,7 +107,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
         tokens.push(Token { kind, text: &rest[..len], span, origin: 0 });
         at += len;
     }
-    tokens.push(Token { kind: Kind::End, text: "", span: Span::new(at, at), origin: 0 });
+    tokens.push(Token { kind: Kind::End, text: "", span: end_of_text(text), origin: 0 });
     Ok(tokens)
 }
 

@@ -8,6 +8,7 @@ use super::syntax::{At, Expr, ExprKind, File, Instr, MemorySize, Name, Op, Threa
 use super::words::{Word, words};
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
+use crate::tree::end_of_text;
 
 /// Deeper expressions are refused: every reader of the tree recurses.
 const MAX_DEPTH: usize = 200;
@@ -21,14 +22,14 @@ const INSTRUCTIONS: [&str; 8] =
 
 /// Parses a Trencher program.
 pub fn parse(text: &str) -> Result<File, Diagnostic> {
-    Parser { words: words(text), at: 0, end: text.len() }.file()
+    Parser { words: words(text), at: 0, end: end_of_text(text) }.file()
 }
 
 struct Parser<'t> {
     words: Vec<Word<'t>>,
     at: usize,
-    /// The length of the text.
-    end: usize,
+    /// The end of the text.
+    end: Span,
 }
 
 impl<'t> Parser<'t> {
@@ -262,7 +263,7 @@ impl<'t> Parser<'t> {
     }
 
     fn ended(&self, message: String, expected: &str) -> Diagnostic {
-        Diagnostic::new(Span::new(self.end, self.end), message, expected)
+        Diagnostic::new(self.end, message, expected)
     }
 }
 

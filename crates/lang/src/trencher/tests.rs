@@ -110,7 +110,7 @@ fn slips_are_refused_with_a_place() {
             "1:1 `#comment` unexpected `#comment` (put a space after the `#` of a comment)",
         ),
         ("thread", "1:7 `` the text ends here"),
-        ("thread t\ninitial q\n", "3:1 `` thread `t` is not ended"),
+        ("thread t\ninitial q\n", "2:10 `` thread `t` is not ended"),
         (
             "thread t end",
             "1:8 `t` thread `t` has no initial state (name the state in which it starts: `initial q0`)",

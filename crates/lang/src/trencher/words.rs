@@ -2,6 +2,8 @@
 
 use weakspot_core::Span;
 
+use crate::tree::first_byte;
+
 /// A piece of text between white space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'t> {
@@ -17,7 +19,8 @@ pub(super) struct Word<'t> {
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut starts_line = true;
-    let mut rest = text.char_indices().peekable();
+    let mark = first_byte(text);
+    let mut rest = text.char_indices().skip(usize::from(mark > 0)).peekable();
     while let Some((start, c)) = rest.next() {
         if is_space(c) {
             starts_line |= is_line_break(c);

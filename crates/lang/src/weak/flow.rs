@@ -19,7 +19,7 @@ fn continues(block: &Block, warnings: &mut Vec<Diagnostic>) -> bool {
             continue;
         }
         if !reached && !warned && !matches!(stmt.kind, StmtKind::Var(_)) {
-            let expected = "expected a label before it";
+            let expected = "nothing leads here";
             warnings.push(Diagnostic::new(stmt.at.0, "this statement is never reached", expected));
             warned = true;
         }

@@ -1,6 +1,7 @@
 //! Text to tokens. Line breaks are no tokens: each token knows whether one stands before it.
 
 use crate::Diagnostic;
+use crate::tree::{end_of_text, first_byte};
 use weakspot_core::Span;
 
 /// A token where it is written.
@@ -99,7 +100,7 @@ impl Kind {
 pub(super) fn tokens(text: &str) -> Result<(Vec<Token>, Vec<RawComment>), Diagnostic> {
     let mut tokens = Vec::new();
     let mut comments = Vec::new();
-    let mut at = 0;
+    let mut at = first_byte(text);
     let mut new_line = false;
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -120,9 +121,7 @@ pub(super) fn tokens(text: &str) -> Result<(Vec<Token>, Vec<RawComment>), Diagno
             at += length;
         }
     }
-    // The end of the text is reported where the last line ends, so that the mark is visible.
-    let end = text.trim_end().len();
-    tokens.push(Token { kind: Kind::End, span: Span::new(end, end), new_line: true });
+    tokens.push(Token { kind: Kind::End, span: end_of_text(text), new_line: true });
     Ok((tokens, comments))
 }
 
@@ -159,11 +158,17 @@ fn token(rest: &str, first: char, at: usize) -> Result<(Kind, usize), Diagnostic
     let sign = SIGNS.iter().filter(|sign| rest.starts_with(**sign)).max_by_key(|sign| sign.len());
     match sign {
         Some(sign) => Ok((Kind::Sign(sign), sign.len())),
-        None => Err(Diagnostic::new(
-            Span::new(at, at + first.len_utf8()),
-            format!("unexpected character `{}`", first.escape_debug()),
-            "expected a name, a number or an operator",
-        )),
+        None => {
+            let shown = match first {
+                '\\' | '"' | '\'' => first.to_string(),
+                _ => first.escape_debug().to_string(),
+            };
+            Err(Diagnostic::new(
+                Span::new(at, at + first.len_utf8()),
+                format!("unexpected character `{shown}`"),
+                "expected a name, a number or an operator",
+            ))
+        }
     }
 }
 

@@ -94,6 +94,15 @@ impl Lower<'_, '_> {
                     let expected = "expected a register or shared variable";
                     return Err(Diagnostic::new(place.at.0, message, expected));
                 }
+                (None, None) => {
+                    let error = self.unknown(name, place_name(place));
+                    return Err(match error.help {
+                        Some(_) => error,
+                        None => {
+                            error.help(format!("declare it with `var {name}` or `shared {name}`"))
+                        }
+                    });
+                }
                 _ => {}
             }
         }
@@ -270,6 +279,14 @@ impl Lower<'_, '_> {
         self.automaton.jump(no, head, self.span);
         self.current = yes;
         Ok(())
+    }
+}
+
+/// Where the name of a place stands, without its index.
+fn place_name(place: &Expr) -> At {
+    match &place.kind {
+        ExprKind::Index(name, _) => name.at,
+        _ => place.at,
     }
 }
 

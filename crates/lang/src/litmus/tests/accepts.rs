@@ -339,16 +339,76 @@ fn told() {
         &text("", "movl %rax,(x)", ""),
         &["4:6 `rax` is not 4 bytes wide; the suffix makes it `eax`"],
     );
-    warnings(&text("int y", "nop", "exists x=y"), &["5:10 on the right of `=`, `y` is an address"]);
+    warnings(
+        &text("x; int y", "nop", "exists x=y"),
+        &["5:10 on the right of `=`, `y` is an address"],
+    );
     warnings(&text("x=y", "nop", "exists x=y"), &[]);
     warnings(
-        &text("", "nop", "exists x=1 => x=1 /\\ y=1"),
+        &text("x; y", "nop", "exists x=1 => x=1 /\\ y=1"),
         &["5:12 `=>` binds more tightly than `/\\` and `\\/`"],
     );
     warnings(
         "X86 T\n{}\nP0;\nMOVQ [x],$1;\n",
         &["4:6 X86 has no 64-bit accesses; the suffix `q` is read as `l`"],
     );
+}
+
+/// Names that are probably misspelt.
+#[test]
+fn typos() {
+    let check = |init: &str, code: &str, rest: &str, expected: &[&str]| {
+        let text = format!("X86 T\n{{{init}}}\nP0 | P1;\n{code};\n{rest}");
+        let described: Vec<String> = LITMUS
+            .accept(&text)
+            .warnings
+            .iter()
+            .map(|w| {
+                let (line, column) = w.span.line_column(&text);
+                let help = w.help.as_deref().map(|h| format!("; {h}")).unwrap_or_default();
+                format!("{line}:{column} {} ({}{help})", w.message, w.expected)
+            })
+            .collect();
+        assert_eq!(described, expected, "{text}");
+    };
+    let code = "MOV [x],$1 | MOV EAX,[y]";
+    check("", code, "exists (x=1 /\\ y=0 /\\ 1:EAX=0)", &[]);
+    check("z=1", code, "locations [z;] exists (z=1)", &[]);
+    check("0:EBX=z", code, "exists (z=1 \\/ 0:EBX=z)", &[]);
+    check("", "MOV EAX,$z | NOP", "exists (0:EAX=z)", &[]);
+    let z = "no instruction touches `z`, and the initial state does not name it";
+    let known = "the test is about `x`, `y`";
+    check("", code, "exists (z=1 /\\ z=2)", &[&format!("5:9 {z} ({known})")]);
+    check("", code, "locations [z;]", &[&format!("5:12 {z} ({known})")]);
+    check("", code, "exists (1:EAX=z)", &[&format!("5:15 {z} ({known})")]);
+    check("", "NOP | NOP", "exists (z=1)", &[&format!("5:9 {z} ()")]);
+    check(
+        "flag=0",
+        code,
+        "exists (falg=1)",
+        &["5:9 no instruction touches `falg`, and the initial state does not name it \
+           (the test is about `flag`, `x`, `y`; did you mean `flag`?)"],
+    );
+    let case = "(the case of letters counts; did you mean `x`?)";
+    check("", code, "exists (X=1)", &[&format!("5:9 `X` and `x` are two locations {case}")]);
+    check("X; x", code, "exists (X=1)", &[]);
+    check(
+        "x=0",
+        "MOV [X],$1 | MOV EAX,[x]",
+        "exists (1:EAX=1)",
+        &[&format!("4:6 `X` and `x` are two locations {case}")],
+    );
+    // Registers that could hold an address are refused as locations; these could not.
+    let register = "is a location here, and no instruction touches it \
+                    (a register is written with its thread; did you mean `1:AL`?)";
+    check("", code, "exists (al=1)", &[&format!("5:9 `al` {register}")]);
+    check("al=0", code, "exists (al=1)", &[]);
+    let never = "never writes `EBX`, and the initial state does not set it";
+    check("", code, "exists (1:EBX=1)", &[&format!("5:9 P1 {never} (P1 writes `1:EAX`)")]);
+    check("", code, "exists (0:EBX=1)", &[&format!("5:9 P0 {never} (P0 writes no register)")]);
+    check("1:EBX=1", code, "exists (1:EBX=1)", &[]);
+    check("", code, "locations [1:EBX;]", &[]);
+    check("", "XOR EBX,EBX | CMPXCHG [x],ECX", "exists (0:EBX=0 /\\ 1:EAX=0)", &[]);
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl Parser<'_> {
             compared = precedence == COMPARISON;
             left = Deep { expr: Expr { kind, at: self.since(start) }, depth };
         }
+        self.no_word_as_operator()?;
         Ok(left)
     }
 
@@ -135,6 +136,7 @@ impl Parser<'_> {
 
     /// `x`, `a[i]`, `t.r` or `t[i].r`.
     fn named(&mut self) -> Result<(ExprKind, usize), Diagnostic> {
+        self.no_word_as_negation()?;
         let name = self.name("a variable")?;
         self.enter()?;
         let (index, depth) = if !self.ends_line() && self.eat("[") {

@@ -2,6 +2,7 @@
 //! the statements and the expressions share.
 
 mod expression;
+mod habits;
 mod statement;
 mod trivia;
 
@@ -17,6 +18,8 @@ const DEPTH: usize = 100;
 
 /// The syntax tree of a text.
 pub fn parse(text: &str) -> Result<File, Diagnostic> {
+    // Litmus tests have characters that are no tokens here; what they are is the better news.
+    habits::no_litmus_test(text)?;
     let (tokens, comments) = lexer::tokens(text)?;
     let mut parser =
         Parser { text, tokens, next: 0, comments, taken: 0, last_end: 0, depth: 0, brackets: 0 };
@@ -68,6 +71,7 @@ impl Parser<'_> {
                 return Err(self.error("`}` without `{`", "expected the end of the file"));
             }
             _ => {
+                self.no_foreign_item()?;
                 let error = self
                     .error(
                         format!("unknown item {}", kind.quoted()),
@@ -108,6 +112,7 @@ impl Parser<'_> {
     }
 
     fn shared_decl(&mut self) -> Result<SharedDecl, Diagnostic> {
+        self.no_type(|name| format!("write `shared {name}`"))?;
         let name = self.name("the shared variable")?;
         let size = self.index()?;
         let mut init = Init::Zero;

@@ -182,6 +182,11 @@ impl Parser<'_> {
 
     /// What may follow the word `fence`.
     fn fence(&mut self) -> Result<Fence, Diagnostic> {
+        if !self.ends_line() && self.kind() == &Kind::Sign("(") {
+            return Err(self
+                .error("unexpected `(` after `fence`", "expected a line break, `;` or `.ss`")
+                .help("write `fence`, without parentheses"));
+        }
         if self.ends_line() || !self.eat(".") {
             return Ok(Fence::Full);
         }
@@ -197,6 +202,7 @@ impl Parser<'_> {
     }
 
     fn assignment_or_update(&mut self) -> Result<StmtKind, Diagnostic> {
+        self.no_foreign_statement()?;
         let first = self.token().clone();
         let left = self.unary()?.expr;
         if !self.ends_line() && self.kind() == &Kind::Sign("=") {

@@ -93,6 +93,42 @@ fn statements() {
     check("thread t {\n  loop {\n}\nthread u {}", "1:10 {", "this `{` is never closed", "");
 }
 
+/// What people know from other languages.
+#[test]
+fn habits() {
+    check("shared x = \\", "1:12 \\", "unexpected character `\\`", "");
+    check("shared x = \0", "1:12 \0", "unexpected character `\\0`", "");
+    let litmus = "this looks like a litmus test; the names of those end in `.litmus`";
+    check("\nX86 SB\n{ x=0; }\n MOV [x],$1 ;", "2:1 X86", "unknown item `X86`", litmus);
+    check("\u{feff}X86_64 SB", "1:2 X86_64", "unknown item `X86_64`", litmus);
+    check_body("int r", "12 int", "unexpected type `int`", "declare it: `var r`");
+    check_body("int r = 0;", "12 int", "unexpected type `int`", "declare it: `var r`");
+    check_body(
+        "unsigned int r",
+        "12 unsigned",
+        "unexpected type `unsigned`",
+        "declare it: `var r`",
+    );
+    check("shared int data", "1:8 int", "unexpected type `int`", "write `shared data`");
+    check("int data = 1", "1:1 int", "unexpected type `int`", "declare it: `shared data`");
+    let help = "there is no `for`: use `while`";
+    check_body("for (i = 0; i < 2; i++) {}", "12 for", "unknown statement `for`", help);
+    check_body("r = 1", "12 r", "unknown name `r`", "declare it with `var r` or `shared r`");
+    check_body("r[0] = 1", "12 r", "unknown name `r`", "declare it with `var r` or `shared r`");
+    let help = "write `fence`, without parentheses";
+    check_body("fence()", "17 (", "unexpected `(` after `fence`", help);
+    check_body("await (x == 1 and y == 1)", "26 and", "`and` is not an operator", "write `&&`");
+    check_body("await (x == 1 or y == 1)", "26 or", "`or` is not an operator", "write `||`");
+    check_body("x = x and y", "18 and", "`and` is not an operator", "write `&&`");
+    check_body("await (not x)", "19 not", "`not` is not an operator", "write `!`");
+    check_body("await (not (x == 1))", "19 not", "`not` is not an operator", "write `!`");
+    let help = "write `forall (...)` to ask about all final states";
+    check("shared x\nassert (x == 1)", "2:1 assert", "`assert` outside of a thread", help);
+    // All of these are names.
+    WEAK.accept("shared int, and, not, for\nthread t { int = and + not; for = -not }");
+    WEAK.accept("\u{feff}thread t { choose { skip } or { skip } }");
+}
+
 #[test]
 fn expressions() {
     let help = "join them with `&&`";

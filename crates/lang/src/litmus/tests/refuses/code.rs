@@ -34,7 +34,7 @@ MOV EAX,[RAX] --> 4:10 unknown register `RAX`
 MOV %foo,%eax --> 4:5 unknown register `foo`
 MOV EAX,AL --> 4:9 `AL` is not 4 bytes wide
 MOV AL,DWORD PTR [x] --> 4:8 this operand has 4 bytes, but the instruction takes 1
-MOV AL,$300 --> 4:8 `300` does not fit in the 8 bits of `this instruction`
+MOV AL,$300 --> 4:8 this number does not fit in the 8 bits of this instruction
 INC --> 4:1 `INC` takes 1 operand, but 0 were given
 INC $1 --> 4:5 a number cannot be this operand
 INC EAX,EBX --> 4:1 `INC` takes 1 operand, but 2 were given
@@ -302,7 +302,7 @@ movq %fs:(x),%rcx --> 4:6 the segment `fs` has its own base address, which is no
 movq (%al),%rcx --> 4:6 `al` cannot hold an address
 movq 99999999999999999999(%rax),%rcx --> 4:6 the number `99999999999999999999` is too large
 movq (%rax,%rbx,3),%rcx --> 4:17 `3` is not a scale
-movl $0x1ffffffff,(x) --> 4:6 `8589934591` does not fit in the 32 bits of `this instruction`
+movl $0x1ffffffff,(x) --> 4:6 this number does not fit in the 32 bits of this instruction
 movq (%rcx),%rdx --> 4:6 `rcx` holds no address here
 movq (%rax,%rbx,%rcx),%rdx --> 4:17 unexpected `%`
 movq (%rax,%rbx,),%rdx --> 4:17 unexpected `)`
@@ -326,9 +326,9 @@ movq $(x),%rax --> 4:7 unexpected `(`
 movq (%eal),%rax --> 4:7 unknown register `eal`
 movq (%ax),%rcx --> 4:6 `ax` cannot hold an address
 movq $0x1ffffffffffffffff,%rax --> 4:7 the number `0x1ffffffffffffffff` is too large
-movl $0x100000000,(x) --> 4:6 `4294967296` does not fit in the 32 bits of `this instruction`
-movb $256,(x) --> 4:6 `256` does not fit in the 8 bits of `this instruction`
-movw $-40000,(x) --> 4:6 `-40000` does not fit in the 16 bits of `this instruction`
+movl $0x100000000,(x) --> 4:6 this number does not fit in the 32 bits of this instruction
+movb $256,(x) --> 4:6 this number does not fit in the 8 bits of this instruction
+movw $-40000,(x) --> 4:6 this number does not fit in the 16 bits of this instruction
 movqq $1,(x) --> 4:1 unknown instruction `movqq`
 movz $1,%rax --> 4:1 unknown instruction `movz`
 mov %al,%rbx --> 4:5 `al` is not 8 bytes wide

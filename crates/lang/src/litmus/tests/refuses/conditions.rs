@@ -23,7 +23,7 @@ exists (5:EAX=0 /\ 1:EAX=0) --> 6:9 there is no thread `P5`
 exists (0:EXX=0 /\ 1:EAX=0) --> 6:11 unknown register `EXX`
 exists (0:RAX=0 /\ 1:EAX=0) --> 6:11 unknown register `RAX`
 exists (0:AH=0 /\ 1:EAX=0) --> 6:9 `AH` cannot be observed
-exists (0:EAX=5000000000 /\ 1:EAX=0) --> 6:15 `5000000000` does not fit in the 32 bits of `0:EAX`
+exists (0:EAX=5000000000 /\ 1:EAX=0) --> 6:15 this number does not fit in the 32 bits of `0:EAX`
 exists (x=99999999999999999999 /\ 1:EAX=0) --> 6:11 the number `99999999999999999999` is too large
 exists (1=1 /\ 1:EAX=0) --> 6:11 this compares two constants
 exists (x={1,2} /\ 1:EAX=0) --> 6:11 a list of values can only be compared with an array on its left
@@ -128,7 +128,7 @@ exists (x=1+1) --> 6:12 unexpected `+`
 exists (x=y+1) --> 6:12 unexpected `+`
 exists (x+1=1) --> 6:10 unexpected `+`
 exists (x=99999999999999999999) --> 6:11 the number `99999999999999999999` is too large
-exists (0:EAX=5000000000) --> 6:15 `5000000000` does not fit in the 32 bits of `0:EAX`
+exists (0:EAX=5000000000) --> 6:15 this number does not fit in the 32 bits of `0:EAX`
 exists (2:EAX=0) --> 6:9 there is no thread `P2`
 exists (P2:EAX=0) --> 6:9 there is no thread `P2`
 exists (-1:EAX=0) --> 6:11 unexpected `:`

@@ -8,7 +8,8 @@ fn whole_tests() {
         str::to_owned,
         r##"
  --> 1:1 the file is empty
- \n (* only a comment *)\n --> 3:1 the file is empty
+ \n (* only a comment *)\n --> 2:22 the file is empty
+// a comment\nX86 T\n{}\n --> 1:1 unexpected `//`
 X86 --> 1:4 the test has no name after `X86`
 X86 SB --> 1:7 the test has no initial state
 X86\n{}\nP0;\n --> 1:4 the test has no name after `X86`
@@ -100,9 +101,9 @@ fn initial_states() {
 { int x={1}; } --> 2:9 a list of values for something that is no array
 { int x[0]; } --> 2:7 the array `x` has no elements
 { int x[100000]; } --> 2:7 the array `x` is too long
-{ int x=5000000000; } --> 2:9 `5000000000` does not fit in the 32 bits of `x`
-{ int8_t x=256; } --> 2:12 `256` does not fit in the 8 bits of `x`
-{ 0:EAX=0x1ffffffff; } --> 2:9 `8589934591` does not fit in the 32 bits of `EAX`
+{ int x=5000000000; } --> 2:9 this number does not fit in the 32 bits of `x`
+{ int8_t x=256; } --> 2:12 this number does not fit in the 8 bits of `x`
+{ 0:EAX=0x1ffffffff; } --> 2:9 this number does not fit in the 32 bits of `EAX`
 { x=99999999999999999999; } --> 2:5 the number `99999999999999999999` is too large
 { x=-9999999999999999999; } --> 2:5 the number `-9999999999999999999` is too large
 { x=t[3]; } --> 2:5 `t` is not declared as an array

@@ -1,0 +1,110 @@
+//! Where locations are mentioned: in the initial state, in the code, in `locations` and the condition.
+
+use super::ast::{Arch, InitValue, Instruction, Operand, Prop, RegRef, Symbol, Target, Term, Test};
+use super::lower::is_att;
+use super::mnemonics::{Decoded, Op, decode};
+
+/// Calls `visit` for each mention of a location, in the order of the source. Bare names in Intel
+/// syntax do not count: they are locations only if something else says so.
+pub(super) fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
+    each_init_symbol(test, visit);
+    each_code_symbol(test, surely_locations, visit);
+    each_asked_term(test, &mut |term| each_term_symbol(term, visit));
+}
+
+/// The locations that the initial state sets, declares or points to.
+pub(super) fn each_init_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
+    for item in &test.init {
+        if let Target::Loc(s) | Target::Array(s) = &item.target {
+            visit(s);
+        }
+        match &item.value {
+            Some(InitValue::Address(s)) => visit(s),
+            Some(InitValue::List(values, _)) => {
+                for value in values {
+                    if let InitValue::Address(s) = value {
+                        visit(s);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The names of locations in instructions; bare ones where `bare_names_count`.
+pub(super) fn each_code_symbol<'a>(
+    test: &'a Test,
+    bare_names_count: fn(Arch, &Instruction) -> bool,
+    visit: &mut impl FnMut(&'a Symbol),
+) {
+    let cells = test.rows.iter().flatten();
+    for instr in cells.filter_map(|c| c.instr.as_ref()) {
+        let bare = bare_names_count(test.arch, instr);
+        for operand in &instr.operands {
+            match operand {
+                Operand::Address(s) => visit(s),
+                Operand::Mem(m) => m.symbol.iter().for_each(&mut *visit),
+                Operand::Name(s) if bare => visit(s),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What `locations` and the condition are about, with both sides of each equation.
+pub(super) fn each_asked_term<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Term)) {
+    for listed in &test.locations {
+        visit(&listed.what);
+    }
+    if let Some(condition) = &test.condition {
+        each_term(&condition.prop, visit);
+    }
+}
+
+/// The registers of a proposition.
+pub(super) fn each_register<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a RegRef)) {
+    each_term(prop, &mut |term| {
+        if let Term::Reg(r) = term {
+            visit(r);
+        }
+    });
+}
+
+/// The location in a term.
+pub(super) fn each_term_symbol<'a>(term: &'a Term, visit: &mut impl FnMut(&'a Symbol)) {
+    if let Term::Name(s) | Term::Content(s) | Term::Address(s) = term {
+        visit(s);
+    }
+}
+
+/// Whether bare names in an instruction may be locations: they are no labels.
+pub(super) fn may_be_locations(_: Arch, instr: &Instruction) -> bool {
+    !matches!(decode(&instr.mnemonic), None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }))
+}
+
+/// Whether bare names in an instruction are surely locations, and not misspelt registers.
+fn surely_locations(arch: Arch, instr: &Instruction) -> bool {
+    match decode(&instr.mnemonic) {
+        None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }) => false,
+        Some(Decoded { suffix, .. }) => {
+            is_att(arch, instr) || (instr.operands.len() == 1 && suffix.is_some())
+        }
+    }
+}
+
+fn each_term<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Term)) {
+    match prop {
+        Prop::True | Prop::False => {}
+        Prop::Atom(atom) => {
+            visit(&atom.left);
+            visit(&atom.right);
+        }
+        Prop::Not(p) | Prop::Paren(p) => each_term(p, visit),
+        Prop::And(parts) | Prop::Or(parts) => parts.iter().for_each(|p| each_term(p, visit)),
+        Prop::Implies(l, r, _) => {
+            each_term(l, visit);
+            each_term(r, visit);
+        }
+    }
+}
