@@ -95,7 +95,7 @@ pub(crate) struct CertifyArgs {
     /// The witness that `--witness` wrote.
     pub(crate) witness: PathBuf,
     /// Give up the re-derivation of a claim of completeness after this many states.
-    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_states: usize,
     /// Read the input as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]

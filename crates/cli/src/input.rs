@@ -58,12 +58,12 @@ fn add_folder(
         std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
     paths.sort();
     for path in paths {
-        if path != Path::new("-") && !path.exists() {
-            // Said when it is read, so that the other inputs get their answers.
-            inputs.push(Input { path: path.clone(), format: format.or(Some(Format::Litmus)) });
-        } else if path.is_dir() {
+        // Links to folders are not followed: they may lead in circles.
+        if path.is_dir() && !path.is_symlink() {
             add_folder(&path, format, endings, inputs)?;
-        } else if path.extension().is_some_and(|e| endings.iter().any(|&w| e == w)) {
+        } else if path.is_file()
+            && path.extension().is_some_and(|e| endings.iter().any(|&w| e == w))
+        {
             inputs.push(Input { path, format });
         }
     }

@@ -144,8 +144,13 @@ pub fn search_everything(
 ) -> Result<(), Rejected> {
     let found =
         reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
-    let unsafe_ = found.forbidden || found.failure.is_some();
-    let violated = unsafe_ || program.condition.as_ref().is_some_and(|c| !is_valid(c, &found));
+    if found.failure.as_ref().is_some_and(|f| f.kind != FailureKind::Assertion) {
+        // A program that faults has no answer.
+        return Err(Rejected::Contradicted);
+    }
+    let violated = found.forbidden
+        || found.failure.is_some()
+        || program.condition.as_ref().is_some_and(|c| !is_valid(c, &found));
     match verdict {
         Verdict::Holds if !violated => Ok(()),
         Verdict::Violated if violated => Ok(()),

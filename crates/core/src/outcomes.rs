@@ -46,12 +46,12 @@ impl OutcomeSet {
     /// Cost: the number of states times the number of products over 64, and rarely as much.
     ///
     /// There can be far more states than fit anywhere: `go_on` hears now and then how many there
-    /// are so far, and by returning false leaves the set as it is.
+    /// are so far and how many bytes they take, and by returning false leaves the set as it is.
     #[must_use]
     pub fn union(
         width: usize,
         products: &[Vec<Factor<'_>>],
-        go_on: &mut dyn FnMut(usize) -> bool,
+        go_on: &mut dyn FnMut(usize, usize) -> bool,
     ) -> OutcomeSet {
         let (columns, bits) = columns(width, products);
         let depth = products.first().map_or(0, Vec::len);
@@ -225,7 +225,7 @@ fn packed_rows(
     active: &Bits,
     prefix: u128,
     rows: &mut Vec<u128>,
-    go_on: &mut dyn FnMut(usize) -> bool,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> bool {
     match levels {
         [] => {
@@ -235,7 +235,8 @@ fn packed_rows(
         [last] => {
             let those = last.rows.iter().filter(|(_, _, bits)| bits.meets(active));
             rows.extend(those.map(|(code, _, _)| prefix | code));
-            go_on(rows.len())
+            // A vector that grows is there twice for a moment.
+            go_on(rows.len(), 2 * rows.capacity() * size_of::<u128>())
         }
         [first, rest @ ..] => {
             let mut those = first.rows.iter().filter(|(_, _, bits)| bits.meets(active));
@@ -252,11 +253,11 @@ fn plain_rows(
     active: &Bits,
     state: &mut Vec<Value>,
     rows: &mut Vec<Vec<Value>>,
-    go_on: &mut dyn FnMut(usize) -> bool,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> bool {
     let Some((first, rest)) = levels.split_first() else {
         rows.push(state.clone());
-        return go_on(rows.len());
+        return go_on(rows.len(), rows.len() * (state.len() * 8 + 64));
     };
     first.rows.iter().filter(|(_, _, bits)| bits.meets(active)).all(|(_, row, bits)| {
         for (&c, &value) in first.columns.iter().zip(*row) {
@@ -316,8 +317,8 @@ mod tests {
                 })
                 .collect();
             let expected = by_definition(width, &products);
-            let set = OutcomeSet::union(width, &products, &mut |_| true);
-            let part = OutcomeSet::union(width, &products, &mut |n| n < 3);
+            let set = OutcomeSet::union(width, &products, &mut |_, _| true);
+            let part = OutcomeSet::union(width, &products, &mut |n, _| n < 3);
             assert!(part.to_set().is_subset(&expected), "seed {seed}");
             assert_eq!(set.to_set(), expected, "seed {seed}");
             assert_eq!(set.len(), expected.len(), "seed {seed}");

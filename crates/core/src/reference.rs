@@ -2,7 +2,7 @@
 //! executions that the axioms allow. Engines are tested against these; certificates that claim
 //! completeness are re-derived with the first.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
 use crate::{
@@ -26,11 +26,15 @@ pub struct Reachable {
 #[must_use]
 pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<Reachable> {
     let machine = Machine { program, model };
+    let starts = program.locs.iter().try_fold(1usize, |n, l| n.checked_mul(l.init.len()));
+    if starts.is_none_or(|n| n > max_states) {
+        return None;
+    }
     let mut seen: HashSet<State> = machine.initial_states().into_iter().collect();
-    let mut todo: Vec<State> = seen.iter().cloned().collect();
+    let mut todo: VecDeque<State> = seen.iter().cloned().collect();
     let mut found =
         Reachable { outcomes: BTreeSet::new(), forbidden: false, failure: None, states: 0 };
-    while let Some(state) = todo.pop() {
+    while let Some(state) = todo.pop_front() {
         found.states += 1;
         if seen.len() > max_states {
             return None;
@@ -49,7 +53,7 @@ pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<R
                 }
                 Outcome::Next(next) => {
                     if seen.insert(next.clone()) {
-                        todo.push(next);
+                        todo.push_back(next);
                     }
                 }
             }

@@ -41,7 +41,10 @@ pub(crate) fn run_block(
     let mut todo = vec![(lock.to, locals.regs(local).to_vec(), mem, vec![first])];
     let mut seen: HashSet<(PointId, Vec<Value>, u32)> = HashSet::new();
     while let Some((point, regs, mem, steps)) = todo.pop() {
-        meter.work(|| (todo.len() as u64, mems.bytes() as u64))?;
+        // What waits and what was seen, each with its registers and the steps that lead there.
+        let entry = (regs.len() + 6) * 8 + (steps.len() + 1) * size_of::<Step>();
+        let entries = todo.len() + seen.len() + runs.exits.len();
+        meter.work(|| (todo.len() as u64, (mems.bytes() + entries * entry) as u64))?;
         if !seen.insert((point, regs.clone(), mem)) {
             continue;
         }

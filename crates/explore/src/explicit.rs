@@ -1,4 +1,4 @@
-//! All final states, by plain search: every state of the machine once, as a row of numbers (the
+//! All final states, by plain search, breadth first: every state of the machine once, as a row of numbers (the
 //! memory, then one local state per thread). Interned parts make a state a few words however
 //! long its buffers are.
 //!
@@ -26,6 +26,10 @@ pub(crate) struct Explicit<'p> {
     rows: FxHashMap<Vec<Value>, u32>,
     /// The first state that is forbidden, with the steps from it into a block if need be.
     pub(crate) forbidden: Option<(u32, Vec<Step>)>,
+    /// Whether silent steps go first. Not if a violation is looked for: control points must be
+    /// seen together with those of all others, and a thread that is silent for ever would keep
+    /// the others from failing their assertions.
+    reduce: bool,
 }
 
 /// Searches until done, stopped, or `until` is met.
@@ -42,52 +46,53 @@ pub(crate) fn search<'p>(
         parents: Vec::new(),
         rows: FxHashMap::default(),
         forbidden: None,
+        reduce: !until.violation && program.forbidden.is_empty(),
     };
     let ended = match search.run(until, meter) {
-        Ok(true) => Ended::Complete,
-        Ok(false) => Ended::OutOfWork,
+        Ok(()) => Ended::Complete,
+        Err(Stop::OutOfWork) => Ended::OutOfWork,
         Err(stop) => Ended::Stopped(stop),
     };
     (search, ended)
 }
 
 impl Explicit<'_> {
-    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<(), Stop> {
         let n = self.space.threads.len();
-        let mut todo: Vec<u32> = Vec::new();
-        for mem in self.space.mems.initial(self.space.program) {
+        for mem in self.space.initial_memories(meter)? {
             let mut state = vec![mem];
             state.extend((0..n).map(|t| self.space.threads[t].initial()));
             let (id, new) = self.states.insert(&state);
             if new {
                 self.parents.push((id, 0));
-                todo.push(id);
             }
         }
-        while let Some(id) = todo.pop() {
+        // States are numbered in the order in which they are found: breadth first.
+        let mut id = 0;
+        while (id as usize) < self.states.len() {
             let state = self.states.get(id).to_vec();
             meter.states += 1;
-            let usage = || (todo.len() as u64, (self.bytes() + todo.capacity() * 4) as u64);
+            let usage = || ((self.states.len() - id as usize) as u64, self.bytes() as u64);
             meter.work(usage).map_err(Stop::Limit)?;
             self.note(id, &state, meter)?;
             let silent = (0..n).find(|&t| self.only_silent(t, state[t + 1]));
-            if let Some(t) = silent
-                && self.expand(id, &state, t, &mut todo, meter)?
-            {
-                continue;
-            }
-            for t in (0..n).filter(|&t| Some(t) != silent) {
-                self.expand(id, &state, t, &mut todo, meter)?;
+            let enough = match silent {
+                Some(t) => self.expand(id, &state, t, meter)?,
+                None => false,
+            };
+            for t in (0..n).filter(|&t| !enough && Some(t) != silent) {
+                self.expand(id, &state, t, meter)?;
             }
             if until.violation && (self.forbidden.is_some() || self.space.assertion.is_some()) {
-                return Ok(true);
+                return Ok(());
             }
             if self.states.len() as u64 > until.work {
-                return Ok(false);
+                return Err(Stop::OutOfWork);
             }
+            id += 1;
         }
         self.look_for_growth();
-        Ok(true)
+        Ok(())
     }
 
     /// If a buffer was full, looks for proof that it can grow for ever, from some of the states.
@@ -104,8 +109,7 @@ impl Explicit<'_> {
 
     fn only_silent(&mut self, t: usize, local: u32) -> bool {
         let mut moves = self.space.threads[t].moves(local, &mut self.space.mems);
-        // A forbidden control point must be seen together with every point of the others.
-        self.space.program.forbidden.is_empty()
+        self.reduce
             && !moves.is_empty()
             && moves.all(|i| matches!(self.space.threads[t].get(i), Move::Silent { .. }))
     }
@@ -116,7 +120,6 @@ impl Explicit<'_> {
         from: u32,
         state: &[u32],
         t: usize,
-        todo: &mut Vec<u32>,
         meter: &mut Meter<'_>,
     ) -> Result<bool, Stop> {
         let mut successors: Vec<(u32, u32)> = Vec::new();
@@ -131,11 +134,10 @@ impl Explicit<'_> {
         for (mem, next) in successors {
             next_state[0] = mem;
             next_state[t + 1] = next;
-            let (id, new) = self.states.insert(&next_state);
+            let (_, new) = self.states.insert(&next_state);
             all_new &= new;
             if new {
                 self.parents.push((from, t as u32));
-                todo.push(id);
             }
         }
         Ok(all_new)
@@ -251,7 +253,7 @@ impl Explicit<'_> {
     }
 
     /// The final states that were found, as many as `go_on` allows.
-    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize) -> bool) -> OutcomeSet {
+    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize, usize) -> bool) -> OutcomeSet {
         let width = self.space.program.observed.len();
         let columns: Vec<usize> = (0..width).collect();
         let rows: Vec<Vec<Value>> = self.rows.keys().cloned().collect();

@@ -395,23 +395,37 @@ pub(crate) fn eval(e: &Expr, regs: &[Value]) -> Result<Value, FailureKind> {
     e.eval(regs).map_err(|_| FailureKind::DivisionByZero)
 }
 
-/// Whether some store lies on a cycle of the control flow, so that a buffer could grow for ever.
-/// A full fence or update on every such cycle would keep it finite; the search finds that out.
+/// Whether some store lies on a cycle of the control flow, or between two, so that a buffer could
+/// grow for ever. A full fence or update on every such cycle would keep it finite; the search
+/// finds that out.
 fn stores_in_a_loop(code: &Thread) -> bool {
+    // Points that cannot be on a cycle go: those without a way in, then those without a way out.
     let n = code.points.len();
-    code.points.iter().enumerate().any(|(start, point)| {
-        point.edges.iter().any(|edge| {
-            let mut seen = vec![false; n];
-            let mut todo = vec![edge.to.index()];
-            while let (Instr::Store { .. }, Some(p)) = (&edge.instr, todo.pop()) {
-                if p == start {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[p], true) {
-                    todo.extend(code.points[p].edges.iter().map(|e| e.to.index()));
+    let mut forward: Vec<Vec<usize>> = vec![Vec::new(); n];
+    let mut backward: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (p, point) in code.points.iter().enumerate() {
+        for edge in &point.edges {
+            forward[p].push(edge.to.index());
+            backward[edge.to.index()].push(p);
+        }
+    }
+    let mut gone = vec![false; n];
+    for (next, before) in [(&forward, &backward), (&backward, &forward)] {
+        let mut count: Vec<usize> =
+            before.iter().map(|b| b.iter().filter(|&&p| !gone[p]).count()).collect();
+        let mut todo: Vec<usize> = (0..n).filter(|&p| !gone[p] && count[p] == 0).collect();
+        while let Some(p) = todo.pop() {
+            gone[p] = true;
+            for &q in next[p].iter().filter(|&&q| !gone[q]) {
+                count[q] -= 1;
+                if count[q] == 0 {
+                    todo.push(q);
                 }
             }
-            false
-        })
+        }
+    }
+    code.points.iter().enumerate().any(|(p, point)| {
+        let mut stores = point.edges.iter().filter(|e| matches!(e.instr, Instr::Store { .. }));
+        !gone[p] && stores.any(|e| !gone[e.to.index()])
     })
 }

@@ -33,14 +33,21 @@ impl Memories {
         }
     }
 
-    /// The initial contents: every choice of initial values.
-    pub(crate) fn initial(&mut self, program: &Program) -> Vec<u32> {
+    /// The initial contents: every choice of initial values, as long as `go_on` agrees.
+    pub(crate) fn initial(
+        &mut self,
+        program: &Program,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Vec<u32> {
         let mut choice = vec![0; program.locs.len()];
         let mut all = Vec::new();
         loop {
             let values: Vec<Value> =
                 program.locs.iter().zip(&choice).map(|(l, &c)| l.init[c]).collect();
             all.push(self.contents.insert(&values).0);
+            if !go_on(self.contents.bytes() + all.len() * 4) {
+                return all;
+            }
             let next = (0..choice.len()).find(|&i| choice[i] + 1 < program.locs[i].init.len());
             let Some(turn) = next else { return all };
             choice[turn] += 1;

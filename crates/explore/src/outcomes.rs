@@ -192,14 +192,14 @@ impl<'p> Outcomes<'p> {
         let mut stopped = match ended {
             Ended::Stopped(Stop::Fault(failure)) => return Err(failure),
             Ended::Stopped(Stop::Limit(limit)) => Some(limit),
-            Ended::Complete | Ended::OutOfWork => None,
+            Ended::Stopped(Stop::OutOfWork) | Ended::Complete | Ended::OutOfWork => None,
         };
         // A search that was stopped still tells what it found, but does not take long over it.
         let enough = if stopped.is_some() { WHEN_STOPPED } else { usize::MAX };
         let mut at_limit = None;
         let bytes = search.bytes();
-        let mut go_on = |rows: usize| {
-            let usage = || (0, (bytes + 2 * rows * size_of::<u128>()) as u64);
+        let mut go_on = |rows: usize, row_bytes: usize| {
+            let usage = || (0, (bytes + row_bytes) as u64);
             at_limit = at_limit.take().or(meter.work(usage).err());
             rows < enough && at_limit.is_none()
         };

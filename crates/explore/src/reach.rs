@@ -76,7 +76,9 @@ fn safe(
     let stopped = match ended {
         Ended::Stopped(Stop::Fault(failure)) => return Err(NoAnswer::Fault(failure)),
         Ended::Stopped(Stop::Limit(limit)) => Some(limit),
-        Ended::Complete | Ended::OutOfWork => search.space().buffer_limit(),
+        Ended::Stopped(Stop::OutOfWork) | Ended::Complete | Ended::OutOfWork => {
+            search.space().buffer_limit()
+        }
     };
     let (forbidden, run) = match &mut search {
         Search::WriteOrder(s) => (s.forbidden.is_some(), schedule::run_to_violation(s)),
@@ -88,13 +90,14 @@ fn safe(
         (false, Some(failure)) => Some(Violation::Assertion(failure)),
         (false, None) => None,
     };
-    let (verdict, evidence) = match (&violation, stopped) {
-        (Some(_), _) => {
-            let run = run.ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-            (Verdict::Violated, Some(Evidence::Run(run)))
-        }
-        (None, Some(limit)) => (Verdict::Unknown(limit), None),
-        (None, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states })),
+    let (verdict, evidence) = match (&violation, run, stopped) {
+        (Some(_), Some(run), _) => (Verdict::Violated, Some(Evidence::Run(run))),
+        // The limit was reached between the finding and the node that it belongs to.
+        (Some(_), None, Some(limit)) => (Verdict::Unknown(limit), None),
+        (Some(_), None, None) => return Err(NoAnswer::Rejected(Rejected::WrongState)),
+        (None, _, Some(limit)) => (Verdict::Unknown(limit), None),
+        (None, _, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states })),
     };
+    let violation = violation.filter(|_| verdict == Verdict::Violated);
     Ok(Reach { verdict, violation, evidence, states: meter.states })
 }

@@ -18,6 +18,7 @@ pub(crate) struct Space<'p> {
     /// The first assertion that failed.
     pub(crate) assertion: Option<FailedAssertion>,
     blocks: FxHashMap<(u32, u32, u32, u32), std::rc::Rc<BlockRuns>>,
+    block_bytes: usize,
     /// How many entries a buffer may hold.
     buffer: usize,
 }
@@ -40,6 +41,8 @@ pub(crate) enum Stop {
     Limit(Limit),
     /// The program is wrong: it does what has no meaning.
     Fault(Failure),
+    /// The work that was allowed is done; the other search may do better.
+    OutOfWork,
 }
 
 /// When a search may end before it has seen everything.
@@ -90,8 +93,19 @@ impl<'p> Space<'p> {
             mems: Memories::new(program),
             assertion: None,
             blocks: FxHashMap::default(),
+            block_bytes: 0,
             buffer,
         }
+    }
+
+    /// The memories in which the program may start.
+    pub(crate) fn initial_memories(&mut self, meter: &mut Meter<'_>) -> Result<Vec<u32>, Stop> {
+        let mut limit = None;
+        let all = self.mems.initial(self.program, &mut |bytes| {
+            limit = meter.work(|| (0, bytes as u64)).err();
+            limit.is_none()
+        });
+        limit.map_or(Ok(all), |limit| Err(Stop::Limit(limit)))
     }
 
     /// Calls `visit` with the effect of each move of thread `t` in `local` when memory is `mem`.
@@ -215,6 +229,8 @@ impl<'p> Space<'p> {
         let locals = &mut self.threads[t];
         let runs = run_block(locals, &mut self.mems, self.model, (local, edge), mem, meter)
             .map_err(Stop::Limit)?;
+        let steps = runs.exits.iter().map(|(_, _, s)| s.len() + 2);
+        self.block_bytes += (8 + steps.sum::<usize>()) * size_of::<Step>();
         let runs = std::rc::Rc::new(runs);
         self.blocks.insert(key, runs.clone());
         Ok(runs)
@@ -244,7 +260,7 @@ impl<'p> Space<'p> {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.mems.bytes() + self.threads.iter().map(Locals::bytes).sum::<usize>()
+        self.mems.bytes() + self.threads.iter().map(Locals::bytes).sum::<usize>() + self.block_bytes
     }
 
     /// The columns of the outcome that belong to thread `t`, or to memory for `None`.

@@ -44,6 +44,7 @@ pub(crate) struct WriteOrder<'p> {
     pub(crate) forbidden: Option<(u32, usize, Option<usize>)>,
     closures: FxHashMap<(u32, u32, u32), u32>,
     work: u64,
+    until: Until,
 }
 
 /// The sets of local states of one thread, each with what is asked of it again and again.
@@ -76,17 +77,17 @@ pub(crate) fn search<'p>(
     until: Until,
     meter: &mut Meter<'_>,
 ) -> (WriteOrder<'p>, Ended) {
-    let mut search = WriteOrder::new(program, model, buffer);
-    let ended = match search.run(until, meter) {
-        Ok(true) => Ended::Complete,
-        Ok(false) => Ended::OutOfWork,
+    let mut search = WriteOrder::new(program, model, buffer, until);
+    let ended = match search.run(meter) {
+        Ok(()) => Ended::Complete,
+        Err(Stop::OutOfWork) => Ended::OutOfWork,
         Err(stop) => Ended::Stopped(stop),
     };
     (search, ended)
 }
 
 impl<'p> WriteOrder<'p> {
-    fn new(program: &'p Program, model: Model, buffer: usize) -> WriteOrder<'p> {
+    fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> WriteOrder<'p> {
         let space = Space::new(program, model, buffer);
         let sets = (0..program.threads.len())
             .map(|t| ThreadSets {
@@ -111,12 +112,13 @@ impl<'p> WriteOrder<'p> {
             forbidden: None,
             closures: FxHashMap::default(),
             work: 0,
+            until,
         }
     }
 
-    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
         let n = self.space.threads.len();
-        for mem in self.space.mems.initial(self.space.program) {
+        for mem in self.space.initial_memories(meter)? {
             let mut node = vec![mem];
             for t in 0..n {
                 let start = self.space.threads[t].initial();
@@ -137,15 +139,13 @@ impl<'p> WriteOrder<'p> {
             for t in 0..n {
                 self.writes_of(next as u32, t, &node, meter)?;
             }
-            if until.violation && (self.forbidden.is_some() || self.space.assertion.is_some()) {
-                return Ok(true);
-            }
-            if self.work > until.work {
-                return Ok(false);
+            let violated = self.forbidden.is_some() || self.space.assertion.is_some();
+            if self.until.violation && violated {
+                return Ok(());
             }
             next += 1;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn add_node(&mut self, node: &[u32], from: Option<(u32, u32)>) {
@@ -229,6 +229,10 @@ impl<'p> WriteOrder<'p> {
             let local = set[next];
             next += 1;
             self.work += 1;
+            // A set may be infinite: the work is counted here, not once per node.
+            if self.work > self.until.work {
+                return Err(Stop::OutOfWork);
+            }
             let this = &*self;
             meter.work(|| (0, this.bytes() as u64)).map_err(Stop::Limit)?;
             let sets = &mut self.sets[t];
@@ -387,7 +391,7 @@ impl<'p> WriteOrder<'p> {
     }
 
     /// The final states that were found, as many as `go_on` allows.
-    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize) -> bool) -> OutcomeSet {
+    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize, usize) -> bool) -> OutcomeSet {
         let expand = |rows: &[u32]| -> Vec<Vec<Value>> {
             rows.iter().map(|&r| self.rows.get(r).to_vec()).collect()
         };

@@ -239,7 +239,7 @@ mod tests {
 
     fn outcomes(width: usize, rows: &[Vec<Value>]) -> OutcomeSet {
         let columns: Vec<usize> = (0..width).collect();
-        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows }]], &mut |_| true)
+        OutcomeSet::union(width, &[vec![Factor { columns: &columns, rows }]], &mut |_, _| true)
     }
 
     fn states(rows: &[[Value; 2]]) -> OutcomeSet {
@@ -533,7 +533,7 @@ mod tests {
         let columns: Vec<[usize; 1]> = (0..6).map(|c| [c]).collect();
         let product: Vec<Factor<'_>> =
             columns.iter().map(|c| Factor { columns: c, rows: &digits }).collect();
-        let outcomes = OutcomeSet::union(6, &[product], &mut |_| true);
+        let outcomes = OutcomeSet::union(6, &[product], &mut |_, _| true);
         let answer = LitmusAnswer {
             file: "many.litmus",
             program: &sample.program,

@@ -107,8 +107,13 @@ impl<'a> Lower<'a> {
                 // On success the accumulator stays as it is, so that it is still right if it is
                 // the source as well.
                 let kept = self.read(Register::whole(self.arch, Family::Ax));
-                self.write_failed(acc, kept, equal.clone(), a.clone());
-                self.write(dst, select(equal, b, a));
+                // On failure the destination is not written, not even its upper half.
+                let clears = self.arch == Arch::X86_64 && dst.part == Part::Dword;
+                let whole = self.read(Register::whole(self.arch, dst.family));
+                let unchanged =
+                    if clears && self.folder.bits(&whole) > 32 { whole } else { a.clone() };
+                self.write_failed(acc, kept, equal.clone(), a);
+                self.write(dst, select(equal, b, unchanged));
             }
             Op::Xadd => {
                 let result =

@@ -13,11 +13,14 @@ use super::init::type_of;
 use super::mentions::each_symbol;
 use crate::Diagnostic;
 
-const BASE: Value = 0x1000_0000;
+/// No round number: what a test computes should not look like an address by chance.
+const BASE: Value = 0x3a5c_7000;
 const PAGE: Value = 0x1000;
 /// Addresses stay positive as 32-bit numbers.
 const TOP: Value = 0x7000_0000;
 const LONGEST_ARRAY: u32 = 4096;
+/// Every cell is part of every state; no search gets anywhere near this many.
+const MOST_CELLS: usize = 1 << 16;
 
 /// The memory of a test.
 pub(super) struct Layout {
@@ -100,7 +103,12 @@ impl Layout {
             let declared = types.get(symbol.name.as_str()).copied();
             let stride = declared.map_or(4, |(bytes, _)| bytes);
             let pages = (Value::from(length) * Value::from(stride) + PAGE - 1) / PAGE;
-            if length == 0 || length > LONGEST_ARRAY || next + pages * PAGE > TOP {
+            let cells = layout.cells.len() + length as usize;
+            if length == 0
+                || length > LONGEST_ARRAY
+                || cells > MOST_CELLS
+                || next + pages * PAGE > TOP
+            {
                 problem = Some(too_large(symbol, length));
                 return;
             }
@@ -344,10 +352,12 @@ fn too_large(symbol: &Symbol, length: u32) -> Diagnostic {
     let name = &symbol.name;
     let message = match length {
         0 => format!("the array `{name}` has no elements"),
-        1 => "too many locations".to_owned(),
+        1..=LONGEST_ARRAY => "too much memory".to_owned(),
         _ => format!("the array `{name}` is too long"),
     };
-    Diagnostic::new(symbol.place.0, message, format!("expected at most {LONGEST_ARRAY} elements"))
+    let expected =
+        format!("expected at most {LONGEST_ARRAY} elements, and {MOST_CELLS} cells in all");
+    Diagnostic::new(symbol.place.0, message, expected)
 }
 
 fn declared_twice(symbol: &Symbol, what: &str) -> Diagnostic {

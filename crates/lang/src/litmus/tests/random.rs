@@ -141,9 +141,6 @@ impl Cpu {
                     self.set(dst, n, b);
                 } else {
                     self.set(Place::Reg(0), n, a);
-                    if matches!(dst, Place::Reg(1..)) {
-                        self.set(dst, n, a);
-                    }
                 }
             }
         }

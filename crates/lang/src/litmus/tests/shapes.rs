@@ -164,7 +164,7 @@ fn memory() {
         LITMUS.accept("X86_64 T\n{ y=2; int t[2]={3,-4}; p=y; }\nP0;\nmovl $1,(x);\nexists z=1");
     assert_eq!(parsed.names.locs, ["y", "t[0]", "t[1]", "p", "x", "z"]);
     let locs: Vec<(i64, i64)> = parsed.program.locs.iter().map(|l| (l.addr, l.init[0])).collect();
-    let base = 0x1000_0000;
+    let base = 0x3a5c_7000;
     assert_eq!(
         locs,
         [
