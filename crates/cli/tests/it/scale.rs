@@ -86,3 +86,28 @@ fn an_interrupt_prints_what_is_known() {
     let out = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(out.contains("Undecided") && out.contains("interrupted"), "{out}");
 }
+
+/// Programs that go on for ever, but can do wrong early: the run is found before the limit.
+#[test]
+fn a_violation_is_found_in_an_endless_program() {
+    let counter = "shared x
+thread p { var i = 0
+    loop { i = i + 1
+        choose { skip } or { assert(i != 5) } } }
+";
+    let beside = "shared x = 0
+thread p { var i = 0
+    loop { i = i + 1 } }
+thread q { var r
+    x = 1
+    r = x
+    assert(r == 0) }
+";
+    let start = "thread a initial q final q transition q q write + r 1 0 \
+                 transition q q local r + r 1 end";
+    for (text, language) in [(counter, "weak"), (beside, "weak"), (start, "trencher")] {
+        let args = ["reach", "-q", "--model", "tso", "--input-format", language, "-"];
+        let ran = run(&args, text);
+        assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    }
+}

@@ -105,7 +105,7 @@ fn lines(text: &str, mut at: usize, mut header: Header) -> Result<Header, Diagno
             if let Some(bad) = line[..end].find(|c: char| c.is_control() && c != '\t' && c != '\r')
             {
                 return Err(Diagnostic::new(
-                    Span::new(at + bad, at + bad + 1),
+                    here(text, at + bad),
                     "unexpected control character in the head of the test",
                     "",
                 ));

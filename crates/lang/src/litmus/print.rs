@@ -19,7 +19,9 @@ const WIDTH: usize = 80;
 pub fn print(test: &Test) -> String {
     let mut out = format!("{} {}", test.arch.name(), test.name);
     if let Some(label) = &test.label {
-        put(&mut out, format_args!(" ({label})"));
+        // A `*` right after the parenthesis would begin a comment.
+        let blank = if label.starts_with('*') { " " } else { "" };
+        put(&mut out, format_args!(" ({blank}{label})"));
     }
     out.push('\n');
     if let Some(doc) = &test.doc {

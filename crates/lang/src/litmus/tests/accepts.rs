@@ -92,6 +92,7 @@ fn names_of_tests() {
         let parsed = LITMUS.accept(&format!("X86 {name}\n{{}}\nP0;\nNOP;\n"));
         assert_eq!(parsed.names.program, name);
     }
+    LITMUS.accept("X86 SB ( *)\n{}\nP0;\nNOP;\n");
 }
 
 #[test]

@@ -13,8 +13,21 @@ const SEEDS: [&str; 6] = [
 ];
 
 /// Bytes and words that do not occur in the texts.
-const PIECES: [&str; 12] =
-    ["\t", "\r\n", "\0", "é", "'", "@", "^", "?", "`", "!=", "(*", "99999999999999999999"];
+const PIECES: [&str; 13] = [
+    "\t",
+    "\r\n",
+    "\0",
+    "\u{8c}",
+    "é",
+    "'",
+    "@",
+    "^",
+    "?",
+    "`",
+    "!=",
+    "(*",
+    "99999999999999999999",
+];
 
 #[test]
 fn mutated_tests_are_read_or_refused() {

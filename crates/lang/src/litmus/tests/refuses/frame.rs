@@ -67,6 +67,8 @@ X86 SB "a" b" --> 1:13 unbalanced `"` in the head of the test
 X86 SB\nCom="Rf --> 2:5 unbalanced `"` in the head of the test
 X86 SB\n"a"" --> 2:4 the string that begins here never ends
 X86 SB\n\7bell --> 2:1 unexpected control character in the head of the test
+X86 SB\x8c --> 1:7 unexpected control character in the head of the test
+X86 SB\né\x8cé --> 2:2 unexpected control character in the head of the test
 X86 SB\n P0;\n --> 2:2 the threads begin at `P0`, but there is no initial state
 test SB --> 1:1 unknown architecture `test`
 "##,

@@ -1,8 +1,8 @@
 //! What is refused, where, and with which words.
 //!
 //! The cases stand in tables, one on each line: a piece of a test, ` --> `, the line and the column
-//! where it has to be refused, and the message. `\n` in a piece is a line end, `\0` and `\7` are
-//! these characters.
+//! where it has to be refused, and the message. `\n` in a piece is a line end; `\0`, `\7` and
+//! `\x8c` are control characters.
 
 mod code;
 mod conditions;
@@ -25,6 +25,7 @@ fn table(test: impl Fn(&str) -> String, table: &str) {
     for line in table.lines().filter(|line| !line.is_empty()) {
         let (piece, expected) = line.split_once(" --> ").expect("a piece and what is said");
         let piece = piece.replace("\\n", "\n").replace("\\0", "\0").replace("\\7", "\u{7}");
+        let piece = piece.replace("\\x8c", "\u{8c}");
         let text = test(&piece);
         let found = match LITMUS.read(&text) {
             Ok(_) => "accepted".to_owned(),

@@ -1,0 +1,7 @@
+//! Memorax's programs.
+
+#![no_main]
+
+use weakspot_lang::memorax::{compile, parse, print};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weakspot_fuzz::check(bytes, parse, print, compile));
