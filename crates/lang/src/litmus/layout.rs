@@ -75,10 +75,10 @@ impl Layout {
         let mut types: HashMap<&str, (u8, bool)> = HashMap::new();
         let mut lengths: HashMap<&str, u32> = HashMap::new();
         let mut pointers: BTreeSet<&str> = BTreeSet::new();
-        for (symbol, ctype) in declarations(test) {
-            let Some(t) = ctype else { continue };
+        for (symbol, t, listed) in declarations(test) {
             let declared = type_of(t, word);
-            if *types.entry(&symbol.name).or_insert(declared) != declared {
+            // What `locations` says about a type counts only if nothing else does.
+            if *types.entry(&symbol.name).or_insert(declared) != declared && !listed {
                 return Err(declared_twice(symbol, "type"));
             }
             if t.pointer {
@@ -383,14 +383,15 @@ fn mixed(cell: &MemCell, accesses: &[&Access]) -> Option<Diagnostic> {
     ))
 }
 
-/// The locations with a type, from the initial state and from `locations`.
-fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, Option<&CType>)> {
+/// The locations with a type, first from the initial state, then from `locations`, and whether
+/// it is from there.
+fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, &CType, bool)> {
     let init = test.init.iter().filter_map(|item| match &item.target {
-        Target::Loc(s) | Target::Array(s) => Some((s, item.ctype.as_ref())),
+        Target::Loc(s) | Target::Array(s) => Some((s, item.ctype.as_ref()?, false)),
         Target::Reg(_) => None,
     });
     let listed = test.locations.iter().filter_map(|l| match &l.what {
-        Term::Name(s) | Term::Content(s) | Term::Address(s) => Some((s, l.ctype.as_ref())),
+        Term::Name(s) | Term::Content(s) | Term::Address(s) => Some((s, l.ctype.as_ref()?, true)),
         _ => None,
     });
     init.chain(listed)

@@ -93,6 +93,7 @@ fn names_of_tests() {
         assert_eq!(parsed.names.program, name);
     }
     LITMUS.accept("X86 SB ( *)\n{}\nP0;\nNOP;\n");
+    LITMUS.accept("X86 SB\n{ uint8_t x; }\nP0;\nNOP;\nlocations [x int; y int*; y int;]");
 }
 
 #[test]
