@@ -96,7 +96,12 @@ pub(crate) fn run<I: Sync, T: Send>(
 
 /// The limits that the user set.
 pub(crate) fn limits(common: &Common) -> Limits {
-    Limits { time: Some(common.timeout), memory: Some(common.memory), buffer: common.buffer_limit }
+    Limits {
+        time: Some(common.timeout),
+        memory: Some(common.memory),
+        buffer: common.buffer_limit,
+        workers: 1,
+    }
 }
 
 /// Whether to colour what goes to `terminal`.

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
-use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, reference};
+use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference};
 
 /// Why evidence was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Rejected {
     TooLarge(usize),
     /// The program asks nothing about final states.
     NoQuestion,
+    /// The run is one that SC has, too: its events can be put into one order.
+    AllowedBySc,
 }
 
 impl fmt::Display for Rejected {
@@ -39,6 +41,7 @@ impl fmt::Display for Rejected {
             Rejected::WrongKind => f.write_str("the verdict needs evidence of another kind"),
             Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
             Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
+            Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }
@@ -132,6 +135,32 @@ pub fn everything(
                 .or_else(|_| condition(program, model, verdict, evidence))
         }
         _ => safety(program, model, verdict, evidence),
+    }
+}
+
+/// Checks the evidence for a verdict on robustness: a run under `model` that ends with empty
+/// buffers and whose happens-before relation has a cycle, so that no run under SC does the same.
+pub fn robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let end = replay(machine, schedule)?;
+            if end.threads.iter().any(|local| !local.buffer.is_empty()) {
+                return Err(Rejected::NotFinal);
+            }
+            let recording = record(machine, schedule).map_err(Rejected::Step)?;
+            match axioms::allows(Model::Sc, &recording.execution) {
+                true => Err(Rejected::AllowedBySc),
+                false => Ok(()),
+            }
+        }
+        _ => Err(Rejected::WrongKind),
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
 use crate::{
-    Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value, axioms,
+    Edge, Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value,
+    axioms,
 };
 
 /// Everything that a full search of the machine's states finds.
@@ -84,34 +85,74 @@ pub fn axiomatic_outcomes(
 ) -> Option<Vec<BTreeSet<Vec<Value>>>> {
     let mut outcomes = vec![BTreeSet::new(); models.len()];
     let mut candidates = 0;
-    let runs = thread_runs(program, max_candidates)?;
-    let mut choice = vec![0; runs.len()];
-    if runs.iter().any(Vec::is_empty) {
-        return Some(outcomes);
-    }
-    loop {
-        let combination: Vec<&Run> = runs.iter().zip(&choice).map(|(r, &i)| &r[i]).collect();
-        let mut add = |execution: &Execution| {
+    let runs = thread_runs(program, Extent::Whole, max_candidates)?;
+    let done = for_each_combination(&runs, &mut |combination| {
+        for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
             let mut outcome = None;
             for (set, &model) in outcomes.iter_mut().zip(models) {
                 if axioms::allows(model, execution) {
                     let outcome =
-                        outcome.get_or_insert_with(|| observe(program, &combination, execution));
+                        outcome.get_or_insert_with(|| observe(program, combination, execution));
                     set.insert(outcome.clone());
                 }
             }
             candidates <= max_candidates
-        };
-        if !for_each_execution(program, &combination, &mut add) {
-            return None;
+        })
+    });
+    done.then_some(outcomes)
+}
+
+/// For each model, whether `program` is robust against it: every execution that its axioms allow
+/// is allowed by SC, also where threads get stuck. For the same programs as
+/// [`axiomatic_outcomes`].
+#[must_use]
+pub fn robust(program: &Program, models: &[Model], max_candidates: usize) -> Option<Vec<bool>> {
+    let mut robust = vec![true; models.len()];
+    let mut candidates = 0;
+    let runs = thread_runs(program, Extent::Parts, max_candidates)?;
+    let done = for_each_combination(&runs, &mut |combination| {
+        for_each_execution(program, combination, &mut |execution| {
+            candidates += 1;
+            let mut by_sc = None;
+            for (robust, &model) in robust.iter_mut().zip(models) {
+                *robust = *robust
+                    && (!axioms::allows(model, execution)
+                        || *by_sc.get_or_insert_with(|| axioms::allows(Model::Sc, execution)));
+            }
+            candidates <= max_candidates
+        })
+    });
+    done.then_some(robust)
+}
+
+/// Calls `each` with every choice of one run per thread; stops when it says so by returning false.
+fn for_each_combination(runs: &[Vec<Run>], each: &mut dyn FnMut(&[&Run]) -> bool) -> bool {
+    if runs.iter().any(Vec::is_empty) {
+        return true;
+    }
+    let mut choice = vec![0; runs.len()];
+    loop {
+        let combination: Vec<&Run> = runs.iter().zip(&choice).map(|(r, &i)| &r[i]).collect();
+        if !each(&combination) {
+            return false;
         }
         let Some(turn) = (0..runs.len()).find(|&t| choice[t] + 1 < runs[t].len()) else {
-            return Some(outcomes);
+            return true;
         };
         choice[turn] += 1;
         choice[..turn].fill(0);
     }
+}
+
+/// How far a thread has to come for its run to count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// To its end.
+    Whole,
+    /// To its end, to where it can get stuck, or to the begin of an atomic block, which it might
+    /// not enter. Shorter runs are parts of these.
+    Parts,
 }
 
 /// One way through a thread, each read returning some value.
@@ -124,7 +165,7 @@ struct Run {
 /// All ways through each thread in which reads return values that somebody may store. The set of
 /// such values grows in rounds; a value that needs more rounds than there are stores would have
 /// to cause itself, which no model allows because reads stay before later stores.
-fn thread_runs(program: &Program, max: usize) -> Option<Vec<Vec<Run>>> {
+fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<Run>>> {
     let mut values: Vec<BTreeSet<Value>> =
         program.locs.iter().map(|l| l.init.iter().copied().collect()).collect();
     let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
@@ -137,7 +178,7 @@ fn thread_runs(program: &Program, max: usize) -> Option<Vec<Vec<Run>>> {
             let thread = &program.threads[t];
             let mut found = Vec::new();
             let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
-            walk(program, t, thread.entry, 0, start, &values, &mut found, max)?;
+            walk(program, t, thread.entry, 0, start, &values, &mut found, (extent, max))?;
             runs.push(found);
         }
         let before: usize = values.iter().map(BTreeSet::len).sum();
@@ -162,13 +203,22 @@ fn walk(
     run: Run,
     values: &[BTreeSet<Value>],
     found: &mut Vec<Run>,
-    max: usize,
+    (extent, max): (Extent, usize),
 ) -> Option<()> {
     let points = &program.threads[thread].points;
     let edges = &points[point.index()].edges;
-    if edges.is_empty() {
-        found.push(run);
-        return (found.len() <= max).then_some(());
+    let blocked = |e: &Edge| match &e.instr {
+        Instr::Assume(e) | Instr::Assert(e) => e.eval(&run.regs) == Ok(0),
+        Instr::Lock => true,
+        _ => false,
+    };
+    let inside = run.ops.iter().rev().find(|op| matches!(op, Op::Lock | Op::Unlock));
+    let stuck = extent == Extent::Parts && inside != Some(&Op::Lock) && edges.iter().any(blocked);
+    if edges.is_empty() || stuck {
+        found.push(run.clone());
+        if found.len() > max {
+            return None;
+        }
     }
     if depth > points.len() {
         return None;
@@ -181,7 +231,7 @@ fn walk(
                 next.regs[r.index()] = v;
             }
             next.ops.extend(op);
-            walk(program, thread, edge.to, depth + 1, next, values, found, max)
+            walk(program, thread, edge.to, depth + 1, next, values, found, (extent, max))
         };
         match &edge.instr {
             Instr::Nop => go(None, None)?,

@@ -69,6 +69,8 @@ pub struct Limits {
     /// Entries that a store buffer may hold at most in a thread that stores in a loop. The buffers
     /// of other threads need no limit.
     pub buffer: usize,
+    /// Threads that may work on one search at a time.
+    pub workers: usize,
 }
 
 /// How far a search has come.

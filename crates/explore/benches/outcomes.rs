@@ -15,7 +15,7 @@ fn main() {
 }
 
 const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 16 };
+    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 16, workers: 1 };
 
 fn answer(parsed: &Parsed, model: Model, strategy: Strategy) -> u64 {
     let program = &parsed.program;

@@ -28,7 +28,12 @@ fn verdict(path: &Path, model: Model) -> &'static str {
     let format = Format::of_path(path).expect("a known ending");
     let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
     let program = &parsed.program;
-    let limits = Limits { time: Some(Duration::from_secs(60)), memory: Some(8 << 30), buffer: 16 };
+    let limits = Limits {
+        time: Some(Duration::from_secs(60)),
+        memory: Some(8 << 30),
+        buffer: 16,
+        workers: 1,
+    };
     let answer = reach(program, model, Strategy::Auto, &limits, &mut Silent)
         .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
     match answer.verdict {
@@ -57,7 +62,7 @@ fn litmus_tests() {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         let parsed = weakspot_lang::parse(Format::Litmus, &text)
             .unwrap_or_else(|d| panic!("{}: {}", path.display(), d.message));
-        let limits = Limits { time: None, memory: None, buffer: 16 };
+        let limits = Limits { time: None, memory: None, buffer: 16, workers: 1 };
         let mut found = String::new();
         for (name, model) in MODELS {
             let mut all = outcomes(&parsed.program, model, Strategy::Auto, &limits, &mut Silent)
