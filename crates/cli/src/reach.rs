@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Model};
-use weakspot_explore::{NoAnswer, Reach, Strategy, reach};
+use weakspot_explore::{Algorithm, NoAnswer, Reach, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     ReachAnswer, draw_dot, draw_run, failure_diagnostic, reach_json, reach_text,
@@ -59,7 +59,7 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
     let limits = pool::limits(job.common);
-    let found = match reach(program, model, Strategy::Auto, &limits, &mut Listener::new()) {
+    let found = match reach(program, model, Algorithm::Auto, &limits, &mut Listener::new()) {
         Ok(found) => found,
         Err(NoAnswer::Fault(failure)) => {
             let diagnostic = failure_diagnostic(program, names, &failure);
@@ -114,7 +114,7 @@ fn plainest(job: &Job<'_, ()>, parsed: &Parsed, model: Model, run: &Schedule) ->
         return run.clone();
     }
     let limits = pool::limits(job.common);
-    match reach(program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new()) {
+    match reach(program, Model::Sc, Algorithm::Auto, &limits, &mut Listener::new()) {
         Ok(Reach { evidence: Some(Evidence::Run(sc)), .. }) => {
             // An assertion fails in the last step, which then has no state behind it.
             let (steps, last) = match certify::replay(Machine { program, model: Model::Sc }, &sc) {

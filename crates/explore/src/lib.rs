@@ -8,10 +8,13 @@ mod local;
 mod memory;
 mod meter;
 mod outcomes;
+mod plain_pending;
 mod reach;
+mod robust;
 mod schedule;
 mod space;
 mod write_order;
 
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
-pub use reach::{NoAnswer, Reach, reach};
+pub use reach::{Algorithm, NoAnswer, Reach, reach};
+pub use robust::{Decide, Reordered, Robust, robust};

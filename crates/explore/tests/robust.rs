@@ -1,0 +1,48 @@
+//! Robustness against the definition: every execution of small random programs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use weakspot_core::testing::{Size, check_programs};
+use weakspot_core::{Drain, Limits, Model, Program, Silent, Verdict, reference};
+use weakspot_explore::{Decide, robust};
+
+const LIMITS: Limits =
+    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
+
+fn is_robust(program: &Program, model: Model) -> Option<bool> {
+    match robust(program, model, Decide::Pending, &LIMITS, &mut Silent).ok()?.verdict {
+        Verdict::Holds => Some(true),
+        Verdict::Violated => Some(false),
+        Verdict::Unknown(_) => None,
+    }
+}
+
+fn compare(seed: u64, count: usize, size: Size) {
+    let counts = [const { AtomicUsize::new(0) }; 2];
+    check_programs(seed, count, size, &[Model::Sc], &|program, _| {
+        let Some(expected) = reference::robust(program, &WEAK, 3_000) else { return false };
+        WEAK.iter().zip(expected).any(|(&model, expected)| {
+            counts[usize::from(expected)].fetch_add(1, Ordering::Relaxed);
+            is_robust(program, model) != Some(expected)
+        })
+    });
+    let [broken, robust] = counts.map(AtomicUsize::into_inner);
+    assert!(broken > count / 20 && robust > count, "{broken} broken, {robust} robust");
+}
+
+#[test]
+fn small_programs_agree_with_the_definition() {
+    compare(0, 10_000, Size { threads: 3, instrs: 4, total: 8, locs: 3, loops: false });
+}
+
+#[test]
+fn longer_programs_of_two_threads_agree_with_the_definition() {
+    compare(50_000, 5_000, Size { threads: 2, instrs: 7, total: 10, locs: 3, loops: false });
+}
+
+#[test]
+fn four_threads_agree_with_the_definition() {
+    compare(90_000, 5_000, Size { threads: 4, instrs: 3, total: 9, locs: 3, loops: false });
+}
