@@ -3,6 +3,7 @@
 mod block;
 mod explicit;
 mod intern;
+mod lazy;
 mod live;
 mod local;
 mod memory;
@@ -15,6 +16,7 @@ mod schedule;
 mod space;
 mod write_order;
 
+pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};

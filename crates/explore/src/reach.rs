@@ -6,6 +6,7 @@ use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::Failure;
 use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict, Violation};
 
+use crate::lazy;
 use crate::meter::Meter;
 use crate::outcomes::{Search, Strategy, in_turns, outcomes};
 use crate::schedule;
@@ -33,6 +34,11 @@ pub enum Algorithm {
     Auto,
     /// Explore the store buffers themselves.
     Eager(Strategy),
+    /// Ask about SC only, and extend the program where it is not robust. TSO only; under another
+    /// model the store buffers are explored.
+    Lazy,
+    /// The same, for the program with its loops unrolled more and more.
+    Unroll,
 }
 
 /// Why there is no answer.
@@ -53,10 +59,27 @@ pub fn reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let strategy = match algorithm {
-        Algorithm::Auto => Strategy::Auto,
-        Algorithm::Eager(strategy) => strategy,
+    let answer = match (algorithm, model) {
+        (Algorithm::Eager(strategy), _) => eager(program, model, strategy, limits, progress)?,
+        (Algorithm::Lazy, Model::Tso) => lazy::lazy(program, limits, progress)?,
+        (Algorithm::Unroll, Model::Tso) => lazy::unroll(program, limits, progress)?,
+        _ => eager(program, model, Strategy::Auto, limits, progress)?,
     };
+    if let Some(evidence) = &answer.evidence {
+        certify::everything(program, model, &answer.verdict, evidence)
+            .map_err(NoAnswer::Rejected)?;
+    }
+    Ok(answer)
+}
+
+/// By exploring the store buffers.
+fn eager(
+    program: &Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
     let mut answer = safe(program, model, strategy, limits, progress)?;
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
         let found = outcomes(program, model, strategy, limits, progress);
@@ -70,10 +93,6 @@ pub fn reach(
         };
         answer.violation = (judged.verdict == Verdict::Violated).then_some(Violation::FinalStates);
         answer.verdict = judged.verdict;
-    }
-    if let Some(evidence) = &answer.evidence {
-        certify::everything(program, model, &answer.verdict, evidence)
-            .map_err(NoAnswer::Rejected)?;
     }
     Ok(answer)
 }
