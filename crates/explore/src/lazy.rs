@@ -27,7 +27,7 @@ mod unroll;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use weakspot_core::certify::Rejected;
+use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
     Evidence, Instr, Limit, Limits, Model, Program, Progress, Quantifier, Snapshot, ThreadId,
@@ -83,6 +83,20 @@ pub(crate) fn unroll(
 
 /// Answers everything that `program` asks under TSO, and tells how many questions it took.
 pub fn reach_lazily(
+    program: &Program,
+    lazily: Lazily,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<(Reach, Queries), NoAnswer> {
+    let (answer, queries) = answer(program, lazily, limits, progress)?;
+    if let Some(evidence) = &answer.evidence {
+        certify::everything(program, Model::Tso, &answer.verdict, evidence)
+            .map_err(NoAnswer::Rejected)?;
+    }
+    Ok((answer, queries))
+}
+
+fn answer(
     program: &Program,
     lazily: Lazily,
     limits: &Limits,

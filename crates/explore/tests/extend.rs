@@ -200,13 +200,13 @@ fn lemma_1(seed: u64, count: usize, size: Size, most: usize) {
 #[test]
 fn extensions_keep_the_states_of_straight_programs() {
     let size = Size { threads: 2, instrs: 7, total: 10, locs: 3, loops: false };
-    lemma_1(1_000, 1_500, size, 3_000);
+    lemma_1(1_000, 1_000, size, 1_000);
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 2, loops: false };
-    lemma_1(20_000, 700, size, 3_000);
+    lemma_1(20_000, 500, size, 1_000);
 }
 
 #[test]
 fn extensions_keep_the_states_of_programs_with_loops() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
-    lemma_1(40_000, 3_000, size, 2_000);
+    lemma_1(40_000, 2_000, size, 1_000);
 }
