@@ -45,6 +45,10 @@ use crate::robust::{Decide, Robust, robust};
 /// The oracle is asked at most this often before SC is asked again.
 const MOST_WITNESSES: usize = 16;
 
+/// Bytes that an unrolled program may have if nothing is said about memory: ids of control points
+/// have 32 bits.
+const MOST_UNROLLED: u64 = 1 << 36;
+
 /// On what the algorithm works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lazily {
@@ -111,6 +115,7 @@ fn answer(
         wanted: exists,
         states: 0,
         queries: Queries::default(),
+        held: 0,
     };
     let decided = match lazily {
         Lazily::Whole => work.decide(Emulation::of(program))?,
@@ -188,6 +193,8 @@ struct Work<'a> {
     wanted: bool,
     states: u64,
     queries: Queries,
+    /// Bytes of the emulation at hand.
+    held: u64,
 }
 
 impl Work<'_> {
@@ -197,6 +204,7 @@ impl Work<'_> {
         let mut robust = false;
         loop {
             self.drop_what_is_settled(&mut r.program);
+            self.held = r.bytes();
             let (sc, round) = if robust {
                 (self.sc_alone(&r)?, None)
             } else if self.limits.workers > 1 {
@@ -243,6 +251,11 @@ impl Work<'_> {
     fn decide_unrolled(&mut self) -> Result<Decided, NoAnswer> {
         let mut backward = 0;
         loop {
+            let bytes = Emulation::of(self.original).bytes().saturating_mul(backward as u64 + 1);
+            let most = self.limits.memory.unwrap_or(MOST_UNROLLED);
+            if bytes > most {
+                return Ok(Decided::Unknown(Limit::Memory(most)));
+            }
             let p = unrolled(self.original, backward);
             let mut robust = match self.decide(p.emulation)? {
                 Decided::Robust(r) => r,
@@ -300,9 +313,12 @@ impl Work<'_> {
         witnesses: usize,
     ) -> (Result<Sc, NoAnswer>, Result<Round, NoAnswer>) {
         let limits = match self.remaining() {
-            Ok(limits) => Limits { workers: 1, ..limits },
+            Ok(limits) => limits,
             Err(limit) => return (Ok(Sc::Unknown(limit.clone())), Ok(Round::Unknown(limit))),
         };
+        // The oracle has the other half of the memory.
+        let memory = limits.memory.map(|most| most / 2);
+        let limits = Limits { workers: 1, memory, ..limits };
         self.queries.sc += 1;
         let (stop_sc, stop_oracle) = (AtomicBool::new(false), AtomicBool::new(false));
         let (found, round) = std::thread::scope(|scope| {
@@ -360,6 +376,8 @@ impl Work<'_> {
                 Err(limit) => return Ok(Round::Unknown(limit)),
             };
             self.queries.oracle += 1;
+            let share = if self.limits.workers > 1 { 2 } else { 1 };
+            let limits = Limits { memory: limits.memory.map(|most| most / share), ..limits };
             let mut progress = Adding { inner: self.progress, states: self.states, stop };
             let found = robust(&r.program, Model::Tso, Decide::Pending, &limits, &mut progress)?;
             self.states += found.states;
@@ -372,6 +390,7 @@ impl Work<'_> {
             let wrong = NoAnswer::Rejected(Rejected::WrongState);
             let (thread, sigma) = overtaken_path(&r.program, &found).ok_or(wrong.clone())?;
             r = extend(&r, thread, &sigma, First::Removed).ok_or(wrong)?;
+            self.held = r.bytes();
         }
         Ok(Round::Extended(r))
     }
@@ -382,18 +401,24 @@ impl Work<'_> {
         if !self.progress.tick(snapshot) {
             return Err(Limit::Interrupted);
         }
-        let Some(time) = self.limits.time else { return Ok(*self.limits) };
-        match time.checked_sub(self.start.elapsed()) {
-            Some(left) if !left.is_zero() => Ok(Limits { time: Some(left), ..*self.limits }),
-            _ => Err(Limit::Time(time)),
+        let mut limits = *self.limits;
+        if let Some(most) = limits.memory {
+            let left = most.checked_sub(self.held).filter(|&left| left > 0);
+            limits.memory = Some(left.ok_or(Limit::Memory(most))?);
         }
+        if let Some(time) = limits.time {
+            let left = time.checked_sub(self.start.elapsed()).filter(|left| !left.is_zero());
+            limits.time = Some(left.ok_or(Limit::Time(time))?);
+        }
+        Ok(limits)
     }
 
     /// A limit as the user gave it.
     fn named(&self, limit: Limit) -> Limit {
-        match (limit, self.limits.time) {
-            (Limit::Time(_), Some(time)) => Limit::Time(time),
-            (limit, _) => limit,
+        match limit {
+            Limit::Time(left) => Limit::Time(self.limits.time.unwrap_or(left)),
+            Limit::Memory(left) => Limit::Memory(self.limits.memory.unwrap_or(left)),
+            other => other,
         }
     }
 }

@@ -208,5 +208,5 @@ fn extensions_keep_the_states_of_straight_programs() {
 #[test]
 fn extensions_keep_the_states_of_programs_with_loops() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
-    lemma_1(40_000, 2_000, size, 1_000);
+    lemma_1(45_000, 2_000, size, 2_000);
 }

@@ -58,6 +58,15 @@ impl Emulation {
         self.original_regs[thread.index()]
     }
 
+    /// About how many bytes it takes, with what a search keeps for each of its control points.
+    pub(crate) fn bytes(&self) -> u64 {
+        let thread = |t: &Thread| {
+            let edges: usize = t.points.iter().map(|p| p.edges.len()).sum();
+            t.points.len() * (100 + t.regs.len()) + 150 * edges
+        };
+        self.program.threads.iter().map(thread).sum::<usize>() as u64
+    }
+
     /// The edge, and which edge of the original it stands for.
     pub(crate) fn edge(&self, thread: ThreadId, at: At) -> Option<(&Edge, Option<u32>)> {
         let points = &self.program.threads.get(thread.index())?.points;
