@@ -2,6 +2,7 @@
 
 mod block;
 mod explicit;
+mod independence;
 mod intern;
 mod live;
 mod local;
@@ -9,6 +10,7 @@ mod memory;
 mod meter;
 mod outcomes;
 mod packed;
+mod pending;
 mod plain_pending;
 mod reach;
 mod robust;

@@ -14,7 +14,7 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Failure, Schedule, Step};
 use weakspot_core::{Evidence, Limits, PointId, Program, Progress, ThreadId, Verdict, Violation};
 
-use crate::memory::loc_bit;
+use crate::independence::{Access, future, in_loop};
 use crate::meter::Meter;
 use crate::packed::{Ended, Expanded, Plan, Sleep, Successors, System, search};
 use crate::reach::{NoAnswer, Reach};
@@ -28,36 +28,6 @@ pub(crate) struct Sc<'p> {
     future: Vec<Vec<Access>>,
     /// Per thread and point whether the thread may come back to it.
     in_loop: Vec<Vec<bool>>,
-}
-
-/// Locations read and written, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub(crate) reads: u64,
-    pub(crate) writes: u64,
-}
-
-impl Access {
-    const ALL: Access = Access { reads: u64::MAX, writes: u64::MAX };
-
-    fn of(act: &Act) -> Access {
-        let bit = loc_bit(act.loc);
-        match act.kind {
-            Kind::Read => Access { reads: bit, writes: 0 },
-            Kind::Write => Access { reads: 0, writes: bit },
-            Kind::Update => Access { reads: bit, writes: bit },
-            Kind::Fence(_) | Kind::Silent => Access::default(),
-            Kind::Lock | Kind::Unlock | Kind::Assertion => Access::ALL,
-        }
-    }
-
-    fn with(self, other: Access) -> Access {
-        Access { reads: self.reads | other.reads, writes: self.writes | other.writes }
-    }
-
-    fn conflicts(self, other: Access) -> bool {
-        self.writes & (other.reads | other.writes) != 0 || self.reads & other.writes != 0
-    }
 }
 
 /// Can a forbidden combination of control points be reached under SC, or an assertion fail?
@@ -272,7 +242,7 @@ impl<'p> Sc<'p> {
                 let steps = || {
                     let mut steps = vec![first];
                     if let Some(from) = threads.right_after(t, local, act, seen) {
-                        steps.extend(threads.silent_path(t, from, target));
+                        steps.extend(threads.silent_path(t, from, target, false));
                     }
                     steps
                 };
@@ -343,7 +313,7 @@ impl<'p> Sc<'p> {
         let mut steps = Vec::new();
         for t in 0..self.n {
             let start = threads.start(t)?;
-            steps.extend(threads.silent_path(t, start, first[t]));
+            steps.extend(threads.silent_path(t, start, first[t], false));
         }
         let mut at = full(first);
         let mut rest = rest.iter();
@@ -402,55 +372,6 @@ impl<'p> System for Sc<'p> {
 fn extend(rows: Vec<Vec<u32>>, values: &[u32]) -> Vec<Vec<u32>> {
     let with = |row: &Vec<u32>, v| [&row[..], &[v]].concat();
     rows.iter().flat_map(|row| values.iter().map(move |&v| with(row, v))).collect()
-}
-
-/// Per point of thread `t` what the thread may access from there on.
-fn future(program: &Program, threads: &Threads<'_>, t: usize) -> Vec<Access> {
-    use weakspot_core::Instr;
-    let points = &program.threads[t].points;
-    let mut future = vec![Access::default(); points.len()];
-    loop {
-        let mut changed = false;
-        for (p, point) in points.iter().enumerate().rev() {
-            for edge in &point.edges {
-                let locs = threads.may_access(&edge.instr);
-                let own = match edge.instr {
-                    Instr::Load { .. } => Access { reads: locs, writes: 0 },
-                    Instr::Store { .. } => Access { reads: 0, writes: locs },
-                    _ => Access { reads: locs, writes: locs },
-                };
-                let all = future[p].with(own).with(future[edge.to.index()]);
-                changed |= all != future[p];
-                future[p] = all;
-            }
-        }
-        if !changed {
-            return future;
-        }
-    }
-}
-
-/// Per point of thread `t` whether a way leads back to it.
-fn in_loop(program: &Program, t: usize) -> Vec<bool> {
-    let points = &program.threads[t].points;
-    (0..points.len())
-        .map(|start| {
-            let mut seen = vec![false; points.len()];
-            let mut todo = vec![start];
-            while let Some(p) = todo.pop() {
-                for edge in &points[p].edges {
-                    let to = edge.to.index();
-                    if to == start {
-                        return true;
-                    }
-                    if !std::mem::replace(&mut seen[to], true) {
-                        todo.push(to);
-                    }
-                }
-            }
-            false
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -223,15 +223,15 @@ impl<'p> Threads<'p> {
     }
 
     /// The steps by which thread `t` gets from `from`, which need not be a place where threads are
-    /// met, to `to` without an act.
-    pub(crate) fn silent_path(&self, t: usize, from: u32, to: u32) -> Vec<Step> {
+    /// met, to `to` without an act, or with no other acts than fences.
+    pub(crate) fn silent_path(&self, t: usize, from: u32, to: u32, fences: bool) -> Vec<Step> {
         let table = &self.tables[t];
         let mut seen = vec![(from, 0, None)];
         let mut known = FxHashSet::from_iter([from]);
         let mut next = 0;
         while next < seen.len() && !known.contains(&to) {
             let local = seen[next].0;
-            for (to, step) in table.known_silent(local) {
+            for (to, step) in table.known_silent(local, fences) {
                 if known.insert(to) {
                     seen.push((to, next, Some(step)));
                 }
@@ -369,9 +369,15 @@ impl<'p> Table<'p> {
         Ok(found)
     }
 
-    /// The silent steps from `local` to local states that are known.
-    fn known_silent(&self, local: u32) -> Vec<(u32, Step)> {
-        let steps = self.silent(local).unwrap_or_default();
+    /// The silent steps, and fences if wanted, from `local` to local states that are known.
+    fn known_silent(&self, local: u32, fences: bool) -> Vec<(u32, Step)> {
+        let mut steps = self.silent(local).unwrap_or_default();
+        for (i, edge) in self.edges(local).iter().enumerate() {
+            if self.fences && fences && matches!(edge.instr, Instr::Fence(_)) {
+                let step = Step::Execute { thread: self.thread, edge: i as u32, choice: 0 };
+                steps.push((self.regs(local).to_vec(), edge.to, step));
+            }
+        }
         steps
             .into_iter()
             .filter_map(|(regs, to, step)| Some((self.find(to, &regs)?, step)))
