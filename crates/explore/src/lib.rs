@@ -12,11 +12,13 @@ mod outcomes;
 mod packed;
 mod pending;
 mod plain_pending;
+mod product;
 mod reach;
 mod robust;
 mod sc;
 mod schedule;
 mod space;
+mod symmetry;
 mod threads;
 mod write_order;
 
