@@ -20,7 +20,7 @@ use weakspot_core::{Program, ThreadId};
 
 use crate::independence::{Access, future, in_loop};
 use crate::packed::{Expanded, Sleep, Successors, System};
-use crate::symmetry::Symmetry;
+use crate::symmetry::{Normal, Symmetry};
 use crate::threads::{Act, Kind, Missing, Threads};
 
 /// What is looked for along the runs.
@@ -175,16 +175,16 @@ impl Sink for WithSteps {
 }
 
 /// Successors on their way into the store, each in its normal form.
-struct Normal<'a, 'p, W> {
+struct Normalised<'a, 'p, W> {
     product: &'a Product<'p, W>,
     threads: &'a Threads<'p>,
     out: &'a mut Successors,
 }
 
-impl<W: Watch> Sink for Normal<'_, '_, W> {
+impl<W: Watch> Sink for Normalised<'_, '_, W> {
     fn push(&mut self, row: &[u32], asleep: u32, _: &dyn Fn() -> Vec<Step>) -> Result<(), Missing> {
         match self.product.normal(self.threads, row, asleep)? {
-            Some((row, asleep)) => self.out.push(&row, asleep),
+            Some(normal) => self.out.push(&normal.row, normal.asleep),
             None => self.out.push(row, asleep),
         }
         Ok(())
@@ -208,8 +208,10 @@ impl<G> From<Missing> for Stopped<G> {
 pub(crate) struct Hit<G> {
     pub(crate) run: Schedule,
     pub(crate) goal: G,
-    /// The rows of the run, each with the number of steps before it.
+    /// The rows of the run in their normal form, each with the number of steps before it.
     pub(crate) rows: Vec<(Vec<u32>, usize)>,
+    /// Which thread of the program is in which place in the end.
+    pub(crate) who: Vec<usize>,
 }
 
 impl<'p, W: Watch> Product<'p, W> {
@@ -245,19 +247,19 @@ impl<'p, W: Watch> Product<'p, W> {
         let mut initial = Successors::default();
         for row in rows {
             let normal = retry(threads, &mut |threads| self.normal(threads, &row, 0))?;
-            initial.push(normal.as_ref().map_or(&row, |(row, _)| row), 0);
+            initial.push(normal.as_ref().map_or(&row, |n| &n.row), 0);
         }
         Ok(initial)
     }
 
     /// The row that stands for `row` and all that are like it but for the places of threads, if
-    /// it is another one; with the threads asleep there.
+    /// it is another one.
     fn normal(
         &self,
         threads: &Threads<'_>,
         row: &[u32],
         asleep: u32,
-    ) -> Result<Option<(Vec<u32>, u32)>, Missing> {
+    ) -> Result<Option<Normal>, Missing> {
         self.symmetry.normal(threads, self.frame, &W::FIELDS, row, asleep)
     }
 
@@ -423,43 +425,59 @@ impl<'p, W: Watch> Product<'p, W> {
             row.resize(width.max(row.len()), 0);
             row
         };
-        // Any initial row whose normal form begins the path will do.
-        let first = full(rows.first()?);
-        let value = |l| threads.locs.value(l, first[self.frame.value(l)]);
+        // The normal form of an initial row is an initial row itself.
+        let mut at = full(rows.first()?);
+        let value = |l| threads.locs.value(l, at[self.frame.value(l)]);
         let init = (0..self.program.locs.len() as u32).map(value).collect();
         let mut steps = Vec::new();
-        for t in 0..self.frame.n {
+        for (t, &local) in at[..self.frame.n].iter().enumerate() {
             let start = threads.start(t)?;
-            steps.extend(threads.silent_path(t, start, first[t], true));
+            steps.extend(threads.silent_path(t, start, local, true));
         }
-        let mut passed = vec![(first.clone(), steps.len())];
-        let mut at = first;
+        let mut passed = vec![(at.clone(), steps.len())];
+        // Which thread of the run is in which place of the rows, and the other way round.
+        let mut who: Vec<usize> = (0..self.frame.n).collect();
         let mut rest = rows[1..].iter();
         loop {
+            let real = |step: &Step| match *step {
+                Step::Execute { thread, edge, choice } => Step::Execute {
+                    thread: ThreadId::new(who[thread.index()]),
+                    edge,
+                    choice: self.symmetry.value(&who, choice),
+                },
+                commit => commit,
+            };
             let mut found = WithSteps::new();
             match self.moves(threads, &at, None, &mut found) {
                 // Without reductions a goal may show up earlier than in the search.
                 Err(Stopped::Goal(more, goal)) => {
-                    steps.extend(more);
+                    steps.extend(more.iter().map(real));
                     let run = Schedule { init, steps };
-                    return Some(Hit { run, goal, rows: passed });
+                    return Some(Hit { run, goal, rows: passed, who });
                 }
                 Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,
                 Ok(()) => {
                     let row = full(rest.next()?);
-                    let mut next = None;
                     for (to, more) in found {
                         let normal =
                             retry(threads, &mut |threads| self.normal(threads, &to, 0)).ok()?;
-                        if *normal.as_ref().map_or(&to, |(row, _)| row) == row {
-                            next = Some((to, more));
-                            break;
+                        if *normal.as_ref().map_or(&to, |n| &n.row) != row {
+                            continue;
                         }
+                        steps.extend(more.iter().map(real));
+                        if let Some(normal) = normal {
+                            let before = who.clone();
+                            for (from, to) in normal.places.into_iter().enumerate() {
+                                who[to] = before[from];
+                            }
+                        }
+                        passed.push((row.clone(), steps.len()));
+                        break;
                     }
-                    let (next, more) = next?;
-                    steps.extend(more);
-                    passed.push((next.clone(), steps.len()));
-                    at = next;
+                    if passed.last()?.0 != row {
+                        return None;
+                    }
+                    at = row;
                 }
             }
         }
@@ -481,7 +499,7 @@ impl<'p, W: Watch> System for Product<'p, W> {
         sleep: Sleep,
         out: &mut Successors,
     ) -> Expanded<Missing> {
-        let mut sink = Normal { product: self, threads, out };
+        let mut sink = Normalised { product: self, threads, out };
         match self.moves(threads, row, Some(sleep), &mut sink) {
             Ok(()) => Expanded::Done,
             Err(Stopped::Goal(..)) => Expanded::Goal,

@@ -32,10 +32,25 @@ pub(crate) fn reach(
         Ended::Found(rows) => {
             let hit = product.run(&mut threads, &rows);
             let hit = hit.ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-            (Verdict::Violated, Some(hit.goal), Some(Evidence::Run(hit.run)))
+            let violation = match hit.goal {
+                Goal::ControlPoints => Violation::ControlPoints,
+                Goal::Assertion { t, point, edge } => {
+                    let thread = ThreadId::new(hit.who[t]);
+                    let span = program.edge(thread, point, edge as usize).span;
+                    let kind = FailureKind::Assertion;
+                    Violation::Assertion(Failure { thread, span, kind })
+                }
+            };
+            (Verdict::Violated, Some(violation), Some(Evidence::Run(hit.run)))
         }
     };
     Ok(Reach { verdict, violation, evidence, states, algorithm: "sc" })
+}
+
+/// What the program does that it must not.
+enum Goal {
+    ControlPoints,
+    Assertion { t: usize, point: PointId, edge: u32 },
 }
 
 /// Looks for what the program forbids.
@@ -52,11 +67,11 @@ impl Bad<'_> {
 }
 
 impl Watch for Bad<'_> {
-    type Goal = Violation;
+    type Goal = Goal;
     const FIELDS: Fields =
         Fields { fields: 0, threads: &[], masks: &[], locs: &[], per_loc: 0, values: &[] };
 
-    fn is_goal(&self, threads: &Threads<'_>, row: &Row<'_>) -> Option<Violation> {
+    fn is_goal(&self, threads: &Threads<'_>, row: &Row<'_>) -> Option<Goal> {
         let at = |t: usize, point: Option<PointId>| {
             point.is_none_or(|p| threads.point(t, row.row[t]) == p)
         };
@@ -64,7 +79,7 @@ impl Watch for Bad<'_> {
         forbidden
             .iter()
             .any(|f| f.iter().enumerate().all(|(t, &point)| at(t, point)))
-            .then_some(Violation::ControlPoints)
+            .then_some(Goal::ControlPoints)
     }
 
     fn follow(
@@ -73,13 +88,10 @@ impl Watch for Bad<'_> {
         _: &Row<'_>,
         next: Vec<u32>,
         out: &mut Vec<Vec<u32>>,
-    ) -> Option<Violation> {
+    ) -> Option<Goal> {
         if step.act.kind == Kind::Assertion {
-            let thread = ThreadId::new(step.t);
             let point = step.threads.point(step.t, step.local);
-            let span = self.program.edge(thread, point, step.act.edge as usize).span;
-            let kind = FailureKind::Assertion;
-            return Some(Violation::Assertion(Failure { thread, span, kind }));
+            return Some(Goal::Assertion { t: step.t, point, edge: step.act.edge });
         }
         out.push(next);
         None

@@ -50,7 +50,7 @@ impl Symmetry {
         Symmetry { classes }
     }
 
-    /// The row that stands for `row`, and who is asleep there; `None` if it is `row` itself.
+    /// The row that stands for `row`; `None` if it is `row` itself.
     pub(crate) fn normal(
         &self,
         threads: &Threads<'_>,
@@ -58,10 +58,10 @@ impl Symmetry {
         fields: &Fields,
         row: &[u32],
         asleep: u32,
-    ) -> Result<Option<(Vec<u32>, u32)>, Missing> {
-        let mut normal: Option<(Vec<u32>, u32)> = None;
+    ) -> Result<Option<Normal>, Missing> {
+        let mut normal: Option<Normal> = None;
         for class in &self.classes {
-            let (now, asleep) = normal.as_ref().map_or((row, asleep), |(r, a)| (r, *a));
+            let (now, asleep) = normal.as_ref().map_or((row, asleep), |n| (&n.row, n.asleep));
             // Who is asleep breaks ties only: it is no part of the row.
             let mut keys = [(0u64, 0u32, 0usize); 32];
             let n = class.members.len().min(32);
@@ -77,10 +77,33 @@ impl Symmetry {
             for (place, &(_, _, member)) in keys[..n].iter().enumerate() {
                 to[member] = place;
             }
-            normal = Some(class.permute(threads, frame, fields, now, asleep, &to[..n])?);
+            let (moved, asleep) = class.permute(threads, frame, fields, now, asleep, &to[..n])?;
+            let places = normal.map_or_else(|| (0..frame.n).collect(), |n: Normal| n.places);
+            let places = places.into_iter().map(|t| class.place(&to[..n], t)).collect();
+            normal = Some(Normal { row: moved, asleep, places });
         }
         Ok(normal)
     }
+
+    /// A value after its threads have changed to `places`.
+    pub(crate) fn value(&self, places: &[usize], v: Value) -> Value {
+        let moved = self.classes.iter().find_map(|class| {
+            let i = class.ids.iter().position(|&id| id == v)?;
+            let j = class.members.iter().position(|&m| m == places[class.members[i]])?;
+            Some(class.ids[j])
+        });
+        moved.unwrap_or(v)
+    }
+}
+
+/// A row in its normal form.
+#[derive(Clone, Debug)]
+pub(crate) struct Normal {
+    pub(crate) row: Vec<u32>,
+    /// The threads asleep there.
+    pub(crate) asleep: u32,
+    /// Where each thread of the original row has gone.
+    pub(crate) places: Vec<usize>,
 }
 
 impl Class {
@@ -98,7 +121,7 @@ impl Class {
         let fits = self.ids.first().copied() == id && self.addrs[0] == own;
         let fresh = self.addrs.iter().flatten().all(|a| !others.contains(a))
             && self.ids.iter().all(|&v| Some(v) != other);
-        if !first && !(fits && fresh) {
+        if !(first || fits && fresh) {
             return false;
         }
         if first {
@@ -154,6 +177,11 @@ impl Class {
         Ok(key)
     }
 
+    /// Where thread `t` goes if member `i` goes to the place of member `to[i]`.
+    fn place(&self, to: &[usize], t: usize) -> usize {
+        self.members.iter().position(|&m| m == t).map_or(t, |i| self.members[to[i]])
+    }
+
     /// `row` with member `i` in the place of member `to[i]`.
     fn permute(
         &self,
@@ -164,10 +192,7 @@ impl Class {
         asleep: u32,
         to: &[usize],
     ) -> Result<(Vec<u32>, u32), Missing> {
-        let place = |t: usize| match self.members.iter().position(|&m| m == t) {
-            Some(i) => self.members[to[i]],
-            None => t,
-        };
+        let place = |t: usize| self.place(to, t);
         let value_of = |v: Value| match self.ids.iter().position(|&id| id == v) {
             Some(i) => self.ids[to[i]],
             None => v,

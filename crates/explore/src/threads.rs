@@ -425,11 +425,7 @@ impl<'p> Table<'p> {
                         go(Some((reg, choice)), choice);
                     }
                 }
-                Instr::Assume(e) | Instr::Assert(e) => {
-                    if value(e)? != 0 {
-                        go(None, 0);
-                    }
-                }
+                Instr::Assume(e) | Instr::Assert(e) if value(e)? != 0 => go(None, 0),
                 _ => {}
             }
         }
