@@ -1,6 +1,7 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
 mod block;
+mod dual;
 mod explicit;
 mod intern;
 mod live;
@@ -15,6 +16,7 @@ mod schedule;
 mod space;
 mod write_order;
 
+pub use dual::dual_reach;
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
