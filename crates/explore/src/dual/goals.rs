@@ -63,16 +63,14 @@ impl Lagging {
 /// Adds forbidden control points and steps that fail.
 pub(crate) fn add_safety(search: &mut Search<'_, '_, '_>) -> Result<(), Limit> {
     let graphs = search.graphs;
-    for combination in &graphs.program.forbidden {
-        let mut points: Vec<Option<PointId>> = combination.clone();
-        points.resize(graphs.threads.len(), None);
-        add_points(search, &points)?;
+    for points in &graphs.program.forbidden {
+        add_points(search, points)?;
         for m in 0..graphs.moments.len() {
             let moment = &graphs.moments[m];
             if let What::Inside(p) = moment.what
                 && points[moment.thread] == Some(p)
             {
-                add_inside(search, &points, m as u32)?;
+                add_inside(search, points, m as u32)?;
             }
         }
     }

@@ -136,6 +136,9 @@ pub(crate) enum NoGraphs {
     NotFinite,
 }
 
+/// A location that may hold more values than this counts as unbounded.
+const VALUES: usize = 1 << 12;
+
 /// A load, update or atomic block: thread, local state, edge, and whether it is a block.
 type Reader = (u32, u32, u32, bool);
 
@@ -289,18 +292,20 @@ impl<'p> Graphs<'p> {
             self.readers.push(FxHashSet::default());
             for value in self.initial(new).to_vec() {
                 let item = self.item(new, value);
-                self.stored.insert(item);
-                self.becomes_visible(item);
+                if self.stored.insert(item) {
+                    self.becomes_visible(item);
+                }
             }
         }
     }
 
     fn becomes_visible(&mut self, item: Item) {
         let loc = self.loc(item) as usize;
-        if !self.seen[loc].contains(&item) {
-            self.seen[loc].push(item);
-            self.todo.extend(self.readers[loc].iter().map(|&r| Task::Access(r, item)));
+        self.seen[loc].push(item);
+        if self.seen[loc].len() > VALUES {
+            self.left = 0;
         }
+        self.todo.extend(self.readers[loc].iter().map(|&r| Task::Access(r, item)));
     }
 
     /// Some thread may store `value` at `loc`.
@@ -343,6 +348,7 @@ impl<'p> Graphs<'p> {
 
     pub(super) fn arc(&mut self, arc: Arc) {
         if self.known_arcs.insert((arc.thread, arc.from, arc.to, arc.label)) {
+            self.left = self.left.saturating_sub(1);
             let id = self.arcs.len() as u32;
             self.arcs.push(arc);
             self.threads[arc.thread as usize].into[arc.to as usize].push(id);

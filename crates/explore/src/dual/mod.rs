@@ -42,7 +42,7 @@ use graph::NoGraphs;
 use search::Search;
 
 /// Local states, steps and visits inside of blocks: more than that is not finite data.
-const BOUND: usize = 1 << 20;
+const BOUND: usize = 1 << 18;
 /// Bytes that the facts about local states may take.
 const FACTS: u64 = 1 << 28;
 
