@@ -1,6 +1,7 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
 mod block;
+mod dual;
 mod explicit;
 mod independence;
 mod intern;
@@ -22,6 +23,7 @@ mod symmetry;
 mod threads;
 mod write_order;
 
+pub use dual::dual_reach;
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
