@@ -27,6 +27,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Litmus(LitmusArgs),
     Reach(ReachArgs),
+    Robust(RobustArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
     #[command(subcommand)]
@@ -81,6 +82,47 @@ pub(crate) struct ReachArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Does every run under TSO or PSO do what some run under SC does, too?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot robust --model tso corpus/programs/peterson.weak
+  weakspot robust corpus/programs/*.weak",
+    after_help = "\
+A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
+one that is not: the store and the later access that overtakes it, with their lines, a run as short
+as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
+line out. The search explores SC runs only, never store buffers.",
+    mut_arg("model", |a| a.default_value("tso,pso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one file, how many threads search; by \
+default one per processor"
+    )),
+    mut_arg("buffer_limit", |a| a.hide(true))
+)]
+pub(crate) struct RobustArgs {
+    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to decide; all give the same answers.
+    #[arg(long, value_name = "ALGORITHM", default_value = "pending")]
+    pub(crate) algorithm: RobustAlgorithm,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// How robustness is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RobustAlgorithm {
+    /// One search for all stores and loads.
+    Pending,
+    /// One search for each pair of a store and a load; TSO only.
+    Attack,
 }
 
 /// Check the witness of an answer by the definitions alone.

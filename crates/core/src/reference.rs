@@ -108,9 +108,17 @@ pub fn axiomatic_outcomes(
 /// [`axiomatic_outcomes`].
 #[must_use]
 pub fn robust(program: &Program, models: &[Model], max_candidates: usize) -> Option<Vec<bool>> {
+    if program.locs.iter().any(|l| l.init.len() != 1) {
+        return None;
+    }
     let mut robust = vec![true; models.len()];
     let mut candidates = 0;
     let runs = thread_runs(program, Extent::Parts, max_candidates)?;
+    // Most combinations of runs give no execution, so that these are bounded on their own.
+    let combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))?;
+    if combinations > max_candidates.saturating_mul(100) {
+        return None;
+    }
     let done = for_each_combination(&runs, &mut |combination| {
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;

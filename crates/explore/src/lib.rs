@@ -13,6 +13,7 @@ mod reach;
 mod robust;
 mod schedule;
 mod space;
+mod tidy;
 mod write_order;
 
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};

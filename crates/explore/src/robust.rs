@@ -5,6 +5,7 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
 use crate::plain_pending;
 use crate::reach::NoAnswer;
+use crate::tidy::tidy;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -49,7 +50,13 @@ pub fn robust(
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
     let _ = decide;
-    let answer = plain_pending::search(program, model, limits, progress)?;
+    let mut answer = plain_pending::search(program, model, limits, progress)?;
+    if let Some(Evidence::Run(run)) = &answer.evidence
+        && let Some((run, reordered)) = tidy(program, model, run)
+    {
+        answer.evidence = Some(Evidence::Run(run));
+        answer.reordered = Some(reordered);
+    }
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }
