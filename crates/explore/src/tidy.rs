@@ -184,7 +184,7 @@ fn plainer(machine: Machine<'_>, run: &Schedule) -> Option<Schedule> {
                 violation.recording.execution.history.events[e.index()].op.write().is_some()
             })
     });
-    stores.into_iter().find_map(|held| {
+    let candidates = stores.filter_map(|held| {
         let mut walk = Walk { machine, state: machine.initial_state(&run.init), steps: Vec::new() };
         for (i, &step) in run.steps.iter().enumerate() {
             if let Step::Execute { thread, .. } = step {
@@ -202,7 +202,8 @@ fn plainer(machine: Machine<'_>, run: &Schedule) -> Option<Schedule> {
             let cost = Violation::of(machine, &candidate)?.cost();
             (cost.0 <= length && cost.1 < coherence).then_some(candidate)
         })
-    })
+    });
+    candidates.min_by_key(|run| run.steps.len())
 }
 
 /// A run that is being made.
