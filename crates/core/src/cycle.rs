@@ -197,3 +197,50 @@ fn block(execution: &Execution, first: EventId) -> Vec<EventId> {
     }
     members
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Event, History, LocId};
+
+    /// The plainest cycle in short: `0-po->1 1-fr->2`.
+    fn check(events: &[(u32, Op)], coherence: &[&[u32]], expected: &str) {
+        let events: Vec<Event> =
+            events.iter().map(|&(t, op)| Event { thread: ThreadId(t), op }).collect();
+        let reads_from = vec![None; events.len()];
+        let coherence = coherence.iter().map(|w| w.iter().map(|&e| EventId(e)).collect()).collect();
+        let execution = Execution { history: History { events, reads_from }, coherence };
+        let arc = |a: &Arc| format!("{}-{}->{}", a.from.0, a.link.name(), a.to.0);
+        let cycle = sc_cycle(&execution).map(|c| c.iter().map(arc).collect::<Vec<_>>().join(" "));
+        assert_eq!(cycle.unwrap_or_default(), expected);
+    }
+
+    fn read(loc: u32) -> Op {
+        Op::Read { loc: LocId(loc), value: 0 }
+    }
+
+    fn write(loc: u32) -> Op {
+        Op::Write { loc: LocId(loc), value: 1 }
+    }
+
+    /// Store buffering with a store to a third place between, as in Peterson's algorithm: one
+    /// cycle goes through the order of these stores, another of the same length through reads.
+    #[test]
+    fn reads_rather_than_coherence() {
+        let p = [(0, write(0)), (0, write(2)), (0, read(1))];
+        let q = [(1, write(1)), (1, write(2)), (1, read(0))];
+        let events = [p, q].concat();
+        check(&events, &[&[0], &[3], &[4, 1]], "0-po->2 2-fr->3 3-po->5 5-fr->0");
+        check(&events[..5], &[&[0], &[3], &[4, 1]], "1-po->2 2-fr->3 3-po->4 4-co->1");
+        check(&events[..4], &[&[0], &[3], &[1]], "");
+    }
+
+    /// A block counts as one event, whatever stands in it.
+    #[test]
+    fn blocks_are_one_event() {
+        let p = [(0, write(0)), (0, read(1))];
+        let q = [(1, Op::Lock), (1, read(0)), (1, write(1)), (1, Op::Unlock)];
+        let events = [&p[..], &q[..]].concat();
+        check(&events, &[&[0], &[4]], "0-po->1 1-fr->4 4-atomic->3 3-fr->0");
+    }
+}
