@@ -2,6 +2,7 @@
 
 mod block;
 mod explicit;
+mod holds;
 mod intern;
 mod live;
 mod local;

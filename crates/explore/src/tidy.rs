@@ -62,6 +62,10 @@ impl Violation {
         let evidence = Evidence::Run(run.clone());
         certify::robust(machine.program, machine.model, &Verdict::Violated, &evidence).ok()?;
         let recording = record(machine, run).ok()?;
+        // A block is done as a whole or not at all.
+        if recording.end.lock.is_some() {
+            return None;
+        }
         let cycle = sc_cycle(&recording.execution)?;
         Some(Violation { recording, cycle })
     }
