@@ -35,6 +35,7 @@ use weakspot_core::{
     Verdict, Violation,
 };
 
+pub(crate) use blocks::can_hide_a_combination;
 pub use emulation::{At, Emulation};
 pub use extend::{First, extend};
 use unroll::unroll as unrolled;
@@ -139,7 +140,7 @@ fn answer(
             let violation = Some(Violation::FinalStates);
             answer(Verdict::Violated, violation, Some(Evidence::Exhausted { states }))
         }
-        Decided::Robust(_) if blocks::can_hide_a_combination(program) => {
+        Decided::Robust(_) if can_hide_a_combination(program) => {
             let limits = match work.remaining() {
                 Ok(limits) => limits,
                 Err(limit) => return answer(Verdict::Unknown(limit), None, None),
@@ -430,7 +431,7 @@ fn sc_reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    reach(program, Model::Sc, Algorithm::Eager(Strategy::Auto), limits, progress)
+    reach(program, Model::Sc, Algorithm::Auto, limits, progress)
 }
 
 /// Whether a program asks more than that some final state exists.

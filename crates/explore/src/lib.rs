@@ -1,7 +1,10 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
 mod block;
+mod dual;
 mod explicit;
+mod holds;
+mod independence;
 mod intern;
 mod lazy;
 mod live;
@@ -9,13 +12,22 @@ mod local;
 mod memory;
 mod meter;
 mod outcomes;
+mod packed;
+mod pending;
 mod plain_pending;
+mod portfolio;
+mod product;
 mod reach;
 mod robust;
+mod sc;
 mod schedule;
 mod space;
+mod symmetry;
+mod threads;
+mod tidy;
 mod write_order;
 
+pub use dual::dual_reach;
 pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
