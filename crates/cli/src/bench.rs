@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use weakspot_core::{Drain, Limits, Model};
 use weakspot_explore::{Strategy, outcomes};
 use weakspot_lang::Format;
-use weakspot_lang::families::Family;
+use weakspot_lang::families::{Family, Syntax};
 
 use crate::exit::Exit;
 use crate::pool::Listener;
@@ -21,9 +21,9 @@ pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
         "{:26} {:>3} {:5} {:>9} {:>10} {:>10} {:>12} {:>12}",
         "family", "N", "model", "states", "visited", "seconds", "write order", "explicit"
     )?;
-    for family in Family::ALL {
+    for family in Family::LITMUS {
         for &n in family.sizes() {
-            let text = family.text(n);
+            let text = family.text(Syntax::Litmus, Some(n))?;
             let parsed = weakspot_lang::parse(Format::Litmus, &text)
                 .map_err(|d| anyhow::anyhow!(d.message))
                 .with_context(|| format!("failed to read {} at {n}", family.name()))?;

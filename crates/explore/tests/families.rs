@@ -1,0 +1,105 @@
+//! The families of programs: what is known about them, in both languages.
+
+use std::time::Duration;
+
+use weakspot_core::{Drain, Limit, Limits, Model, Program, Silent, Verdict};
+use weakspot_explore::{Algorithm, Decide, Strategy, reach, robust};
+use weakspot_lang::families::{Family, Syntax};
+
+/// The buffer of the loop has to hold about one round of stores.
+const LIMITS: Limits =
+    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 128, workers: 1 };
+
+fn programs(family: Family, size: Option<usize>) -> [Program; 2] {
+    [Syntax::Weak, Syntax::Trencher].map(|syntax| {
+        let text = family.text(syntax, size).expect("a size in the range");
+        let format = syntax.format().expect("an input language");
+        weakspot_lang::parse(format, &text).expect("a readable text").program
+    })
+}
+
+fn reached(program: &Program, model: Model) -> Option<bool> {
+    let eager = Algorithm::Eager(Strategy::Auto);
+    let found = reach(program, model, eager, &LIMITS, &mut Silent).expect("an answer");
+    match found.verdict {
+        Verdict::Holds => Some(false),
+        Verdict::Violated => Some(true),
+        Verdict::Unknown(_) => None,
+    }
+}
+
+/// Safe under SC, not under TSO and PSO.
+#[test]
+fn the_goal_needs_a_buffer() {
+    let lamport = [2, 3, 4].map(|n| (Family::Lamport, n));
+    let diamond = [2, 3, 50, 1000].map(|n| (Family::Diamond, n));
+    let loops = [2, 3, 20, 50].map(|n| (Family::Loop, n));
+    for (family, n) in lamport.into_iter().chain(diamond).chain(loops) {
+        for program in programs(family, Some(n)) {
+            assert_eq!(reached(&program, Model::Sc), Some(false), "{} {n}", family.key());
+            assert_eq!(reached(&program, Model::Tso), Some(true), "{} {n}", family.key());
+            assert_eq!(
+                reached(&program, Model::Pso(Drain::All)),
+                Some(true),
+                "{} {n}",
+                family.key()
+            );
+        }
+    }
+}
+
+/// Without its slow way in, Lamport's mutex still excludes any two threads under SC, not just all
+/// of them together; and it is not dead: one thread gets in.
+#[test]
+fn lamport_excludes_under_sc() {
+    for program in programs(Family::Lamport, Some(3)) {
+        let goal = program.forbidden[0].clone();
+        for (i, j) in [(0, 1), (0, 2), (1, 2), (0, 0)] {
+            let mut pair = vec![None; 3];
+            (pair[i], pair[j]) = (goal[i], goal[j]);
+            let program = Program { forbidden: vec![pair], ..program.clone() };
+            assert_eq!(reached(&program, Model::Sc), Some(i == j), "{i} {j}");
+        }
+    }
+}
+
+/// When t1 looks at y, 1 may be in memory already, but all later stores of the round and the first
+/// one of the next have to wait. With less room the goal is not found.
+#[test]
+fn the_loop_needs_room_for_a_round() {
+    for n in [3, 5, 9] {
+        for program in programs(Family::Loop, Some(n)) {
+            let ask = |buffer| {
+                let limits = Limits { buffer, ..LIMITS };
+                let eager = Algorithm::Eager(Strategy::Auto);
+                reach(&program, Model::Tso, eager, &limits, &mut Silent).expect("an answer").verdict
+            };
+            assert_eq!(ask(n - 1), Verdict::Violated, "{n}");
+            assert!(matches!(ask(n - 2), Verdict::Unknown(Limit::Buffer { .. })), "{n}");
+        }
+    }
+}
+
+/// Fig. 12 is safe under SC, its buffers grow for ever, and it is not robust.
+#[test]
+fn fig12_is_safe_but_not_robust() {
+    for program in programs(Family::Fig12, None) {
+        assert_eq!(reached(&program, Model::Sc), Some(false));
+        assert_ne!(reached(&program, Model::Tso), Some(true));
+        let answer = robust(&program, Model::Tso, Decide::Pending, &LIMITS, &mut Silent);
+        assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
+    }
+}
+
+/// A program that is safe under SC and reaches its goal under TSO is not robust.
+#[test]
+fn the_others_are_not_robust() {
+    for (family, n) in [(Family::Lamport, 2), (Family::Diamond, 20), (Family::Loop, 3)] {
+        for program in programs(family, Some(n)) {
+            for model in [Model::Tso, Model::Pso(Drain::All)] {
+                let answer = robust(&program, model, Decide::Pending, &LIMITS, &mut Silent);
+                assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
+            }
+        }
+    }
+}
