@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weakspot_core::Model;
 use weakspot_lang::Format;
+use weakspot_lang::families::{Family, Syntax};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Reach(ReachArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
+    #[command(subcommand)]
+    Gen(GenCommand),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -113,6 +116,44 @@ pub(crate) struct PrintArgs {
     /// Read the input as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+}
+
+/// Write inputs to try and to measure with.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    Family(FamilyArgs),
+}
+
+/// A member of a family of programs or litmus tests that grows with a number.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen family lamport --size 4 -o lamport-4.weak
+  weakspot gen family diamond --size 50 --syntax trencher
+  weakspot gen family loop --size 20 -o loop-20.c
+  weakspot gen family --list",
+    after_help = "\
+The text goes to standard output unless -o names a file."
+)]
+pub(crate) struct FamilyArgs {
+    /// The family; --list tells which there are.
+    #[arg(value_name = "NAME", required_unless_present = "list", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(Family::ALL.map(Family::key)))]
+    pub(crate) name: Option<String>,
+    /// The size; each family has its own range and default.
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// The language; by default what FILE ends in, else the first that the family comes in.
+    #[arg(long, value_name = "LANGUAGE",
+        value_parser = clap::builder::PossibleValuesParser::new(Syntax::ALL.map(Syntax::key)))]
+    pub(crate) syntax: Option<String>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// List the families with their sizes and languages.
+    #[arg(long, conflicts_with_all = ["name", "size", "syntax", "output"])]
+    pub(crate) list: bool,
 }
 
 /// Measure how long the searches take.

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod certify;
 mod exit;
+mod generate;
 mod input;
 mod job;
 mod litmus;
@@ -14,7 +15,7 @@ mod reach;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command};
+use args::{BenchCommand, Cli, Command, GenCommand};
 use clap::Parser;
 use exit::Exit;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
+        Command::Gen(GenCommand::Family(args)) => generate::family(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
         Command::Reach(args) => reach::run(&args),
     };

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use crate::{root, run};
 
 /// Standard output, standard error and exit code, times left out.
-fn check(args: &[&str], stdin: &str, expected: Expect) {
+pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
     let ran = run(args, stdin);
     let mut text = String::new();
     for line in ran.out.lines() {
@@ -611,6 +611,7 @@ fn help() {
               reach    Does everything hold that a program asks: control points, assertions, final states?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
+              gen      Write inputs to try and to measure with
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 

@@ -17,11 +17,10 @@ pub(super) struct Uses {
 pub(super) fn head(about: &str, uses: &Uses) -> String {
     let mut text = String::from("/*\n");
     for line in about.trim_end().lines() {
-        text += &format!(" * {line}").trim_end();
+        text += format!(" * {line}").trim_end();
         text.push('\n');
     }
-    text += "\
- *
+    text += " *
  * Shared variables are volatile, so that a compiler keeps every access and its place; on x86 each
  * becomes one plain instruction.
  */
@@ -35,7 +34,7 @@ pub(super) fn head(about: &str, uses: &Uses) -> String {
 #define ASSUME(condition) __CPROVER_assume(condition)
 ";
     if uses.choose {
-        text += "int nondet_int(void);\n#define CHOOSE() ((unsigned)nondet_int())\n";
+        text += "int nondet_int(void);\n#define ONCE_IN(n) (nondet_int() != 0)\n";
     }
     if uses.endless {
         text += "#define LOOP for (;;)\n";
@@ -44,8 +43,8 @@ pub(super) fn head(about: &str, uses: &Uses) -> String {
 #else
 /* Compiled, a thread gives up when an assumption fails";
     text += match (uses.choose, uses.endless) {
-        (true, _) => ", draws its choices, and ends its loops some day. */\n",
-        (false, true) => ", and ends its loops some day. */\n",
+        (true, _) => ",\n * draws its choices, and ends its loops some day. */\n",
+        (false, true) => ",\n * and ends its loops some day. */\n",
         (false, false) => ". */\n",
     };
     text += "\
@@ -65,7 +64,7 @@ static unsigned draw(void)
     state = state * 1664525u + 1013904223u;
     return state >> 16;
 }
-#define CHOOSE() draw()
+#define ONCE_IN(n) (draw() % (n) == 0)
 ";
     }
     if uses.endless {

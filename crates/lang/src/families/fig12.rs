@@ -83,18 +83,13 @@ static void *{name}(void *unused)
     int r = 0;
     (void)unused;
     LOOP {{
-        switch (CHOOSE() % 3) {{
-        case 0:
+        if (ONCE_IN(3)) {{
             {own} = 1 - r;
-            break;
-        case 1:
+        }} else if (ONCE_IN(2)) {{
             r = {other};
-            break;
-        default:
-            if (r == 2) {{
-                goal[{i}] = 1;
-                return NULL;
-            }}
+        }} else if (r == 2) {{
+            goal[{i}] = 1;
+            return NULL;
         }}
     }}
     return NULL;

@@ -87,7 +87,7 @@ static void *thread(void *number)
         y = i;
         if (x == i) {
             /* The critical section: stay here, or go on. */
-            if (CHOOSE() % 2 == 0) {
+            if (ONCE_IN(2)) {
                 goal[i - 1] = 1;
                 return NULL;
             }

@@ -1,12 +1,13 @@
-//! A loop of length `n` through which a thread has to go twice while its stores wait in the
-//! buffer, Fig. 9 of the paper. The load that ends the loop is offered at each of its turns.
+//! A loop of length `n` through which a thread has to go once and begin again before another one
+//! sees what it wants, Fig. 9 of the paper. The load that ends the loop is offered at each turn.
 
 use super::c::{self, Uses};
 
 const ABOUT: &str = "\
-t1 stores 0, 1, ..., $N - 1 to x, over and over, until it finds y still 0. t2 sets y and then wants to
-see x fall from 1 to 0. Under SC x does not change any more by then. Under TSO it does, if t1 has gone
-through its loop and begun it again with the stores since the 1 in its buffer: $M of them at least.
+t1 stores 0, 1, ..., $LAST to x, over and over, until it looks at y and finds it still 0.
+t2 sets y, and then wants to see x fall from 1 to 0. Under SC x does not change any more by then.
+Under TSO the looks of t2 overtake its store to y. But for x to fall, t1 has to go through its loop
+and begin again.
 ";
 
 pub(super) fn weak(n: usize) -> String {
@@ -81,7 +82,7 @@ end
 pub(super) fn c(n: usize) -> String {
     let about = ABOUT.to_owned() + "\ncbmc --mm tso --unwind $U --no-unwinding-assertions FILE.c\n";
     // One turn per store, one that starts again, and one that leaves.
-    let about = numbers(&about, n).replace("$U", &(n + 3).to_string());
+    let about = about.replace("$LAST", &(n - 1).to_string()).replace("$U", &(n + 3).to_string());
     let head = c::head(&about, &Uses { choose: true, endless: true });
     let body = "\
 #define N $N
@@ -93,7 +94,7 @@ static void *t1(void *unused)
     int i = 0;
     (void)unused;
     LOOP {
-        if (CHOOSE() % 64 == 0) {
+        if (ONCE_IN(64)) {
             ASSUME(y == 0);
             goal[0] = 1;
             return NULL;
@@ -124,9 +125,5 @@ static void *t2(void *unused)
 
 fn comment(mark: &str, n: usize) -> String {
     let lines = ABOUT.lines().map(|line| format!("{mark} {line}\n"));
-    numbers(&lines.collect::<String>(), n)
-}
-
-fn numbers(text: &str, n: usize) -> String {
-    text.replace("$N", &n.to_string()).replace("$M", &(n - 1).to_string())
+    lines.collect::<String>().replace("$LAST", &(n - 1).to_string())
 }

@@ -26,7 +26,7 @@ pub enum Family {
     Lamport,
     /// Dekker's flags with `n` branches between the store and the load.
     Diamond,
-    /// A loop of length `n` that has to be gone through twice while its stores wait.
+    /// A loop of length `n` that has to be gone through and begun again.
     Loop,
     /// Two threads that store for ever and cannot go wrong; it has no size.
     Fig12,
