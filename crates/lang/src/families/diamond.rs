@@ -48,16 +48,16 @@ shared a in 0..N - 1, b in 0..N - 1
 pub(super) fn trencher(n: usize) -> String {
     let mut text = comment("# ", n) + "# x, y, a and b have the addresses 100 to 103.\n";
     for Thread { name, own, other, spare } in &THREADS {
-        text += &format!("\nthread {name}\n  initial start\n  final goal\n");
-        text += &format!("  transition start entry write 1 {}\n", own.1);
-        text += &format!("  transition entry branch read r {}\n", spare.1);
+        text += &format!("\nthread {name}\ninitial start\nfinal goal\n");
+        text += &format!("transition start entry write 1 {}\n", own.1);
+        text += &format!("transition entry branch read r {}\n", spare.1);
         for i in 0..n {
             let (next, address) = ((i + 1) % n, spare.1);
-            text += &format!("  transition branch was_{i} check == r {i}\n");
-            text += &format!("  transition was_{i} exit write {next} {address}\n");
+            text += &format!("transition branch was_{i} check == r {i}\n");
+            text += &format!("transition was_{i} exit write {next} {address}\n");
         }
-        text += &format!("  transition exit test read s {}\n", other.1);
-        text += "  transition test goal check == s 0\nend\n";
+        text += &format!("transition exit test read s {}\n", other.1);
+        text += "transition test goal check == s 0\nend\n";
     }
     text
 }

@@ -48,19 +48,19 @@ pub(super) const TRENCHER: &str = "\
 # x has address 100, y has 101.
 
 thread t1
-  initial turn
-  final goal
-  transition turn turn write - 1 r 100
-  transition turn turn read r 101
-  transition turn goal check == r 2
+initial turn
+final goal
+transition turn turn write - 1 r 100
+transition turn turn read r 101
+transition turn goal check == r 2
 end
 
 thread t2
-  initial turn
-  final goal
-  transition turn turn write - 1 r 101
-  transition turn turn read r 100
-  transition turn goal check == r 2
+initial turn
+final goal
+transition turn turn write - 1 r 101
+transition turn turn read r 100
+transition turn goal check == r 2
 end
 ";
 

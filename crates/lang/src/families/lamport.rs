@@ -47,20 +47,20 @@ pub(super) fn trencher(n: usize) -> String {
         format!(
             "
 thread t{i}
-  initial start
-  final cs
-  transition start set_x local i {i}
-  transition set_x read_y write i 100
-  transition read_y test_y read ry 101
-  transition test_y set_x check != ry 0
-  transition test_y set_y check == ry 0
-  transition set_y read_x write i 101
-  transition read_x test_x read rx 100
-  transition test_x cs check == rx i
-  transition cs set_x write 0 101
-  transition test_x read_y_again check != rx i
-  transition read_y_again test_y_again read ry 101
-  transition test_y_again set_x check != ry i
+initial start
+final cs
+transition start set_x local i {i}
+transition set_x read_y write i 100
+transition read_y test_y read ry 101
+transition test_y set_x check != ry 0
+transition test_y set_y check == ry 0
+transition set_y read_x write i 101
+transition read_x test_x read rx 100
+transition test_x cs check == rx i
+transition cs set_x write 0 101
+transition test_x read_y_again check != rx i
+transition read_y_again test_y_again read ry 101
+transition test_y_again set_x check != ry i
 end
 "
         )

@@ -55,25 +55,25 @@ pub(super) fn trencher(n: usize) -> String {
         + "# x has address 100, y has 101.
 
 thread t1
-  initial turn
-  final goal
-  transition turn store check < i $N
-  transition store count write i 100
-  transition count turn local i + i 1
-  transition turn reset check == i $N
-  transition reset turn local i 0
-  transition turn test read r 101
-  transition test goal check == r 0
+initial turn
+final goal
+transition turn store check < i $N
+transition store count write i 100
+transition count turn local i + i 1
+transition turn reset check == i $N
+transition reset turn local i 0
+transition turn test read r 101
+transition test goal check == r 0
 end
 
 thread t2
-  initial start
-  final goal
-  transition start first write 1 101
-  transition first test_first read r 100
-  transition test_first second check == r 1
-  transition second test_second read r 100
-  transition test_second goal check == r 0
+initial start
+final goal
+transition start first write 1 101
+transition first test_first read r 100
+transition test_first second check == r 1
+transition second test_second read r 100
+transition test_second goal check == r 0
 end
 ";
     text.replace("$N", &n.to_string())
