@@ -168,6 +168,54 @@ Example:
         #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
         timeout: Duration,
     },
+    Programs(ProgramsArgs),
+    /// One cell of the table of programs, in a process of its own.
+    #[command(hide = true)]
+    Cell {
+        /// The program.
+        program: String,
+        /// The question.
+        question: String,
+        /// When to give up.
+        #[arg(long, value_parser = duration)]
+        timeout: Duration,
+    },
+}
+
+/// Programs and families of programs: every algorithm side by side.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench programs
+  weakspot bench programs lamport fig12 --timeout 5s
+  weakspot bench programs --format json --svg times.svg > times.jsonl",
+    after_help = "\
+Each question is answered in a process of its own, so that processor time and memory are its own.
+`weakspot gen family --list` tells about the families."
+)]
+pub(crate) struct ProgramsArgs {
+    /// Only these programs and families; all if none is named.
+    #[arg(value_name = "NAME")]
+    pub(crate) programs: Vec<String>,
+    /// Give up on a question after this time.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Draw the processor times to this file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+/// How measurements are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchFormat {
+    /// A table.
+    Text,
+    /// JSON Lines, one object per row.
+    Json,
 }
 
 /// Options that all questions about programs share.

@@ -36,7 +36,11 @@ fn main() -> ExitCode {
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
-        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
+        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
+        Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
+        Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
+            bench::cell::run(&program, &question, timeout)
+        }
         Command::Reach(args) => reach::run(&args),
     };
     match result {

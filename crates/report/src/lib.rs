@@ -5,6 +5,7 @@
 //! input makes it panic: names that are missing get a stand-in, text from files is stripped of
 //! control characters before it reaches a terminal.
 
+mod bench;
 mod cycle;
 mod diagnostic;
 mod dot;
@@ -12,6 +13,7 @@ mod drawing;
 mod json;
 mod limit;
 mod litmus;
+mod plot;
 mod reach;
 mod run;
 #[cfg(test)]
@@ -21,12 +23,14 @@ mod summary;
 mod table;
 mod witness;
 
+pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use diagnostic::{Severity, failure_diagnostic, render};
 pub use dot::draw_dot;
 pub use drawing::draw_run;
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
 pub use witness::{BadWitness, Witness, input_hash};

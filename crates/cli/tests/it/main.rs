@@ -1,10 +1,12 @@
 //! The integration tests of the command:
+//! - `bench`: measurements;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `readme`: what the README shows is what the command prints;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
+mod bench;
 mod generate;
 mod graph;
 mod readme;

@@ -1,4 +1,4 @@
-//! `weakspot bench`.
+//! `weakspot bench litmus`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::pool::Listener;
 
 /// The families of litmus tests under three models: final states, nodes visited and time of the
 /// command's own search, then each search on its own as a multiple of that time.
-pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
+pub(crate) fn run(timeout: Duration) -> Result<Exit> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
