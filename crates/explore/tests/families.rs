@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use weakspot_core::{Drain, Evidence, Limits, Model, Program, Silent, Verdict};
+use weakspot_core::{Drain, Evidence, Limit, Limits, Model, Program, Silent, Verdict};
 use weakspot_explore::{Algorithm, Decide, Strategy, reach, robust};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
@@ -77,6 +77,25 @@ fn the_loop_is_gone_through() {
             };
             assert!(run.steps.len() > 3 * n, "{n}: {}", run.steps.len());
         }
+    }
+}
+
+/// With a fence after t2's store, t1 has to look at y while all its stores after the 1 wait, up to
+/// the next 0. With less room the goal is not found, and the answer says that it may be there.
+#[test]
+fn the_fenced_loop_needs_room_for_a_round() {
+    for n in [3, 5, 9] {
+        let text = Family::Loop.text(Syntax::Weak, Some(n)).expect("a size in the range");
+        let fenced = text.replace("    y = 1\n", "    y = 1\n    fence\n");
+        assert_ne!(fenced, text);
+        let program = weakspot_lang::parse(Format::Weak, &fenced).expect("a readable text").program;
+        let ask = |buffer| {
+            let limits = Limits { buffer, ..LIMITS };
+            let eager = Algorithm::Eager(Strategy::Auto);
+            reach(&program, Model::Tso, eager, &limits, &mut Silent).expect("an answer").verdict
+        };
+        assert_eq!(ask(n - 1), Verdict::Violated, "{n}");
+        assert!(matches!(ask(n - 2), Verdict::Unknown(Limit::Buffer { .. })), "{n}");
     }
 }
 
