@@ -65,6 +65,7 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
             let diagnostic = failure_diagnostic(program, names, &failure);
             return job.refuse_at(Some(model), source, &diagnostic);
         }
+        Err(NoAnswer::NotApplicable(why)) => return job.refuse(Some(model), why, None, None),
         Err(NoAnswer::Rejected(rejected)) => {
             let message = format!(
                 "the answer under {model} did not pass its own check ({rejected}); this is a \

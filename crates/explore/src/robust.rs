@@ -3,8 +3,9 @@
 use weakspot_core::certify;
 use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
-use crate::plain_pending;
+use crate::packed::Plan;
 use crate::reach::NoAnswer;
+use crate::{pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -49,7 +50,12 @@ pub fn robust(
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
     let _ = decide;
-    let answer = plain_pending::search(program, model, limits, progress)?;
+    let plan = Plan::breadth_first(limits.workers);
+    let answer = match program.threads.len() {
+        // Sets of threads are words of 32 bits in the fast search.
+        0..=32 => pending::robust(program, model, plan, limits, progress)?,
+        _ => plain_pending::search(program, model, limits, progress)?,
+    };
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }
