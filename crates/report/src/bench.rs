@@ -44,7 +44,8 @@ pub enum BenchEnd {
     Holds,
     /// It does not.
     Violated,
-    /// Given up at this kind of limit: `time`, `memory`, `buffer`.
+    /// Given up at this kind of limit: `time`, `memory`, `buffer`; `n/a` if the algorithm is not made
+    /// for such a program.
     Unknown(String),
     /// No answer, and why.
     Error(String),

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use weakspot_core::{Drain, Limit, Limits, Model, Program, Silent, Verdict};
-use weakspot_explore::{Algorithm, Decide, NoAnswer, Strategy, reach, robust};
+use weakspot_explore::{
+    Algorithm, Decide, Lazily, NoAnswer, Strategy, reach, reach_lazily, robust,
+};
 use weakspot_report::{BenchEnd, model_key};
 
 use super::subjects;
@@ -27,6 +29,9 @@ pub(crate) struct Question {
 pub(crate) const QUESTIONS: &[Question] = &[
     reach_tso("auto", |p, m, l| by_reach(p, m, Algorithm::Auto, l)),
     reach_tso("eager", |p, m, l| by_reach(p, m, Algorithm::Eager(Strategy::Auto), l)),
+    reach_tso("lazy", |p, _, l| by_lazy(p, Lazily::Whole, l)),
+    reach_tso("unroll", |p, _, l| by_lazy(p, Lazily::Unrolled, l)),
+    reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
     robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
     robust_against(Model::Pso(Drain::All), "pending", |p, m, l| {
         by_robust(p, m, Decide::Pending, l)
@@ -52,6 +57,13 @@ struct Found {
 fn by_reach(p: &Program, m: Model, algorithm: Algorithm, l: &Limits) -> Result<Found, NoAnswer> {
     let found = reach(p, m, algorithm, l, &mut Silent)?;
     Ok(Found { verdict: found.verdict, states: found.states, queries: None })
+}
+
+/// TSO only.
+fn by_lazy(p: &Program, lazily: Lazily, l: &Limits) -> Result<Found, NoAnswer> {
+    let (found, asked) = reach_lazily(p, lazily, l, &mut Silent)?;
+    let queries = Some(asked.sc + asked.oracle);
+    Ok(Found { verdict: found.verdict, states: found.states, queries })
 }
 
 fn by_robust(p: &Program, m: Model, decide: Decide, l: &Limits) -> Result<Found, NoAnswer> {
@@ -85,6 +97,7 @@ pub(crate) fn run(subject: &str, question: &str, timeout: Duration) -> Result<Ex
     let found = (question.ask)(&parsed.program, question.model, &limits);
     let (end, explored, queries) = match found {
         Ok(found) => (end(&found.verdict), Some(found.states), found.queries),
+        Err(NoAnswer::NotApplicable(_)) => (BenchEnd::Unknown("n/a".to_owned()), None, None),
         Err(error) => (BenchEnd::Error(format!("{error:?}")), None, None),
     };
     let cell = Cell { end, explored, queries, cpu: cpu_seconds(), peak: peak_bytes() };
