@@ -5,6 +5,7 @@
 //! input makes it panic: names that are missing get a stand-in, text from files is stripped of
 //! control characters before it reaches a terminal.
 
+mod bench;
 mod communication;
 mod diagnostic;
 mod dot;
@@ -12,6 +13,7 @@ mod drawing;
 mod json;
 mod limit;
 mod litmus;
+mod plot;
 mod reach;
 mod robust;
 mod run;
@@ -23,12 +25,14 @@ mod table;
 mod tally;
 mod witness;
 
+pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use diagnostic::{Severity, failure_diagnostic, render};
 pub use dot::draw_dot;
 pub use drawing::draw_run;
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use crate::{root, run, transcript};
 
-fn check(args: &[&str], stdin: &str, expected: Expect) {
+pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
     expected.assert_eq(&transcript(args, stdin));
 }
 
@@ -431,16 +431,26 @@ fn reach_trencher_and_memorax() {
         &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
         "",
         expect![[r#"
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-turns","reachable":false,"explored":50,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker-turns","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":7,"algorithm":"eager"}
             {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"lamport-fast-3","reachable":false,"explored":688,"algorithm":"eager"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"lamport-fast-3","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":1,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"parker","reachable":false,"explored":8,"algorithm":"eager"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"parker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":100},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":101},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":101},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0}],"explored":5,"algorithm":"eager"}
             {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":14,"algorithm":"eager"}
             {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":24,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":12,"algorithm":"eager"}
             {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
             {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
@@ -596,6 +606,7 @@ fn help() {
               robust   Does every run under TSO or PSO do what some run under SC does, too?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
+              gen      Write inputs to try and to measure with
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 
