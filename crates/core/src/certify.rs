@@ -27,6 +27,8 @@ pub enum Rejected {
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
     AllowedBySc,
+    /// The proof that fences are optimal does not hold.
+    Fences(&'static str),
 }
 
 impl fmt::Display for Rejected {
@@ -42,6 +44,7 @@ impl fmt::Display for Rejected {
             Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
             Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::Fences(why) => f.write_str(why),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

@@ -2,6 +2,7 @@
 
 mod block;
 mod explicit;
+mod fence;
 mod intern;
 mod live;
 mod local;
@@ -15,6 +16,7 @@ mod schedule;
 mod space;
 mod write_order;
 
+pub use fence::{FenceQuestion, Fences, fences, misses_goal};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};

@@ -1,0 +1,133 @@
+//! Where fences may be put into a program, and what it becomes with some of them in place.
+
+use std::collections::BTreeSet;
+
+use crate::{Edge, Fence, Instr, Point, PointId, Program, Span, ThreadId};
+
+/// What fences are put in for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Every run under the model does what some run under SC does.
+    Robust,
+    /// Nothing that the program forbids can happen. A condition that asks for some final state to
+    /// be reachable (`exists`) is left out of it: fences only take runs away.
+    Safe,
+}
+
+/// A program with the places where fences may be put. Each place is a set of edges that do
+/// nothing: usually one, several where one line of the source stands in several threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FencePlaces {
+    /// The program without fences; the edges of the places are [`Instr::Nop`].
+    pub program: Program,
+    /// The edges of each place, in the order of the source.
+    pub places: Vec<Vec<PlaceEdge>>,
+}
+
+/// One edge of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceEdge {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The control point that the edge leaves.
+    pub point: PointId,
+    /// Which of its edges.
+    pub edge: usize,
+}
+
+/// A fence in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlacedFence {
+    /// The place, an index into [`FencePlaces::places`].
+    pub place: usize,
+    /// Which fence.
+    pub kind: Fence,
+}
+
+impl FencePlaces {
+    /// One place at each control point of `program` that a fence could make a difference at. The
+    /// fence stands on every way through the point, after the arrival: the point keeps its number
+    /// and whatever is said about it, and its edges leave from a new point.
+    ///
+    /// Points that are never reached, that have no edges or that lie in an atomic block are none.
+    #[must_use]
+    pub fn at_points(program: &Program) -> FencePlaces {
+        let mut all = FencePlaces { program: program.clone(), places: Vec::new() };
+        for (t, thread) in program.threads.iter().enumerate() {
+            let locked = lock_states(&thread.points, thread.entry);
+            for (p, point) in thread.points.iter().enumerate() {
+                if point.edges.is_empty() || locked[p] != (true, false) {
+                    continue;
+                }
+                let points = &mut all.program.threads[t].points;
+                let behind = PointId::new(points.len());
+                let span = point.edges.first().map_or(Span::default(), |e| e.span);
+                let edges = std::mem::take(&mut points[p].edges);
+                points.push(Point { edges });
+                points[p].edges.push(Edge { instr: Instr::Nop, to: behind, span });
+                let edge =
+                    PlaceEdge { thread: ThreadId::new(t), point: PointId::new(p), edge: 0 };
+                all.places.push(vec![edge]);
+            }
+        }
+        all
+    }
+
+    /// The places that are the fences of `program` whose span starts at one of `starts`: one place
+    /// for each start. The fences themselves become edges that do nothing. Fences in atomic blocks
+    /// and in code that is never reached are left where they are not: they belong to no place.
+    #[must_use]
+    pub fn of_fences(mut program: Program, starts: &[usize]) -> FencePlaces {
+        let mut places = vec![Vec::new(); starts.len()];
+        for (t, thread) in program.threads.iter_mut().enumerate() {
+            let locked = lock_states(&thread.points, thread.entry);
+            for (p, point) in thread.points.iter_mut().enumerate() {
+                for (e, edge) in point.edges.iter_mut().enumerate() {
+                    let start = starts.iter().position(|&s| s == edge.span.start as usize);
+                    let (Instr::Fence(_), Some(place)) = (&edge.instr, start) else { continue };
+                    edge.instr = Instr::Nop;
+                    if locked[p] == (true, false) {
+                        let (thread, point) = (ThreadId::new(t), PointId::new(p));
+                        places[place].push(PlaceEdge { thread, point, edge: e });
+                    }
+                }
+            }
+        }
+        FencePlaces { program, places }
+    }
+
+    /// The program with these fences.
+    #[must_use]
+    pub fn with(&self, fences: &[PlacedFence]) -> Program {
+        let mut program = self.program.clone();
+        for fence in fences {
+            for e in self.places.get(fence.place).into_iter().flatten() {
+                let edges =
+                    &mut program.threads[e.thread.index()].points[e.point.index()].edges;
+                edges[e.edge].instr = Instr::Fence(fence.kind);
+            }
+        }
+        program
+    }
+}
+
+/// For each point whether it can be reached without the lock, and whether it can with it, as far
+/// as the edges tell.
+fn lock_states(points: &[Point], entry: PointId) -> Vec<(bool, bool)> {
+    let mut seen: BTreeSet<(PointId, bool)> = BTreeSet::from([(entry, false)]);
+    let mut todo = vec![(entry, false)];
+    while let Some((point, locked)) = todo.pop() {
+        for edge in &points[point.index()].edges {
+            let after = match edge.instr {
+                Instr::Lock => true,
+                Instr::Unlock => false,
+                _ => locked,
+            };
+            if seen.insert((edge.to, after)) {
+                todo.push((edge.to, after));
+            }
+        }
+    }
+    let has = |p, locked| seen.contains(&(PointId::new(p), locked));
+    (0..points.len()).map(|p| (has(p, false), has(p, true))).collect()
+}
