@@ -75,7 +75,12 @@ impl Goal {
 
     /// Whether `run` shows that `program` misses the goal. `program` is one that
     /// [`Goal::question`] made.
-    pub fn is_missed(self, program: &Program, model: Model, run: &Schedule) -> Result<(), Rejected> {
+    pub fn is_missed(
+        self,
+        program: &Program,
+        model: Model,
+        run: &Schedule,
+    ) -> Result<(), Rejected> {
         let evidence = Evidence::Run(run.clone());
         match self {
             Goal::Robust => certify::robust(program, model, &Verdict::Violated, &evidence),

@@ -65,8 +65,7 @@ impl FencePlaces {
                 let edges = std::mem::take(&mut points[p].edges);
                 points.push(Point { edges });
                 points[p].edges.push(Edge { instr: Instr::Nop, to: behind, span });
-                let edge =
-                    PlaceEdge { thread: ThreadId::new(t), point: PointId::new(p), edge: 0 };
+                let edge = PlaceEdge { thread: ThreadId::new(t), point: PointId::new(p), edge: 0 };
                 all.places.push(vec![edge]);
             }
         }
@@ -102,8 +101,7 @@ impl FencePlaces {
         let mut program = self.program.clone();
         for fence in fences {
             for e in self.places.get(fence.place).into_iter().flatten() {
-                let edges =
-                    &mut program.threads[e.thread.index()].points[e.point.index()].edges;
+                let edges = &mut program.threads[e.thread.index()].points[e.point.index()].edges;
                 edges[e.edge].instr = Instr::Fence(fence.kind);
             }
         }

@@ -75,8 +75,7 @@ pub fn fences(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Fences, NoAnswer> {
-    let places =
-        FencePlaces { program: question.goal.question(&places.program), ..places.clone() };
+    let places = FencePlaces { program: question.goal.question(&places.program), ..places.clone() };
     let kinds = match question.model {
         Model::Pso(_) => question.costs.kinds(),
         // A store-store fence does nothing here.
@@ -255,8 +254,8 @@ impl Search<'_> {
         }
         let reasons = fences.iter().flatten().map(|f| {
             let forbidden = self.clauses.iter().filter(|c| c.hit_by.contains(f));
-            let mut found = forbidden
-                .filter_map(|c| clause::kept_in_order(self.places, model, &c.run, *f));
+            let mut found =
+                forbidden.filter_map(|c| clause::kept_in_order(self.places, model, &c.run, *f));
             found.next()
         });
         Ok(Fences {

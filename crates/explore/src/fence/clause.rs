@@ -147,12 +147,7 @@ pub(super) fn kept_in_order(
 }
 
 /// Calls `each` with the state before each step, and the step.
-fn each_step(
-    program: &Program,
-    model: Model,
-    run: &Schedule,
-    each: &mut dyn FnMut(&State, Step),
-) {
+fn each_step(program: &Program, model: Model, run: &Schedule, each: &mut dyn FnMut(&State, Step)) {
     let machine = Machine { program, model };
     let mut state = machine.initial_state(&run.init);
     for &step in &run.steps {

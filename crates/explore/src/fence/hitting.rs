@@ -214,9 +214,8 @@ mod tests {
             let clauses: Vec<Clause> = (0..rng.below(8))
                 .map(|_| (0..1 + rng.below(4)).map(|_| rng.below(n)).collect())
                 .collect();
-            let all = (0..1_usize << n).map(|bits| -> Vec<usize> {
-                (0..n).filter(|e| bits >> e & 1 == 1).collect()
-            });
+            let all = (0..1_usize << n)
+                .map(|bits| -> Vec<usize> { (0..n).filter(|e| bits >> e & 1 == 1).collect() });
             let expected = all
                 .filter(|set| clauses.iter().all(|c| set.iter().any(|e| c.contains(e))))
                 .min_by_key(|set| (set.iter().map(|&e| costs[e]).sum::<u64>(), set.clone()));
