@@ -1,8 +1,8 @@
 //! Where fences may be put into a program, and what it becomes with some of them in place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Edge, Fence, Instr, Point, PointId, Program, Span, ThreadId};
+use crate::{Edge, Fence, Instr, Point, PointId, Program, Span, Thread, ThreadId};
 
 /// What fences are put in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,4 +128,66 @@ fn lock_states(points: &[Point], entry: PointId) -> Vec<(bool, bool)> {
     }
     let has = |p, locked| seen.contains(&(PointId::new(p), locked));
     (0..points.len()).map(|p| (has(p, false), has(p, true))).collect()
+}
+
+/// Whether two programs differ at most in the numbers of their control points, in points that are
+/// never reached and in where their instructions stand in the text. They then do the same.
+#[must_use]
+pub fn same_program(a: &Program, b: &Program) -> bool {
+    let globals = |p: &Program| (p.locs.clone(), p.undeclared, p.observed.clone());
+    if globals(a) != globals(b) || a.condition != b.condition || a.threads.len() != b.threads.len()
+    {
+        return false;
+    }
+    let pairs = a.threads.iter().zip(&b.threads);
+    let Some(maps) = pairs.map(|(a, b)| same_points(a, b)).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    // Combinations with a point that is never reached do not count.
+    let reached = |row: &Vec<Option<PointId>>, has: &dyn Fn(usize, PointId) -> bool| {
+        row.iter().enumerate().all(|(t, p)| p.is_none_or(|p| has(t, p)))
+    };
+    let rows_of_a: BTreeSet<Vec<Option<PointId>>> = a
+        .forbidden
+        .iter()
+        .filter(|row| reached(row, &|t, p| maps[t].contains_key(&p)))
+        .map(|row| row.iter().zip(&maps).map(|(p, map)| p.map(|p| map[&p])).collect())
+        .collect();
+    let rows_of_b: BTreeSet<Vec<Option<PointId>>> = b
+        .forbidden
+        .iter()
+        .filter(|row| reached(row, &|t, p| maps[t].values().any(|&q| q == p)))
+        .cloned()
+        .collect();
+    rows_of_a == rows_of_b
+}
+
+/// Which point of `b` each point of `a` is, from the entries on.
+fn same_points(a: &Thread, b: &Thread) -> Option<BTreeMap<PointId, PointId>> {
+    let mut map = BTreeMap::from([(a.entry, b.entry)]);
+    let mut used = BTreeSet::from([b.entry]);
+    let mut todo = vec![(a.entry, b.entry)];
+    if a.regs != b.regs {
+        return None;
+    }
+    while let Some((p, q)) = todo.pop() {
+        let (from_p, from_q) = (&a.points[p.index()].edges, &b.points[q.index()].edges);
+        if from_p.len() != from_q.len() {
+            return None;
+        }
+        for (e, f) in from_p.iter().zip(from_q) {
+            let known = map.get(&e.to).copied();
+            if e.instr != f.instr || known.is_some_and(|q| q != f.to) {
+                return None;
+            }
+            if known.is_none() {
+                if !used.insert(f.to) {
+                    return None;
+                }
+                map.insert(e.to, f.to);
+                todo.push((e.to, f.to));
+            }
+        }
+    }
+    Some(map)
 }

@@ -25,7 +25,7 @@ pub use diagnostic::Diagnostic;
 pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use fence_proof::{Clause, FenceCosts};
-pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence};
+pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use model::{Drain, Model};
 pub use outcomes::{Factor, OutcomeSet};

@@ -114,6 +114,12 @@ pub fn misses_goal(
     })
 }
 
+/// The program with these fences in its places, without steps for the places that stay empty.
+#[must_use]
+pub fn fenced(places: &FencePlaces, fences: &[PlacedFence]) -> Program {
+    contract(places, fences).program
+}
+
 /// How the search ended.
 enum End {
     /// With the cheapest fences.

@@ -16,7 +16,7 @@ mod schedule;
 mod space;
 mod write_order;
 
-pub use fence::{FenceQuestion, Fences, fences, misses_goal};
+pub use fence::{FenceQuestion, Fences, fenced, fences, misses_goal};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
