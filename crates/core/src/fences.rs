@@ -1,6 +1,6 @@
 //! Where fences may be put into a program, and what it becomes with some of them in place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{Edge, Fence, Instr, Point, PointId, Program, Span, Thread, ThreadId};
 
@@ -73,24 +73,31 @@ impl FencePlaces {
     }
 
     /// The places that are the fences of `program` whose span starts at one of `starts`: one place
-    /// for each start. The fences themselves become edges that do nothing. Fences in atomic blocks
-    /// and in code that is never reached are left where they are not: they belong to no place.
+    /// for each start. The fences themselves become edges that do nothing. A place has no edges if
+    /// it lies in an atomic block, even for one of several threads, or is never reached.
     #[must_use]
     pub fn of_fences(mut program: Program, starts: &[usize]) -> FencePlaces {
+        let numbers: HashMap<usize, usize> =
+            starts.iter().enumerate().map(|(place, &start)| (start, place)).collect();
         let mut places = vec![Vec::new(); starts.len()];
+        let mut atomic = vec![false; starts.len()];
         for (t, thread) in program.threads.iter_mut().enumerate() {
             let locked = lock_states(&thread.points, thread.entry);
             for (p, point) in thread.points.iter_mut().enumerate() {
                 for (e, edge) in point.edges.iter_mut().enumerate() {
-                    let start = starts.iter().position(|&s| s == edge.span.start as usize);
-                    let (Instr::Fence(_), Some(place)) = (&edge.instr, start) else { continue };
+                    let place = numbers.get(&(edge.span.start as usize));
+                    let (Instr::Fence(_), Some(&place)) = (&edge.instr, place) else { continue };
                     edge.instr = Instr::Nop;
-                    if locked[p] == (true, false) {
+                    atomic[place] |= locked[p].1;
+                    if locked[p].0 {
                         let (thread, point) = (ThreadId::new(t), PointId::new(p));
                         places[place].push(PlaceEdge { thread, point, edge: e });
                     }
                 }
             }
+        }
+        for (place, _) in places.iter_mut().zip(atomic).filter(|(_, atomic)| *atomic) {
+            place.clear();
         }
         FencePlaces { program, places }
     }

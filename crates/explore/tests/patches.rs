@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weakspot_core::{
-    Drain, Fence, FenceCosts, Goal, Limits, Model, PlacedFence, Silent, Verdict, same_program,
+    Drain, Fence, FenceCosts, Goal, Limits, Model, PlacedFence, Program, Silent, Verdict,
+    same_program,
 };
 use weakspot_explore::{FenceQuestion, fenced, fences, misses_goal};
 use weakspot_lang::Format;
@@ -60,4 +61,53 @@ fn a_place_in_the_text_is_that_place_in_the_program() {
         }
     }
     assert!(places > 1_000, "{places}");
+}
+
+fn question(model: Model, goal: Goal, format: Format) -> FenceQuestion {
+    let store_store = has_fence(format, Fence::StoreStore).then_some(1);
+    FenceQuestion { model, goal, costs: FenceCosts { full: 1, store_store } }
+}
+
+/// The number of fences of a text, by the word for them.
+fn fences_in(text: &str) -> usize {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.filter(|line| line.split([' ', ';']).any(|w| w == "fence" || w == "fence.ss")).count()
+}
+
+/// What the project's own fenced programs have is never beaten by more.
+#[test]
+fn no_more_fences_than_by_hand() {
+    let mut compared = 0;
+    for path in corpus() {
+        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+        let by_hand = path.with_file_name(format!("{name}-fenced.weak"));
+        if path.extension().is_none_or(|e| e != "weak") || !by_hand.exists() {
+            continue;
+        }
+        let (format, text) = read(&path);
+        let (_, fenced_text) = read(&by_hand);
+        let most = fences_in(&fenced_text) - fences_in(&text);
+        let found = patches(format, &text).expect("a shipped program");
+        let by_hand = weakspot_lang::parse(format, &fenced_text).expect("a shipped program");
+        for model in [Model::Tso, Model::Pso(Drain::All)] {
+            for goal in [Goal::Robust, Goal::Safe] {
+                let reached = |program: &Program| {
+                    let answer = misses_goal(program, model, goal, &LIMITS, &mut Silent);
+                    answer.map(|(verdict, _)| verdict == Verdict::Holds).expect("an answer")
+                };
+                let asked = question(model, goal, format);
+                let answer = fences(&found.places, asked, &LIMITS, &mut Silent);
+                let answer = answer.unwrap_or_else(|e| panic!("{name}: {e:?}"));
+                assert!(answer.optimal, "{name} {model} {goal:?}: {:?}", answer.limit);
+                let chosen = answer.fences.unwrap_or_else(|| panic!("{name} {model} {goal:?}"));
+                let patched = found.program(&chosen).expect("a program with fences");
+                assert!(reached(&patched), "{name} {model} {goal:?}: {chosen:?}");
+                if reached(&by_hand.program) {
+                    assert!(chosen.len() <= most, "{name} {model} {goal:?}: {chosen:?}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 20, "{compared}");
 }

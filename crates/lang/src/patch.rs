@@ -24,8 +24,7 @@ pub struct Patches {
     text: String,
     /// The places, in the order of the text.
     pub sites: Vec<Site>,
-    /// What they are in the program: one place for each site, without edges where a fence makes
-    /// no difference.
+    /// What they are in the program: one place for each site.
     pub places: FencePlaces,
 }
 
@@ -55,14 +54,20 @@ pub fn patches(format: Format, text: &str) -> Result<Patches, Diagnostic> {
         Format::Trencher => trencher::sites(text)?,
         Format::Memorax => memorax::sites(text)?,
     };
-    if let Ok(places) = compile(format, text, &sites) {
-        return Ok(Patches { format, text: text.to_owned(), sites, places });
-    }
     // Should some place be none, the others still are.
     let good = |site: &Site| compile(format, text, std::slice::from_ref(site)).is_ok();
-    let sites: Vec<Site> = sites.into_iter().filter(good).collect();
+    let sites = match compile(format, text, &sites) {
+        Ok(places) => useful(sites, &places),
+        Err(_) => sites.into_iter().filter(good).collect(),
+    };
     let places = compile(format, text, &sites)?;
     Ok(Patches { format, text: text.to_owned(), sites, places })
+}
+
+/// The sites where a fence can make a difference.
+fn useful(sites: Vec<Site>, places: &FencePlaces) -> Vec<Site> {
+    let all = sites.into_iter().zip(&places.places);
+    all.filter(|(_, edges)| !edges.is_empty()).map(|(site, _)| site).collect()
 }
 
 impl Patches {

@@ -12,17 +12,41 @@ use weakspot_core::Span;
 use super::edit::{Edit, before};
 use super::{Change, Site};
 use crate::Diagnostic;
-use crate::memorax::{Stmt, StmtKind, parse};
+use crate::memorax::{Stmt, StmtKind, WriteKind, parse};
 
 pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
     let file = parse(text)?;
     let macros = text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "macro");
     let mut finder = Finder { text, macros, seen: BTreeSet::new(), sites: Vec::new() };
     for process in &file.processes {
-        finder.list(process.at.0, &process.text, true);
+        finder.list(process.at.0, &process.text, List::Process);
     }
     finder.sites.sort_by_key(|(at, _)| *at);
     Ok(finder.sites.into_iter().map(|(_, site)| site).collect())
+}
+
+/// Whose statements a list has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// Nothing comes before the first or after the last that a fence could keep in order.
+    Process,
+    Block,
+    /// One of several; see [`may_turn_back`].
+    Alternative,
+}
+
+/// A statement that finds in memory that it cannot happen now has not happened, so that another
+/// alternative may be taken instead. A fence in front of it would settle on this one.
+fn may_turn_back(kind: &StmtKind) -> bool {
+    !matches!(
+        kind,
+        StmtKind::Write { kind: WriteKind::Plain, .. }
+            | StmtKind::Nop
+            | StmtKind::Assign { .. }
+            | StmtKind::Assume(_)
+            | StmtKind::Fence(_)
+            | StmtKind::Goto(_)
+    )
 }
 
 struct Finder<'t> {
@@ -34,17 +58,19 @@ struct Finder<'t> {
 }
 
 impl Finder<'_> {
-    /// Statements one after another. At the `top` nothing comes before the first or after the last.
-    fn list(&mut self, head: Span, list: &[Stmt], top: bool) {
+    /// Statements one after another.
+    fn list(&mut self, head: Span, list: &[Stmt], kind: List) {
         let mut last = head;
+        let top = kind == List::Process;
         for (i, stmt) in list.iter().enumerate() {
+            let first = i == 0 && (top || kind == List::Alternative && may_turn_back(&stmt.kind));
             if let Some(label) = &stmt.label {
-                if !top || i > 0 {
+                if !first {
                     self.before(last, label.at.0.start as usize, stmt);
                 }
                 last = label.at.0;
             }
-            if !top || i > 0 || stmt.label.is_some() {
+            if !first || top && stmt.label.is_some() {
                 self.before(last, stmt.at.0.start as usize, stmt);
             }
             self.inside(stmt);
@@ -79,9 +105,9 @@ impl Finder<'_> {
             }
             StmtKind::While { body, .. } => self.branch(head, body),
             StmtKind::Either(branches) => {
-                branches.iter().for_each(|list| self.list(head, list, false));
+                branches.iter().for_each(|list| self.list(head, list, List::Alternative));
             }
-            StmtKind::Block(list) => self.list(head, list, false),
+            StmtKind::Block(list) => self.list(head, list, List::Block),
             _ => {}
         }
     }
