@@ -32,6 +32,11 @@ impl<T: Copy + Eq + Hash> Interner<T> {
         (id, true)
     }
 
+    /// The number of `slice`, if it is there.
+    pub(crate) fn find(&self, slice: &[T]) -> Option<u32> {
+        self.table.find(hash(slice), |&id| self.get(id) == slice).copied()
+    }
+
     pub(crate) fn get(&self, id: u32) -> &[T] {
         get(&self.data, &self.ends, id)
     }

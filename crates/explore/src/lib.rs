@@ -9,11 +9,14 @@ mod local;
 mod memory;
 mod meter;
 mod outcomes;
+mod packed;
 mod plain_pending;
 mod reach;
 mod robust;
+mod sc;
 mod schedule;
 mod space;
+mod threads;
 mod write_order;
 
 pub use fence::{FenceQuestion, Fences, fenced, fences, misses_goal};

@@ -8,8 +8,9 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict, Violati
 
 use crate::meter::Meter;
 use crate::outcomes::{Search, Strategy, in_turns, outcomes};
-use crate::schedule;
+use crate::packed::Plan;
 use crate::space::{Ended, Stop};
+use crate::{sc, schedule};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -57,7 +58,12 @@ pub fn reach(
         Algorithm::Auto => Strategy::Auto,
         Algorithm::Eager(strategy) => strategy,
     };
-    let mut answer = safe(program, model, strategy, limits, progress)?;
+    let mut answer = match (model, algorithm) {
+        (Model::Sc, Algorithm::Auto) => {
+            sc::reach(program, Plan::breadth_first(limits.workers), limits, progress)?
+        }
+        _ => safe(program, model, strategy, limits, progress)?,
+    };
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
         let found = outcomes(program, model, strategy, limits, progress);
         let mut found = found.map_err(NoAnswer::Fault)?;
