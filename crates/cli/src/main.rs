@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod certify;
 mod exit;
+mod fence;
 mod input;
 mod job;
 mod litmus;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Print(args) => print::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
         Command::Reach(args) => reach::run(&args),
+        Command::Fence(args) => fence::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

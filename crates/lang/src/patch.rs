@@ -15,7 +15,7 @@ mod weak;
 use weakspot_core::{Fence, FencePlaces, PlacedFence, Program, Span};
 
 use crate::{Diagnostic, Format, parse};
-use edit::{Edit, apply};
+use edit::{Edit, Edited, apply};
 
 /// A program text with the places where fences can be written.
 #[derive(Clone, Debug)]
@@ -24,7 +24,8 @@ pub struct Patches {
     text: String,
     /// The places, in the order of the text.
     pub sites: Vec<Site>,
-    /// What they are in the program: one place for each site.
+    /// What they are in the program: one place for each site. Its instructions stand where they
+    /// stand in the text without fences.
     pub places: FencePlaces,
 }
 
@@ -77,7 +78,7 @@ impl Patches {
     pub fn patched(&self, fences: &[PlacedFence]) -> String {
         let chosen: Vec<(&Site, Fence)> =
             fences.iter().filter_map(|f| Some((self.sites.get(f.place)?, f.kind))).collect();
-        written(self.format, &self.text, &chosen).0
+        written(self.format, &self.text, &chosen).text
     }
 
     /// The program of the text with these fences.
@@ -94,13 +95,19 @@ pub fn has_fence(format: Format, kind: Fence) -> bool {
 
 fn compile(format: Format, text: &str, sites: &[Site]) -> Result<FencePlaces, Diagnostic> {
     let all: Vec<(&Site, Fence)> = sites.iter().map(|s| (s, Fence::Full)).collect();
-    let (text, starts) = written(format, text, &all);
-    let parsed = parse(format, &text)?;
-    Ok(FencePlaces::of_fences(parsed.program, &starts))
+    let edited = written(format, text, &all);
+    let parsed = parse(format, &edited.text)?;
+    let mut places = FencePlaces::of_fences(parsed.program, &edited.starts);
+    for point in places.program.threads.iter_mut().flat_map(|t| &mut t.points) {
+        for edge in &mut point.edges {
+            edge.span = edited.before(edge.span);
+        }
+    }
+    Ok(places)
 }
 
-/// The text with these fences, and where each of them starts in it.
-fn written(format: Format, text: &str, chosen: &[(&Site, Fence)]) -> (String, Vec<usize>) {
+/// The text with these fences.
+fn written(format: Format, text: &str, chosen: &[(&Site, Fence)]) -> Edited {
     let mut edits = Vec::new();
     let mut cells = Vec::new();
     let mut words = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use weakspot_core::Span;
+
 /// A piece of text that is put in the place of another.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
@@ -55,26 +57,50 @@ impl Edit {
     }
 }
 
-/// The text after the edits, and where each fence starts in it. `words` are those of the fences.
-pub(super) fn apply(text: &str, mut edits: Vec<Edit>, words: &[&str]) -> (String, Vec<usize>) {
+/// A text after edits.
+pub(super) struct Edited {
+    pub(super) text: String,
+    /// Where each fence starts in it.
+    pub(super) starts: Vec<usize>,
+    /// Where each piece of the old text begins, in the new text and in the old one.
+    kept: Vec<(usize, usize)>,
+}
+
+/// Makes the edits. `words` are those of the fences.
+pub(super) fn apply(text: &str, mut edits: Vec<Edit>, words: &[&str]) -> Edited {
     edits.sort_by_key(|e| (e.start, e.closes.is_none(), Reverse(e.closes)));
-    let mut out = String::new();
-    let mut starts = vec![usize::MAX; words.len()];
+    let mut out =
+        Edited { text: String::new(), starts: vec![usize::MAX; words.len()], kept: vec![(0, 0)] };
     let mut done = 0;
     for edit in edits {
         let start = edit.start.max(done);
-        out += text.get(done..start).unwrap_or_default();
+        out.text += text.get(done..start).unwrap_or_default();
         done = edit.end.max(start);
         for piece in edit.pieces {
             match piece {
-                Piece::Text(text) => out += &text,
-                Piece::Mark(i) => starts[i] = out.len(),
-                Piece::Word(i) => out += words[i],
+                Piece::Text(text) => out.text += &text,
+                Piece::Mark(i) => out.starts[i] = out.text.len(),
+                Piece::Word(i) => out.text += words[i],
             }
         }
+        out.kept.push((out.text.len(), done));
     }
-    out += text.get(done..).unwrap_or_default();
-    (out, starts)
+    out.text += text.get(done..).unwrap_or_default();
+    out
+}
+
+impl Edited {
+    /// What a piece of the new text was in the old one.
+    pub(super) fn before(&self, span: Span) -> Span {
+        let old = |at: u32| {
+            let at = at as usize;
+            let i = self.kept.partition_point(|(new, _)| *new <= at);
+            let (new, old) = self.kept[i.saturating_sub(1)];
+            let end = self.kept.get(i).map_or(usize::MAX, |(_, old)| *old);
+            (old + (at - new)).min(end)
+        };
+        Span::new(old(span.start), old(span.end).max(old(span.start)))
+    }
 }
 
 /// What stands before byte `at` on its line, if that is nothing but white space.
