@@ -49,7 +49,8 @@ pub struct FenceQuestion {
 /// The answer.
 #[derive(Clone, Debug)]
 pub struct Fences {
-    /// Holds if no fence is needed, violated if the goal is missed without fences.
+    /// Holds if no fence is needed, violated if the goal is missed without fences, unknown if that
+    /// is not known.
     pub verdict: Verdict,
     /// Fences with which the goal is reached, in the order of their places; `None` if there are
     /// none, or if none were found. Empty if none are needed.
@@ -94,6 +95,9 @@ pub fn fences(
         asker: Asker { limits: *limits, start: Instant::now(), progress, states: 0, queries: 0 },
     };
     let end = search.run()?;
+    if let (End::Stopped(Limit::Buffer { .. }), None) = (&end, &search.fallback) {
+        search.bound_buffers()?;
+    }
     search.answer(end)
 }
 
@@ -187,6 +191,29 @@ impl Search<'_> {
                 Tried::End(end) => return Ok(Some(end)),
             }
         }
+    }
+
+    /// Buffers that grow without bound stop some searches, and fences keep them small: starts
+    /// from a fence in every place and takes out what can be. Not the cheapest fences, but some.
+    fn bound_buffers(&mut self) -> Result<(), NoAnswer> {
+        let FenceQuestion { model, goal, .. } = self.question;
+        let mut fences: Vec<PlacedFence> =
+            self.candidates.iter().copied().filter(|f| f.kind == Fence::Full).collect();
+        let mut asks = |fences: &[PlacedFence]| {
+            let program = contract(self.places, fences).program;
+            Ok(matches!(self.asker.ask(&program, model, goal)?, Asked::Holds))
+        };
+        if !asks(&fences)? {
+            return Ok(());
+        }
+        for i in (0..fences.len()).rev() {
+            let without = fences.remove(i);
+            if !asks(&fences)? {
+                fences.insert(i, without);
+            }
+        }
+        self.fallback = Some(fences);
+        Ok(())
     }
 
     /// Asks whether the goal is reached with `fences`; if not, adds a clause.

@@ -69,7 +69,7 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
     let why =
         |limit: Option<&Limit>| limit.map_or(String::new(), |limit| limit_text(limit, a.names));
     match (a.verdict, a.fences) {
-        (Verdict::Unknown(limit), _) => {
+        (Verdict::Unknown(limit), None) => {
             let _ = writeln!(out, "unknown: {}", limit_text(limit, a.names));
         }
         (Verdict::Holds, _) => {
@@ -82,7 +82,7 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
             let _ =
                 writeln!(out, "is not {is}; which fences make it so is unknown: {}", why(a.limit));
         }
-        (Verdict::Violated, Some(fences)) => {
+        (Verdict::Violated | Verdict::Unknown(_), Some(fences)) => {
             let count = match fences.len() {
                 1 => "1 fence".to_owned(),
                 n => format!("{n} fences"),
@@ -95,7 +95,7 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
                 }
                 (false, _) => writeln!(
                     out,
-                    "is {is} with {count}{cost}; perhaps cheaper ones do: {}",
+                    "is {is} with {count}{cost}, but perhaps cheaper ones do: {}",
                     why(a.limit)
                 ),
             };
@@ -175,12 +175,11 @@ pub fn fence_json(a: &FenceAnswer<'_>) -> String {
             Goal::Safe => "safe",
         },
     );
-    match (a.verdict, a.fences, a.optimal) {
-        (Verdict::Unknown(_), ..) | (_, None, false) => o.raw("fixable", "null"),
-        (_, fences, _) => o.raw("fixable", fences.is_some()),
+    match (a.fences, a.optimal) {
+        (None, false) => o.raw("fixable", "null"),
+        (fences, _) => o.raw("fixable", fences.is_some()),
     };
-    let known = a.fences.filter(|_| !matches!(a.verdict, Verdict::Unknown(_)));
-    match known {
+    match a.fences {
         None => {
             o.raw("fences", if a.optimal { "[]" } else { "null" });
         }

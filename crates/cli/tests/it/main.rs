@@ -1,9 +1,11 @@
 //! The integration tests of the command:
+//! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `readme`: what the README shows is what the command prints;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
+mod fences;
 mod graph;
 mod readme;
 mod scale;

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use crate::{root, run};
 
 /// Standard output, standard error and exit code, times left out.
-fn check(args: &[&str], stdin: &str, expected: Expect) {
+pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
     let ran = run(args, stdin);
     let mut text = String::new();
     for line in ran.out.lines() {
@@ -609,6 +609,7 @@ fn help() {
             Commands:
               litmus   Which final states do SC, TSO and PSO allow?
               reach    Does everything hold that a program asks: control points, assertions, final states?
+              fence    Which fences make a program robust, or safe, at the least cost?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
               bench    Measure how long the searches take

@@ -43,9 +43,11 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
                 _ => None,
             };
             let instr = cell.instr.as_ref().map(|i| i.place.0);
-            if let (Some(below), Some(after)) = (line, last[column].filter(|_| instr.is_some())) {
+            if let (Some(below), Some(after)) =
+                (line, last[column].filter(|_| instr.or(labels).is_some()))
+            {
                 let cell = Cell { at: below.start as usize, column, columns, labels: None, below };
-                let before = instr;
+                let before = instr.or(labels);
                 sites.push(Site { after, before, change: Change::Cell(cell) });
             }
             if let (Some(below), Some(labels), Some(_)) = (line, labels, instr) {
