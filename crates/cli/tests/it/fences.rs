@@ -23,7 +23,10 @@ fn check_json(args: &[&str], stdin: &str, expected: Expect) {
 
 #[test]
 fn a_weak_program() {
-    check(&["fence", "corpus/programs/dekker.weak"], "", expect![[r#"
+    check(
+        &["fence", "corpus/programs/dekker.weak"],
+        "",
+        expect![[r#"
         dekker TSO needs 3 fences to be robust; no fewer do
           corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
           corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
@@ -46,13 +49,17 @@ fn a_weak_program() {
                  }
                  cs: c = count
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_goal_may_be_less() {
     let args = ["fence", "--goal", "safe", "--model", "pso", "corpus/programs/dekker.weak"];
-    check(&args, "", expect![[r#"
+    check(
+        &args,
+        "",
+        expect![[r#"
         dekker PSO needs 3 fences to be safe; no fewer do
           corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
           corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
@@ -79,12 +86,16 @@ fn the_goal_may_be_less() {
                  flag[me] = 0
                  i = i + 1
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_litmus_test() {
-    check(&["fence", "--model", "tso,pso", "corpus/litmus/MP.litmus"], "", expect![[r#"
+    check(
+        &["fence", "--model", "tso,pso", "corpus/litmus/MP.litmus"],
+        "",
+        expect![[r#"
         MP TSO is robust without fences
         MP PSO needs 1 fence to be robust; no fewer do
           corpus/litmus/MP.litmus:6: a store-store fence in P0, between `MOV [x],$1` and `MOV [y],$1`: the store of line 6 reaches memory before the store of line 7
@@ -98,8 +109,12 @@ fn a_litmus_test() {
           MOV [y],$1 | MOV EBX,[x] ;
          exists (1:EAX=1 /\ 1:EBX=0)
         --- exit 1
-    "#]]);
-    check(&["fence", "corpus/litmus/SB.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
         SB TSO needs 2 fences to be robust; no fewer do
           corpus/litmus/SB.litmus:6: a fence in P0, between `MOV [x],$1` and `MOV EAX,[y]`: the store of line 6 reaches memory before line 7 takes effect
           corpus/litmus/SB.litmus:6: a fence in P1, between `MOV [y],$1` and `MOV EAX,[x]`: the store of line 6 reaches memory before line 7 takes effect
@@ -113,12 +128,16 @@ fn a_litmus_test() {
           MOV EAX,[y] | MOV EAX,[x] ;
          exists (0:EAX=0 /\ 1:EAX=0)
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn trencher_and_memorax() {
-    check(&["fence", "corpus/trencher/dekker.txt"], "", expect![[r#"
+    check(
+        &["fence", "corpus/trencher/dekker.txt"],
+        "",
+        expect![[r#"
         dekker TSO needs 2 fences to be robust; no fewer do
           corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
           corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
@@ -145,8 +164,12 @@ fn trencher_and_memorax() {
          transition looked raised check != other 0
          transition critical start write 0 1
         --- exit 1
-    "#]]);
-    check(&["fence", "--goal", "safe", "corpus/memorax/peterson.rmm"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "--goal", "safe", "corpus/memorax/peterson.rmm"],
+        "",
+        expect![[r#"
         peterson TSO needs 2 fences to be safe; no fewer do
           corpus/memorax/peterson.rmm:18: a fence in P0, between `write: turn := 1` and `read: $flag := flag[0]`: the store of line 17 reaches memory before line 19 takes effect
           corpus/memorax/peterson.rmm:36: a fence in P1, between `write: turn := 0` and `read: $flag := flag[0]`: the store of line 35 reaches memory before line 37 takes effect
@@ -169,53 +192,26 @@ fn trencher_and_memorax() {
            read: $turn := turn;
            while $flag = 1 && $turn = 0 do {
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
-fn costs_decide_between_fences() {
-    let program = "shared x, y, z
-thread t {
-    x = 1
-    y = 1
-    r: z = 1
-    var a = y
-}
-thread u { var b = z, c = x }
-thread v { var d = y; z = 2 }
-";
-    let ask = |cost: &str, expected: Expect| {
-        let args = ["fence", "--model", "pso", "--cost", cost, "--input-format", "weak", "-"];
-        check(&args, program, expected);
-    };
-    ask("full=1", expect![[r#"
-        - PSO needs 1 fence to be robust; no fewer do
-          -:3: a store-store fence in t, between `x = 1` and `y = 1`: the store of line 3 reaches memory before the store of line 4
-        --- -
-        +++ -
-        @@ -1,6 +1,7 @@
-         shared x, y, z
-         thread t {
-             x = 1
-        +    fence.ss
-             y = 1
-             r: z = 1
-             var a = y
-        --- exit 1
-    "#]]);
-    ask("full=5,ss=2", expect![[r#"
-        - PSO needs 1 fence at a cost of 2 to be robust; nothing cheaper does
-          -:3: a store-store fence in t, between `x = 1` and `y = 1`: the store of line 3 reaches memory before the store of line 4
-        --- -
-        +++ -
-        @@ -1,6 +1,7 @@
-         shared x, y, z
-         thread t {
-             x = 1
-        +    fence.ss
-             y = 1
-             r: z = 1
-             var a = y
+fn costs_are_told() {
+    let args = ["fence", "--model", "pso", "--cost", "full=5,ss=2", "corpus/litmus/R.litmus"];
+    check(&args, "", expect![[r#"
+        R PSO needs 2 fences at a cost of 7 to be robust; nothing cheaper does
+          corpus/litmus/R.litmus:6: a store-store fence in P0, between `MOV [x],$1` and `MOV [y],$1`: the store of line 6 reaches memory before the store of line 7
+          corpus/litmus/R.litmus:6: a fence in P1, between `MOV [y],$2` and `MOV EAX,[x]`: the store of line 6 reaches memory before line 7 takes effect
+        --- corpus/litmus/R.litmus
+        +++ corpus/litmus/R.litmus
+        @@ -4,5 +4,6 @@
+         {}
+          P0         | P1          ;
+          MOV [x],$1 | MOV [y],$2  ;
+        + SFENCE     | MFENCE      ;
+          MOV [y],$1 | MOV EAX,[x] ;
+         exists (y=2 /\ 1:EAX=0)
         --- exit 1
     "#]]);
 }
@@ -231,27 +227,39 @@ fn json() {
         "corpus/litmus/MP.litmus",
         "corpus/programs/dekker-simple.weak",
     ];
-    check_json(&args, "", expect![[r#"
+    check_json(
+        &args,
+        "",
+        expect![[r#"
         {"explored":"_","fences":[],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"tso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"holds"}
         {"explored":"_","fences":[{"access_line":7,"after":"MOV [x],$1","before":"MOV [y],$1","kind":"store-store","line":6,"store_line":6,"thread":"P0"}],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"pso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
         {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"tso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
         {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"pso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 /// What SC does, too, no fence prevents.
 #[test]
 fn no_fences_help() {
     let program = "shared x\nthread t { x = 1 }\nthread u { var r = x; assert(r == 0) }\n";
-    check(&["fence", "--goal", "safe", "-"], program, expect![[r#"
+    check(
+        &["fence", "--goal", "safe", "-"],
+        program,
+        expect![[r#"
         - TSO is not safe, and no fences make it so
         --- exit 1
-    "#]]);
-    check_json(&["fence", "--goal", "safe", "--format", "json", "-"], program, expect![[r#"
+    "#]],
+    );
+    check_json(
+        &["fence", "--goal", "safe", "--format", "json", "-"],
+        program,
+        expect![[r#"
         {"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 /// A buffer that grows for ever may keep the search from an answer, and a fence may help.
@@ -272,7 +280,10 @@ thread u {
 never at u.bad
 ";
     let args = ["fence", "--goal", "safe", "--model", "pso", "--buffer-limit", "4", "-"];
-    check(&args, program, expect![[r#"
+    check(
+        &args,
+        program,
+        expect![[r#"
         - PSO is safe with 1 fence, but perhaps cheaper ones do: the store buffer of t can grow without bound; explored with at most 4 stores per buffer
           -:3: a fence in t, between `loop` and `x = 1`
         --- -
@@ -286,21 +297,30 @@ never at u.bad
                  y = 1
              }
         --- exit 3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn limits() {
     let args = ["fence", "--timeout", "0s", "corpus/programs/bakery.weak"];
-    check(&args, "", expect![[r#"
+    check(
+        &args,
+        "",
+        expect![[r#"
         bakery TSO unknown: the search stopped at the time limit of 0 ms
         --- exit 3
-    "#]]);
+    "#]],
+    );
     let args = ["fence", "--format", "json", "--timeout", "0s", "corpus/programs/bakery.weak"];
-    check_json(&args, "", expect![[r#"
+    check_json(
+        &args,
+        "",
+        expect![[r#"
         {"explored":"_","fences":null,"file":"corpus/programs/bakery.weak","fixable":null,"goal":"robust","limit":{"kind":"time","message":"the search stopped at the time limit of 0 ms","seconds":0},"model":"tso","name":"bakery","optimal":false,"queries":"_","question":"fence","time_s":"_","verdict":"unknown"}
         --- exit 3
-    "#]]);
+    "#]],
+    );
 }
 
 /// The program that is written needs no more fences.
@@ -319,38 +339,61 @@ fn the_patched_program() {
 
 #[test]
 fn usage() {
-    check(&["fence", "--model", "sc", "corpus/litmus/SB.litmus"], "", expect![[r#"
+    check(
+        &["fence", "--model", "sc", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: SC needs no fences; expected --model tso, pso or pso-own
         --- exit 2
-    "#]]);
-    check(&["fence", "--goal", "safe", "corpus/litmus/SB.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "--goal", "safe", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: corpus/litmus/SB.litmus: the program forbids nothing that fences could prevent: expected `never at`, an assertion, or `forall` or `~exists` about final states; or --goal robust
         --- exit 2
-    "#]]);
-    check(&["fence", "--format", "dot", "corpus/litmus/SB.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "--format", "dot", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: fences are no graph; expected --format text or json
         --- exit 2
-    "#]]);
-    check(&["fence", "--cost", "full=0", "corpus/litmus/SB.litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "--cost", "full=0", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: invalid value 'full=0' for '--cost <full=N,ss=N>': expected costs of at least 1, such as full=2,ss=1
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
-    check(&["fence", "-o", "/dev/null", "corpus/litmus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["fence", "-o", "/dev/null", "corpus/litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: --patch takes one file and one model
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help() {
-    check(&["fence", "-h"], "", expect![[r#"
+    check(
+        &["fence", "-h"],
+        "",
+        expect![[r#"
         Example:
           weakspot fence corpus/programs/dekker.weak
           weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
@@ -394,5 +437,6 @@ fn help() {
         cheaper do) unless a limit was reached, which is then said. A fence may go between any two
         statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
