@@ -30,6 +30,8 @@ pub enum Rejected {
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
     AllowedBySc,
+    /// The proof that fences are optimal does not hold.
+    Fences(&'static str),
 }
 
 impl fmt::Display for Rejected {
@@ -48,6 +50,7 @@ impl fmt::Display for Rejected {
                 write!(f, "the program has loops, or more than {n} executions by definition")
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::Fences(why) => f.write_str(why),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

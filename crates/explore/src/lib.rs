@@ -3,6 +3,7 @@
 mod block;
 mod dual;
 mod explicit;
+mod fence;
 mod holds;
 mod independence;
 mod intern;
@@ -28,6 +29,7 @@ mod tidy;
 mod write_order;
 
 pub use dual::dual_reach;
+pub use fence::{FenceQuestion, Fences, fenced, fences, misses_goal};
 pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
