@@ -127,7 +127,12 @@ impl<'p> Graphs<'p> {
                 let new = new.and_then(|v| self.mems.check(self.loc(item), v).map(|()| v));
                 match new {
                     Ok(v) => {
-                        let writes = vec![self.stored(self.loc(item), v)];
+                        // To write what is there is to write nothing; a compare-and-swap that
+                        // fails does that.
+                        let writes = match looks && v == self.value(item) {
+                            true => Vec::new(),
+                            false => vec![self.stored(self.loc(item), v)],
+                        };
                         let to = self.local(t, edge.to, &regs);
                         self.atomic(t, q, to, Atomic { reads, writes, steps: vec![step] });
                     }
@@ -262,11 +267,12 @@ impl<'p> Graphs<'p> {
             Instr::Unlock => {
                 let mut steps = at.steps.clone();
                 steps.push(execute(t, e, 0));
-                for &item in &at.writes {
+                let (reads, mut writes) = same();
+                writes.retain(|w| !reads.contains(w));
+                for &item in &writes {
                     self.stored(self.loc(item), self.value(item));
                 }
                 let to = self.local(t, edge.to, &at.regs);
-                let (reads, writes) = same();
                 self.atomic(t, q, to, Atomic { reads, writes, steps });
             }
         }
