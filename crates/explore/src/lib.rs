@@ -1,5 +1,7 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
+mod attack;
+mod attacks;
 mod block;
 mod explicit;
 mod independence;
@@ -18,6 +20,7 @@ mod sc;
 mod schedule;
 mod space;
 mod threads;
+mod walk;
 mod write_order;
 
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};

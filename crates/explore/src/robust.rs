@@ -5,7 +5,7 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
 use crate::packed::Plan;
 use crate::reach::NoAnswer;
-use crate::{pending, plain_pending};
+use crate::{attacks, pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -37,7 +37,8 @@ pub struct Reordered {
 pub enum Decide {
     /// One search for all pairs: see the pending store of the monitoring paper.
     Pending,
-    /// One search for each pair of a store and a load: the attacks of Trencher. TSO only.
+    /// One search for each pair of a store and a load: the attacks of Trencher. There are such
+    /// attacks under TSO only; against other models it means [`Decide::Pending`].
     Attack,
 }
 
@@ -49,12 +50,12 @@ pub fn robust(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
-    let _ = decide;
     let plan = Plan::breadth_first(limits.workers);
-    let answer = match program.threads.len() {
-        // Sets of threads are words of 32 bits in the fast search.
-        0..=32 => pending::robust(program, model, plan, limits, progress)?,
-        _ => plain_pending::search(program, model, limits, progress)?,
+    let answer = match (program.threads.len(), decide, model) {
+        // Sets of threads are words of 32 bits in the fast searches.
+        (33.., ..) => plain_pending::search(program, model, limits, progress)?,
+        (_, Decide::Attack, Model::Tso) => attacks::robust(program, limits, progress)?,
+        _ => pending::robust(program, model, plan, limits, progress)?,
     };
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
