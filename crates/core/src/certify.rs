@@ -4,7 +4,10 @@
 use std::fmt;
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
-use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference};
+use crate::{
+    Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference,
+    triangular_race,
+};
 
 /// Why evidence was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub enum Rejected {
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
     AllowedBySc,
+    /// The run has no triangular race.
+    NoRace,
 }
 
 impl fmt::Display for Rejected {
@@ -42,6 +47,7 @@ impl fmt::Display for Rejected {
             Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
             Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }
@@ -159,6 +165,23 @@ pub fn robust(
                 true => Err(Rejected::AllowedBySc),
                 false => Ok(()),
             }
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on triangular-race freedom: a run under TSO with such a race.
+pub fn triangular_race_free(
+    program: &Program,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(run)) => {
+            replay(Machine { program, model: Model::Tso }, run)?;
+            let race = triangular_race(program, run).map_err(Rejected::Step)?;
+            race.map(|_| ()).ok_or(Rejected::NoRace)
         }
         _ => Err(Rejected::WrongKind),
     }

@@ -17,6 +17,7 @@ pub mod reference;
 mod relation;
 mod source;
 pub mod testing;
+mod triangular;
 mod verdict;
 
 pub use diagnostic::Diagnostic;
@@ -31,4 +32,5 @@ pub use program::{
 };
 pub use record::{Recording, record};
 pub use source::{Names, Span};
+pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};

@@ -29,7 +29,7 @@ use crate::independence::{Access, future, in_loop};
 use crate::memory::loc_bit;
 use crate::packed::{Expanded, Sleep, Successors, System};
 use crate::threads::{Act, Kind, Missing, Threads};
-use crate::walk::{Sink, Stopped, Walk, WithSteps, past_fences};
+use crate::walk::{Sink, Stopped, Walk, WithSteps, past_fences, steps_of};
 
 /// A store of a thread and a load that may overtake it.
 #[derive(Clone, Copy, Debug)]
@@ -307,14 +307,14 @@ impl<'g, 'p> Attack<'g, 'p> {
                 for &target in targets {
                     start[t] = target;
                     sink.push(&start, asleep, &|| {
-                        self.steps(threads, t, (local, act, seen), target, false)
+                        steps_of(threads, t, (local, act, seen), target, false)
                     });
                 }
             }
             for &target in targets {
                 let target = past_fences(threads, t, target)?;
                 next[t] = target;
-                let steps = || self.steps(threads, t, (local, act, seen), target, true);
+                let steps = || steps_of(threads, t, (local, act, seen), target, true);
                 if owner == 0 && next[self.n + OWNER] != 0 {
                     self.run_block(threads, &next, t, &steps, sink)?;
                 } else {
@@ -358,7 +358,7 @@ impl<'g, 'p> Attack<'g, 'p> {
             for &target in targets {
                 next[t] = target;
                 sink.push(&next, asleep(&act), &|| {
-                    self.steps(threads, t, (local, act, seen), target, false)
+                    steps_of(threads, t, (local, act, seen), target, false)
                 });
             }
         }
@@ -401,23 +401,6 @@ impl<'g, 'p> Attack<'g, 'p> {
         matches!(act.kind, Kind::Read | Kind::Write)
             && act.edge == place.edge
             && threads.point(self.pair.thread, local) == place.point
-    }
-
-    /// The steps of an act and of what follows silently up to `target`.
-    fn steps(
-        &self,
-        threads: &Threads<'_>,
-        t: usize,
-        (local, act, seen): (u32, Act, u32),
-        target: u32,
-        fences: bool,
-    ) -> Vec<Step> {
-        let thread = ThreadId::new(t);
-        let mut steps = vec![Step::Execute { thread, edge: act.edge, choice: act.choice }];
-        if let Some(from) = threads.right_after(t, local, act, seen) {
-            steps.extend(threads.silent_path(t, from, target, fences));
-        }
-        steps
     }
 
     /// Whether `act` of helper `t`, which leads to `row`, happens after the load; if it does, what

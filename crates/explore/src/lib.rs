@@ -20,9 +20,11 @@ mod sc;
 mod schedule;
 mod space;
 mod threads;
+mod triangular;
 mod walk;
 mod write_order;
 
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
+pub use triangular::{TriangularRaceFree, triangular_race_free};

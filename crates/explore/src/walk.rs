@@ -1,9 +1,10 @@
 //! From the rows that a search found back to the steps of a run.
 
+use weakspot_core::ThreadId;
 use weakspot_core::machine::{Failure, Schedule, Step};
 
 use crate::packed::{Sleep, Successors, System};
-use crate::threads::{Kind, Missing, Threads};
+use crate::threads::{Act, Kind, Missing, Threads};
 
 /// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
 pub(crate) trait Sink {
@@ -110,6 +111,23 @@ pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Re
         local = *to;
     }
     Ok(local)
+}
+
+/// The steps of an act of `t` that sees value number `seen`, and of what follows silently up to
+/// `target`, also past fences if they mean nothing.
+pub(crate) fn steps_of(
+    threads: &Threads<'_>,
+    t: usize,
+    (local, act, seen): (u32, Act, u32),
+    target: u32,
+    fences: bool,
+) -> Vec<Step> {
+    let thread = ThreadId::new(t);
+    let mut steps = vec![Step::Execute { thread, edge: act.edge, choice: act.choice }];
+    if let Some(from) = threads.right_after(t, local, act, seen) {
+        steps.extend(threads.silent_path(t, from, target, fences));
+    }
+    steps
 }
 
 /// The run through `rows` and on to what was looked for.
