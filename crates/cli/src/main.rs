@@ -11,6 +11,7 @@ mod litmus;
 mod pool;
 mod print;
 mod reach;
+mod robust;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Print(args) => print::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
         Command::Reach(args) => reach::run(&args),
+        Command::Robust(args) => robust::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -15,7 +15,8 @@
 //!
 //! Deviations: an atomic block is one event, so that it may take part if any of its accesses
 //! happens after the load, and has to get to its end. Pairs are only asked about if a way without
-//! a fence leads from the store to the load, and others may access their locations.
+//! a fence leads from the store to the load, and others may access their locations, and of threads
+//! that are copies of each other about one.
 //!
 //! Cost: per pair the SC states, times the attacker's copies and which helpers and locations come
 //! after the load. Rows are pruned that cannot come to the store, to the load or, through some
@@ -28,6 +29,7 @@ use weakspot_core::{Edge, Fence, Instr, PointId, Program, ThreadId};
 use crate::independence::{Access, future, in_loop};
 use crate::memory::loc_bit;
 use crate::packed::{Expanded, Sleep, Successors, System};
+use crate::symmetry::Symmetry;
 use crate::threads::{Act, Kind, Missing, Threads};
 use crate::walk::{Sink, Stopped, Walk, WithSteps, past_fences, steps_of};
 
@@ -118,7 +120,9 @@ impl<'p> Ground<'p> {
     /// The pairs that are worth a question, in the order of the source.
     pub(crate) fn pairs(&self, threads: &Threads<'p>) -> Vec<Pair> {
         let mut pairs = Vec::new();
-        for t in 0..self.n {
+        let symmetry = Symmetry::of(self.program);
+        // What one of several threads alike can do, the first of them can do, too.
+        for t in (0..self.n).filter(|&t| symmetry.is_first(t)) {
             let others = self.others(t, |u| self.program.threads[u].entry);
             let places = |wanted: fn(&Instr) -> bool, reachable: u64| {
                 let points = self.program.threads[t].points.iter().enumerate();

@@ -98,7 +98,7 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
         }
         shared.queries.fetch_add(1, Ordering::Relaxed);
         let system = Attack::new(ground, pair);
-        let initial = match initial_rows(&mut threads, FIELDS, PER_LOC) {
+        let initial = match initial_rows(ground.program, &mut threads, FIELDS, PER_LOC) {
             Ok(initial) => initial,
             Err(failure) => {
                 shared.note(i, Asked::Fault(failure));
@@ -113,10 +113,10 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
             Ended::Complete | Ended::Limit(_) => {}
             Ended::Fault(failure) => shared.note(i, Asked::Fault(failure)),
             Ended::Found(rows) => {
-                let told = tell(&system, &mut threads, &rows);
+                let told = tell(&system, ground.program, &mut threads, &rows);
                 let run = told.and_then(|told| {
                     let store = *told.at.get(system.start(&rows).checked_sub(1)?)?;
-                    delay(ground.program, Model::Tso, &told.run, store)
+                    delay(ground.program, Model::Tso, &told.run, store, &[])
                 });
                 shared.note(i, run.map_or(Asked::Untold, |(run, pair)| Asked::Run(run, pair)));
             }

@@ -5,7 +5,8 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
 use crate::packed::Plan;
 use crate::reach::NoAnswer;
-use crate::{attacks, pending, plain_pending};
+use crate::tidy::tidy;
+use crate::{attacks, holds, pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -51,12 +52,22 @@ pub fn robust(
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
     let plan = Plan::breadth_first(limits.workers);
-    let answer = match (program.threads.len(), decide, model) {
-        // Sets of threads are words of 32 bits in the fast searches.
-        (33.., ..) => plain_pending::search(program, model, limits, progress)?,
-        (_, Decide::Attack, Model::Tso) => attacks::robust(program, limits, progress)?,
-        _ => pending::robust(program, model, plan, limits, progress)?,
+    // The fast searches keep sets of threads in 32 bits, and the stores of one thread back.
+    let fast = program.threads.len() <= 32
+        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
+    let mut answer = match (fast, decide) {
+        (true, Decide::Attack) if model == Model::Tso => {
+            attacks::robust(program, limits, progress)?
+        }
+        (true, _) => pending::robust(program, model, plan, limits, progress)?,
+        (false, _) => plain_pending::search(program, model, limits, progress)?,
     };
+    if let Some(Evidence::Run(run)) = &answer.evidence
+        && let Some((run, reordered)) = tidy(program, model, run)
+    {
+        answer.evidence = Some(Evidence::Run(run));
+        answer.reordered = Some(reordered);
+    }
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }

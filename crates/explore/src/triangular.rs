@@ -68,7 +68,7 @@ fn decide(
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, true);
     let system = Races::new(program, &threads);
-    let initial = initial_rows(&mut threads, FIELDS, 1).map_err(NoAnswer::Fault)?;
+    let initial = initial_rows(program, &mut threads, FIELDS, 1).map_err(NoAnswer::Fault)?;
     let found = search(&system, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
@@ -296,7 +296,7 @@ impl<'p> Races<'p> {
         threads: &mut Threads<'p>,
         rows: &[Vec<u32>],
     ) -> Option<(Schedule, TriangularRace)> {
-        let told = tell(self, threads, rows)?;
+        let told = tell(self, self.program, threads, rows)?;
         let before = rows.iter().take_while(|row| row[self.n + THREAD] == 0).count();
         let store = *told.at.get(before.checked_sub(1)?)?;
         let machine = Machine { program: self.program, model: Model::Tso };

@@ -1,7 +1,7 @@
 //! From the rows that a search found back to the steps of a run.
 
-use weakspot_core::ThreadId;
 use weakspot_core::machine::{Failure, Schedule, Step};
+use weakspot_core::{Program, ThreadId};
 
 use crate::packed::{Sleep, Successors, System};
 use crate::threads::{Act, Kind, Missing, Threads};
@@ -65,12 +65,13 @@ pub(crate) struct Told {
 /// `between` is how many fields, all 0, stand between the local states and the locations, and
 /// `each` how many fields, the first of them its value, a location has.
 pub(crate) fn initial_rows(
+    program: &Program,
     threads: &mut Threads<'_>,
     between: usize,
     each: usize,
 ) -> Result<Successors, Failure> {
     let mut rows = vec![Vec::new()];
-    for t in 0..threads.len() {
+    for t in 0..program.threads.len() {
         let mut starts = threads.initial(t)?;
         for start in &mut starts {
             *start = loop {
@@ -83,13 +84,15 @@ pub(crate) fn initial_rows(
         rows = extend(&rows, &starts);
     }
     rows.iter_mut().for_each(|row| row.resize(row.len() + between, 0));
-    for loc in &threads.program.locs {
+    for loc in &program.locs {
         let numbers: Vec<u32> = (0..loc.init.len() as u32).collect();
         rows = extend(&rows, &numbers);
         rows.iter_mut().for_each(|row| row.resize(row.len() + each - 1, 0));
     }
     let mut initial = Successors::default();
-    for row in rows {
+    for mut row in rows {
+        // Addresses that are not declared may be known, too.
+        row.resize(row.len() + each * (threads.locs.len() - program.locs.len()), 0);
         initial.push(&row, 0);
     }
     Ok(initial)
@@ -131,16 +134,21 @@ pub(crate) fn steps_of(
 }
 
 /// The run through `rows` and on to what was looked for.
-pub(crate) fn tell<'p, S>(system: &S, threads: &mut Threads<'p>, rows: &[Vec<u32>]) -> Option<Told>
+pub(crate) fn tell<'p, S>(
+    system: &S,
+    program: &Program,
+    threads: &mut Threads<'p>,
+    rows: &[Vec<u32>],
+) -> Option<Told>
 where
     S: Walk + System<Tables = Threads<'p>>,
 {
     let (first, rest) = rows.split_first()?;
     let mut at = full(system, threads, first);
     let value = |l| threads.locs.value(l, at[system.value_at(l)]);
-    let init = (0..threads.program.locs.len() as u32).map(value).collect();
+    let init = (0..program.locs.len() as u32).map(value).collect();
     let mut steps = Vec::new();
-    for (t, &met) in at.iter().take(threads.len()).enumerate() {
+    for (t, &met) in at.iter().take(program.threads.len()).enumerate() {
         steps.extend(threads.silent_path(t, threads.start(t)?, met, true));
     }
     let mut reached = vec![steps.len()];
