@@ -12,6 +12,7 @@ mod litmus;
 mod pool;
 mod print;
 mod reach;
+mod robust;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
             bench::cell::run(&program, &question, timeout)
         }
         Command::Reach(args) => reach::run(&args),
+        Command::Robust(args) => robust::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

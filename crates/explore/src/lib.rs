@@ -3,6 +3,7 @@
 mod block;
 mod dual;
 mod explicit;
+mod holds;
 mod independence;
 mod intern;
 mod lazy;
@@ -23,6 +24,7 @@ mod schedule;
 mod space;
 mod symmetry;
 mod threads;
+mod tidy;
 mod write_order;
 
 pub use dual::dual_reach;

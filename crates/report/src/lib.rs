@@ -6,7 +6,7 @@
 //! control characters before it reaches a terminal.
 
 mod bench;
-mod cycle;
+mod communication;
 mod diagnostic;
 mod dot;
 mod drawing;
@@ -15,12 +15,14 @@ mod limit;
 mod litmus;
 mod plot;
 mod reach;
+mod robust;
 mod run;
 #[cfg(test)]
 mod sample;
 mod show;
 mod summary;
 mod table;
+mod tally;
 mod witness;
 
 pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
@@ -32,5 +34,7 @@ pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use reach::{ReachAnswer, reach_json, reach_text};
+pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
+pub use tally::{ProgramResult, Words, program_summary};
 pub use witness::{BadWitness, Witness, input_hash};
