@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     Reach(ReachArgs),
     Robust(RobustArgs),
+    Fence(FenceArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
     #[command(subcommand)]
@@ -163,6 +164,53 @@ pub(crate) enum RobustAlgorithm {
     Pending,
     /// One search for each pair of a store and a load; TSO only.
     Attack,
+}
+
+/// Which fences make a program robust, or safe, at the least cost?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot fence corpus/programs/dekker.weak
+  weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+  weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus",
+    after_help = "\
+Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
+cheaper do) unless a limit was reached, which is then said. A fence may go between any two
+statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
+    mut_arg("model", |a| a.default_value("tso"))
+)]
+pub(crate) struct FenceArgs {
+    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the fences are for.
+    #[arg(long, value_name = "GOAL", default_value = "robust")]
+    pub(crate) goal: FenceGoal,
+    /// What fences cost: full ones, and store-store ones (`ss`, PSO only); by default 1 each.
+    #[arg(long, value_name = "full=N,ss=N", default_value = "full=1,ss=1", value_parser = cost, hide_default_value = true)]
+    pub(crate) cost: Cost,
+    /// Write the program with the fences to this file (one input, one model).
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What fences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FenceGoal {
+    /// Nothing happens that SC does not do as well.
+    Robust,
+    /// What the program forbids does not happen.
+    Safe,
+}
+
+/// What fences cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) full: u32,
+    pub(crate) store_store: u32,
 }
 
 /// Check the witness of an answer by the definitions alone.
@@ -377,6 +425,23 @@ impl From<InputFormat> for Format {
 fn model(text: &str) -> Result<Model, String> {
     weakspot_report::model_of_key(&text.trim().to_ascii_lowercase())
         .ok_or_else(|| "expected sc, tso (which is x86), pso or pso-own".to_owned())
+}
+
+/// `full=2,ss=1`; what is not named costs 1.
+fn cost(text: &str) -> Result<Cost, String> {
+    let expected = || "expected costs of at least 1, such as full=2,ss=1".to_owned();
+    let mut cost = Cost { full: 1, store_store: 1 };
+    for part in text.split(',') {
+        let (kind, number) = part.split_once('=').ok_or_else(expected)?;
+        let number = number.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
+        let number = number.ok_or_else(expected)?;
+        match kind.trim() {
+            "full" => cost.full = number,
+            "ss" => cost.store_store = number,
+            _ => return Err(expected()),
+        }
+    }
+    Ok(cost)
 }
 
 /// `90s`, `2m`, `1h`, `500ms`; a bare number is seconds.

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod certify;
 mod exit;
+mod fence;
 mod generate;
 mod input;
 mod job;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         }
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
+        Command::Fence(args) => fence::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

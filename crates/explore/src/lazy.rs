@@ -10,8 +10,9 @@
 //! is Theorem 4: the same for P_k with rising k, where each P_k is decided. Both remove the store
 //! with which σ begins, as in section 3, so that no σ comes back. (Section 5 keeps it; the oracle
 //! would then give the same σ again and again, and would have to be told what not to find.) So both
-//! end on programs without cycles, whether these are safe or not. With cycles they find what can be
-//! reached, and they end on safe programs if these are robust after finitely many extensions.
+//! end on programs without cycles, whether these are safe or not. With cycles, unrolling finds all
+//! that can be reached; the answer "unreachable" needs an extension that is robust, and for some
+//! safe programs there is none.
 //!
 //! The oracle may be asked several times before SC is asked again: once in the first round, twice
 //! as often in each later one. With two workers SC is asked while the oracle is at work.

@@ -8,8 +8,10 @@
 mod bench;
 mod communication;
 mod diagnostic;
+mod diff;
 mod dot;
 mod drawing;
+mod fence;
 mod json;
 mod limit;
 mod litmus;
@@ -27,8 +29,10 @@ mod witness;
 
 pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use diagnostic::{Severity, failure_diagnostic, render};
+pub use diff::unified_diff;
 pub use dot::draw_dot;
 pub use drawing::draw_run;
+pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};

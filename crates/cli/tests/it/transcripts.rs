@@ -604,6 +604,7 @@ fn help() {
               litmus   Which final states do SC, TSO and PSO allow?
               reach    Does everything hold that a program asks: control points, assertions, final states?
               robust   Does every run under TSO or PSO do what some run under SC does, too?
+              fence    Which fences make a program robust, or safe, at the least cost?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
               gen      Write inputs to try and to measure with
