@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weakspot_core::Model;
+use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
@@ -27,6 +28,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Litmus(LitmusArgs),
     Reach(ReachArgs),
+    Robust(RobustArgs),
     Fence(FenceArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
@@ -74,14 +76,91 @@ Example:
     after_help = "\
 Holds if the control points that the program forbids are never reached together, no assertion
 fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-drawing out. The search explores the store buffers themselves."
+drawing out."
 )]
 pub(crate) struct ReachArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// How to decide; all give the same answers, but not all give one for every program.
+    #[arg(long, value_name = "ALGORITHM", default_value = "auto")]
+    pub(crate) algorithm: ReachAlgorithm,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// How a program's questions are decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReachAlgorithm {
+    /// Several side by side, the first answer counts.
+    Auto,
+    /// Explore the store buffers themselves; ends if they are bounded.
+    Eager,
+    /// Ask about SC only, and add delays where they matter; TSO only.
+    Lazy,
+    /// The same with loops unrolled; TSO only.
+    Unroll,
+    /// The complete procedure for finite data; TSO only.
+    Dual,
+}
+
+impl ReachAlgorithm {
+    pub(crate) fn tso_only(self) -> bool {
+        matches!(self, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual)
+    }
+}
+
+impl From<ReachAlgorithm> for Algorithm {
+    fn from(algorithm: ReachAlgorithm) -> Algorithm {
+        match algorithm {
+            ReachAlgorithm::Auto => Algorithm::Auto,
+            ReachAlgorithm::Eager => Algorithm::Eager(Strategy::Auto),
+            ReachAlgorithm::Lazy => Algorithm::Lazy,
+            ReachAlgorithm::Unroll => Algorithm::Unroll,
+            ReachAlgorithm::Dual => Algorithm::Dual,
+        }
+    }
+}
+
+/// Does every run under TSO or PSO do what some run under SC does, too?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot robust --model tso corpus/programs/peterson.weak
+  weakspot robust corpus/programs/*.weak",
+    after_help = "\
+A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
+one that is not: the store and the later access that overtakes it, with their lines, a run as short
+as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
+line out. The search explores SC runs only, never store buffers.",
+    mut_arg("model", |a| a.default_value("tso,pso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one file, how many threads search; by \
+default one per processor"
+    )),
+    mut_arg("buffer_limit", |a| a.hide(true))
+)]
+pub(crate) struct RobustArgs {
+    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to decide; all give the same answers.
+    #[arg(long, value_name = "ALGORITHM", default_value = "pending")]
+    pub(crate) algorithm: RobustAlgorithm,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// How robustness is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RobustAlgorithm {
+    /// One search for all stores and loads.
+    Pending,
+    /// One search for each pair of a store and a load; TSO only.
+    Attack,
 }
 
 /// Which fences make a program robust, or safe, at the least cost?
@@ -96,7 +175,10 @@ Example:
 Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
 cheaper do) unless a limit was reached, which is then said. A fence may go between any two
 statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
-    mut_arg("model", |a| a.default_value("tso"))
+    mut_arg("model", |a| a.default_value("tso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("witness", |a| a.hide(true))
 )]
 pub(crate) struct FenceArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.

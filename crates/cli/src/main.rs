@@ -12,6 +12,7 @@ mod litmus;
 mod pool;
 mod print;
 mod reach;
+mod robust;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Print(args) => print::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
         Command::Reach(args) => reach::run(&args),
+        Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
     };
     match result {

@@ -23,6 +23,9 @@ pub enum Rejected {
     Contradicted,
     /// A full search by definition has more states than this.
     TooLarge(usize),
+    /// All executions can be listed only for programs without loops and with declared memory that
+    /// has one initial value, and this one is none, or it has more than this many executions.
+    OutOfReach(usize),
     /// The program asks nothing about final states.
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
@@ -43,6 +46,9 @@ impl fmt::Display for Rejected {
             Rejected::WrongKind => f.write_str("the verdict needs evidence of another kind"),
             Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
             Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
+            Rejected::OutOfReach(n) => {
+                write!(f, "the program has loops, or more than {n} executions by definition")
+            }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
             Rejected::Fences(why) => f.write_str(why),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
@@ -164,6 +170,21 @@ pub fn robust(
             }
         }
         _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on robustness from nothing: all executions of the program by definition.
+pub fn search_robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_executions: usize,
+) -> Result<(), Rejected> {
+    let robust = reference::robust(program, &[model], max_executions)
+        .ok_or(Rejected::OutOfReach(max_executions))?;
+    match (verdict, robust == [true]) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
+        _ => Err(Rejected::Contradicted),
     }
 }
 

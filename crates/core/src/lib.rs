@@ -4,6 +4,7 @@
 
 pub mod axioms;
 pub mod certify;
+pub mod cycle;
 mod diagnostic;
 mod event;
 mod expr;

@@ -108,9 +108,17 @@ pub fn axiomatic_outcomes(
 /// [`axiomatic_outcomes`].
 #[must_use]
 pub fn robust(program: &Program, models: &[Model], max_candidates: usize) -> Option<Vec<bool>> {
+    if program.locs.iter().any(|l| l.init.len() != 1) {
+        return None;
+    }
     let mut robust = vec![true; models.len()];
     let mut candidates = 0;
     let runs = thread_runs(program, Extent::Parts, max_candidates)?;
+    // Most combinations of runs give no execution, so that these are bounded on their own.
+    let combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))?;
+    if combinations > max_candidates.saturating_mul(100) {
+        return None;
+    }
     let done = for_each_combination(&runs, &mut |combination| {
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
@@ -171,6 +179,8 @@ fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<
     let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
     let stores =
         edges.filter(|e| matches!(e.instr, Instr::Store { .. } | Instr::Update { .. })).count();
+    // Also by runs that get stuck: a thread may be stuck only for want of what it stored itself.
+    let mut stored = values.clone();
     let mut runs = Vec::new();
     for _ in 0..=stores {
         runs.clear();
@@ -178,14 +188,13 @@ fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<
             let thread = &program.threads[t];
             let mut found = Vec::new();
             let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
-            walk(program, t, thread.entry, 0, start, &values, &mut found, (extent, max))?;
+            let known = (&values[..], &mut stored[..]);
+            walk(program, t, thread.entry, 0, start, known, &mut found, (extent, max))?;
             runs.push(found);
         }
         let before: usize = values.iter().map(BTreeSet::len).sum();
-        for run in runs.iter().flatten() {
-            for (loc, value) in run.ops.iter().filter_map(|op| op.write()) {
-                values[loc.index()].insert(value);
-            }
+        for (values, stored) in values.iter_mut().zip(&stored) {
+            values.extend(stored);
         }
         if values.iter().map(BTreeSet::len).sum::<usize>() == before {
             break;
@@ -201,7 +210,7 @@ fn walk(
     point: PointId,
     depth: usize,
     run: Run,
-    values: &[BTreeSet<Value>],
+    (values, stored): (&[BTreeSet<Value>], &mut [BTreeSet<Value>]),
     found: &mut Vec<Run>,
     (extent, max): (Extent, usize),
 ) -> Option<()> {
@@ -230,8 +239,12 @@ fn walk(
             if let Some((r, v)) = reg {
                 next.regs[r.index()] = v;
             }
+            if let Some((loc, value)) = op.and_then(Op::write) {
+                stored[loc.index()].insert(value);
+            }
             next.ops.extend(op);
-            walk(program, thread, edge.to, depth + 1, next, values, found, (extent, max))
+            let known = (values, &mut *stored);
+            walk(program, thread, edge.to, depth + 1, next, known, found, (extent, max))
         };
         match &edge.instr {
             Instr::Nop => go(None, None)?,

@@ -3,4 +3,6 @@
 mod search;
 mod store;
 
-pub(crate) use search::{Ended, Expanded, Order, Plan, Sleep, Successors, System, search};
+#[cfg(test)]
+pub(crate) use search::Order;
+pub(crate) use search::{Ended, Expanded, Plan, Sleep, Successors, System, search};

@@ -3,8 +3,10 @@
 use weakspot_core::certify;
 use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
-use crate::plain_pending;
+use crate::packed::Plan;
 use crate::reach::NoAnswer;
+use crate::tidy::tidy;
+use crate::{holds, pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -49,7 +51,20 @@ pub fn robust(
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
     let _ = decide;
-    let answer = plain_pending::search(program, model, limits, progress)?;
+    let plan = Plan::breadth_first(limits.workers);
+    // The fast search keeps sets of threads in 32 bits, and the stores of one thread back.
+    let fast = program.threads.len() <= 32
+        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
+    let mut answer = match fast {
+        true => pending::robust(program, model, plan, limits, progress)?,
+        false => plain_pending::search(program, model, limits, progress)?,
+    };
+    if let Some(Evidence::Run(run)) = &answer.evidence
+        && let Some((run, reordered)) = tidy(program, model, run)
+    {
+        answer.evidence = Some(Evidence::Run(run));
+        answer.reordered = Some(reordered);
+    }
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }

@@ -16,6 +16,7 @@ use crate::intern::Interner;
 use crate::live::live_registers;
 use crate::local::eval;
 use crate::memory::loc_bit;
+use crate::symmetry::Class;
 
 /// What a thread can do that others, or the question, may notice.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +52,10 @@ pub(crate) enum Kind {
 /// The program as tables.
 #[derive(Debug)]
 pub(crate) struct Threads<'p> {
-    pub(crate) program: &'p Program,
     pub(crate) locs: Locs,
     tables: Vec<Table<'p>>,
+    /// What local states of interchangeable threads look like.
+    shapes: Interner<Value>,
 }
 
 /// One thread.
@@ -74,6 +76,8 @@ struct Table<'p> {
     targets: Vec<u32>,
     /// Local states from which not all silent steps were collapsed.
     capped: FxHashSet<u32>,
+    /// Per local state its shape, or `u32::MAX`.
+    shapes: Vec<u32>,
     /// Per reading act and value seen, where known: the value stored and the range of `targets`.
     after: Vec<Vec<Option<After>>>,
 }
@@ -98,8 +102,14 @@ pub(crate) struct Locs {
 }
 
 /// An entry that the tables lack.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Missing {
+    /// What a local state of a thread in a class looks like.
+    Shape(Box<Class>, usize, u32),
+    /// A local state of a thread.
+    Local(usize, PointId, Vec<Value>),
+    /// The number of a value at a location.
+    Number(u32, Value),
     /// The acts of a local state of a thread.
     Acts(usize, u32),
     /// Where an act of a local state of a thread leads when it sees a value.
@@ -131,6 +141,7 @@ impl<'p> Threads<'p> {
                 acts: Vec::new(),
                 targets: Vec::new(),
                 capped: FxHashSet::default(),
+                shapes: Vec::new(),
                 after: Vec::new(),
             }
         };
@@ -142,7 +153,8 @@ impl<'p> Threads<'p> {
                 let _ = locs.loc(*addr);
             }
         }
-        Threads { program, locs, tables: (0..program.threads.len()).map(table).collect() }
+        let tables = (0..program.threads.len()).map(table).collect();
+        Threads { locs, tables, shapes: Interner::new() }
     }
 
     /// The bits of the locations that an instruction may access, see [`loc_bit`]; all if its
@@ -155,8 +167,34 @@ impl<'p> Threads<'p> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.tables.len()
+    pub(crate) fn fences_are_acts(&self) -> bool {
+        self.tables.iter().any(|t| t.fences)
+    }
+
+    /// What `local` of thread `t`, a member of `class`, looks like: equal for local states that
+    /// differ only in which member it is.
+    pub(crate) fn shape(&self, class: &Class, t: usize, local: u32) -> Result<u32, Missing> {
+        match self.tables[t].shapes.get(local as usize) {
+            Some(&shape) if shape != u32::MAX => Ok(shape),
+            _ => Err(Missing::Shape(Box::new(class.clone()), t, local)),
+        }
+    }
+
+    /// The local state of thread `to` that is like `local` of thread `t` with its values mapped.
+    pub(crate) fn counterpart(
+        &self,
+        t: usize,
+        local: u32,
+        to: usize,
+        value: &dyn Fn(Value) -> Value,
+    ) -> Result<u32, Missing> {
+        let table = &self.tables[t];
+        let point = table.point(local);
+        let regs: Vec<Value> = table.regs(local).iter().map(|&v| value(v)).collect();
+        match self.tables[to].find(point, &regs) {
+            Some(local) => Ok(local),
+            None => Err(Missing::Local(to, point, regs)),
+        }
     }
 
     /// Where thread `t` may stand at the start.
@@ -174,10 +212,6 @@ impl<'p> Threads<'p> {
 
     pub(crate) fn point(&self, t: usize, local: u32) -> PointId {
         self.tables[t].point(local)
-    }
-
-    pub(crate) fn regs(&self, t: usize, local: u32) -> &[Value] {
-        self.tables[t].regs(local)
     }
 
     /// What thread `t` can do in `local`.
@@ -217,21 +251,39 @@ impl<'p> Threads<'p> {
     pub(crate) fn resolve(&mut self, missing: Missing) -> Result<(), Failure> {
         let Threads { tables, locs, .. } = self;
         match missing {
+            Missing::Shape(class, t, local) => {
+                let shape = shape(&class, &tables[t], t, local);
+                let shape = self.shapes.insert(&shape).0;
+                let known = &mut tables[t].shapes;
+                if known.len() <= local as usize {
+                    known.resize(local as usize + 1, u32::MAX);
+                }
+                known[local as usize] = shape;
+                Ok(())
+            }
+            Missing::Local(t, point, regs) => {
+                tables[t].intern(point, &regs);
+                Ok(())
+            }
+            Missing::Number(loc, value) => {
+                locs.number(loc, value);
+                Ok(())
+            }
             Missing::Acts(t, local) => tables[t].decode(local, locs),
             Missing::After(t, local, i, seen) => tables[t].see(local, i, seen, locs),
         }
     }
 
     /// The steps by which thread `t` gets from `from`, which need not be a place where threads are
-    /// met, to `to` without an act.
-    pub(crate) fn silent_path(&self, t: usize, from: u32, to: u32) -> Vec<Step> {
+    /// met, to `to` without an act, or with no other acts than fences.
+    pub(crate) fn silent_path(&self, t: usize, from: u32, to: u32, fences: bool) -> Vec<Step> {
         let table = &self.tables[t];
         let mut seen = vec![(from, 0, None)];
         let mut known = FxHashSet::from_iter([from]);
         let mut next = 0;
         while next < seen.len() && !known.contains(&to) {
             let local = seen[next].0;
-            for (to, step) in table.known_silent(local) {
+            for (to, step) in table.known_silent(local, fences) {
                 if known.insert(to) {
                     seen.push((to, next, Some(step)));
                 }
@@ -276,6 +328,21 @@ impl<'p> Threads<'p> {
         };
         self.tables.iter().map(table).sum::<usize>() + self.locs.value_number.capacity() * 24
     }
+}
+
+/// A local state with its own number and those of other members marked and left out.
+fn shape(class: &Class, table: &Table<'_>, t: usize, local: u32) -> Vec<Value> {
+    let own = class.members.iter().position(|&m| m == t).and_then(|i| class.ids.get(i));
+    let mut shape = vec![class.members[0] as Value, Value::from(table.point(local).0)];
+    let live = &table.live[table.point(local).index()];
+    for (&v, &live) in table.regs(local).iter().zip(live) {
+        shape.extend(match () {
+            () if live && Some(&v) == own => [0, 1],
+            () if live && class.ids.contains(&v) => [0, 2],
+            () => [v, 0],
+        });
+    }
+    shape
 }
 
 fn address(instr: &Instr) -> Option<&Expr> {
@@ -358,20 +425,22 @@ impl<'p> Table<'p> {
                         go(Some((reg, choice)), choice);
                     }
                 }
-                Instr::Assume(e) | Instr::Assert(e) => {
-                    if value(e)? != 0 {
-                        go(None, 0);
-                    }
-                }
+                Instr::Assume(e) | Instr::Assert(e) if value(e)? != 0 => go(None, 0),
                 _ => {}
             }
         }
         Ok(found)
     }
 
-    /// The silent steps from `local` to local states that are known.
-    fn known_silent(&self, local: u32) -> Vec<(u32, Step)> {
-        let steps = self.silent(local).unwrap_or_default();
+    /// The silent steps, and fences if wanted, from `local` to local states that are known.
+    fn known_silent(&self, local: u32, fences: bool) -> Vec<(u32, Step)> {
+        let mut steps = self.silent(local).unwrap_or_default();
+        for (i, edge) in self.edges(local).iter().enumerate() {
+            if self.fences && fences && matches!(edge.instr, Instr::Fence(_)) {
+                let step = Step::Execute { thread: self.thread, edge: i as u32, choice: 0 };
+                steps.push((self.regs(local).to_vec(), edge.to, step));
+            }
+        }
         steps
             .into_iter()
             .filter_map(|(regs, to, step)| Some((self.find(to, &regs)?, step)))
@@ -542,6 +611,16 @@ impl Locs {
     /// The value with number `n` at `loc`.
     pub(crate) fn value(&self, loc: u32, n: u32) -> Value {
         self.values[loc as usize][n as usize]
+    }
+
+    /// The location at `addr`, if it was met.
+    pub(crate) fn find(&self, addr: Value) -> Option<u32> {
+        self.number.get(&addr).copied()
+    }
+
+    /// The number of `value` at `loc`.
+    pub(crate) fn find_number(&self, loc: u32, value: Value) -> Result<u32, Missing> {
+        self.value_number.get(&(loc, value)).copied().ok_or(Missing::Number(loc, value))
     }
 
     fn loc(&mut self, addr: Value) -> Result<u32, FailureKind> {

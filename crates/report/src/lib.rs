@@ -5,7 +5,7 @@
 //! input makes it panic: names that are missing get a stand-in, text from files is stripped of
 //! control characters before it reaches a terminal.
 
-mod cycle;
+mod communication;
 mod diagnostic;
 mod diff;
 mod dot;
@@ -15,12 +15,14 @@ mod json;
 mod limit;
 mod litmus;
 mod reach;
+mod robust;
 mod run;
 #[cfg(test)]
 mod sample;
 mod show;
 mod summary;
 mod table;
+mod tally;
 mod witness;
 
 pub use diagnostic::{Severity, failure_diagnostic, render};
@@ -32,5 +34,7 @@ pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
 pub use reach::{ReachAnswer, reach_json, reach_text};
+pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
+pub use tally::{ProgramResult, Words, program_summary};
 pub use witness::{BadWitness, Witness, input_hash};

@@ -2,28 +2,10 @@
 
 use expect_test::{Expect, expect};
 
-use crate::{root, run};
+use crate::{root, run, transcript};
 
-/// Standard output, standard error and exit code, times left out.
-pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
-    let ran = run(args, stdin);
-    let mut text = String::new();
-    for line in ran.out.lines() {
-        let line = match (line.starts_with("Time "), line.split_once("\"time_s\":")) {
-            (true, _) => line.rsplit_once(' ').map_or(line, |(head, _)| head).to_owned() + " _",
-            (_, Some((head, tail))) => {
-                let rest = tail.find([',', '}']).map_or("", |i| &tail[i..]);
-                format!("{head}\"time_s\":_{rest}")
-            }
-            _ => line.to_owned(),
-        };
-        text += &format!("{}\n", line.trim_end());
-    }
-    if !ran.err.is_empty() {
-        text += &format!("--- standard error\n{}", ran.err);
-    }
-    text += &format!("--- exit {}\n", ran.code.unwrap_or(-1));
-    expected.assert_eq(&text);
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
 }
 
 const MP: &str = "X86 MP
@@ -391,12 +373,13 @@ fn reach_peterson() {
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
 
             SC cannot do this: each arrow means "comes before", and together they form a circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  flag[me] = 1                             -po->  program order of p[1]
               p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
@@ -427,12 +410,13 @@ fn reach_peterson() {
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
 
             SC cannot do this: each arrow means "comes before", and together they form a circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  flag[me] = 1                             -po->  program order of p[1]
               p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
@@ -609,6 +593,7 @@ fn help() {
             Commands:
               litmus   Which final states do SC, TSO and PSO allow?
               reach    Does everything hold that a program asks: control points, assertions, final states?
+              robust   Does every run under TSO or PSO do what some run under SC does, too?
               fence    Which fences make a program robust, or safe, at the least cost?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
@@ -738,6 +723,18 @@ fn help() {
                       Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
             Options:
+                  --algorithm <ALGORITHM>
+                      How to decide; all give the same answers, but not all give one for every program
+
+                      Possible values:
+                      - auto:   Several side by side, the first answer counts
+                      - eager:  Explore the store buffers themselves; ends if they are bounded
+                      - lazy:   Ask about SC only, and add delays where they matter; TSO only
+                      - unroll: The same with loops unrolled; TSO only
+                      - dual:   The complete procedure for finite data; TSO only
+
+                      [default: auto]
+
                   --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address
@@ -801,7 +798,7 @@ fn help() {
 
             Holds if the control points that the program forbids are never reached together, no assertion
             fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-            drawing out. The search explores the store buffers themselves.
+            drawing out.
             --- exit 0
         "#]],
     );

@@ -112,9 +112,6 @@ pub(crate) struct Found<T> {
     pub(crate) ended: Ended,
     pub(crate) tables: T,
     pub(crate) states: u64,
-    pub(crate) transitions: u64,
-    /// Bytes that the states took.
-    pub(crate) bytes: u64,
 }
 
 impl Successors {
@@ -171,7 +168,6 @@ struct Shared<'s, S: System> {
     more: AtomicBool,
     ended: Mutex<Option<(Option<u32>, Ended)>>,
     states: AtomicU64,
-    transitions: AtomicU64,
     bytes: Vec<AtomicU64>,
 }
 
@@ -211,11 +207,10 @@ pub(crate) fn search<S: System>(
     let mut team = vec![first];
     let mut shared = shared;
     if !shared.stop.load(Ordering::Relaxed) && workers > 1 && team[0].has_more() {
-        let before = (shared.states.into_inner(), shared.transitions.into_inner());
+        let before = shared.states.into_inner();
         let tables = shared.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         shared = Shared::new(system, tables, workers as u32);
-        shared.states = before.0.into();
-        shared.transitions = before.1.into();
+        shared.states = before.into();
         team = team.remove(0).deal_out(workers as u32);
         team = std::thread::scope(|scope| {
             let mut team = team.into_iter();
@@ -245,8 +240,6 @@ pub(crate) fn search<S: System>(
     Found {
         ended,
         states: shared.states.load(Ordering::Relaxed),
-        transitions: shared.transitions.load(Ordering::Relaxed),
-        bytes: team.iter().map(|w| w.store.bytes() as u64).sum(),
         tables: shared.tables.into_inner().unwrap_or_else(PoisonError::into_inner),
     }
 }
@@ -279,7 +272,6 @@ impl<'s, S: System> Shared<'s, S> {
             more: AtomicBool::new(false),
             ended: Mutex::new(None),
             states: AtomicU64::new(0),
-            transitions: AtomicU64::new(0),
             bytes: (0..workers).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -371,7 +363,6 @@ impl Worker {
         let mut tables = shared.tables.read().unwrap_or_else(PoisonError::into_inner);
         let mut fresh = Successors::default();
         let own = self.index as usize;
-        let mut sent = 0;
         while expanded < BATCH {
             let (id, woken) = match self.woken.pop() {
                 Some((id, woken)) => (id, Some(woken)),
@@ -423,7 +414,6 @@ impl Worker {
                     }
                 }
             }
-            sent += out.len() - start;
             if shared.workers > 1 {
                 for (row, note) in fresh.rows.chunks_exact(fresh.width.max(1)).zip(&fresh.notes) {
                     let out = &mut self.out[shard(row, shared.workers) as usize];
@@ -442,18 +432,17 @@ impl Worker {
         self.insert(&out);
         out.clear();
         self.out[own] = out;
-        self.report(shared, (expanded, sent), table_bytes, meter);
+        self.report(shared, expanded, table_bytes, meter);
     }
 
     fn report<S: System>(
         &self,
         shared: &Shared<'_, S>,
-        (expanded, sent): (usize, usize),
+        expanded: usize,
         table_bytes: usize,
         meter: &mut Option<&mut Meter<'_>>,
     ) {
         shared.states.fetch_add(expanded as u64, Ordering::Relaxed);
-        shared.transitions.fetch_add(sent as u64, Ordering::Relaxed);
         let own = self.store.bytes_after(BATCH * 16) + self.stack.capacity() * 4;
         shared.bytes[self.index as usize].store(own as u64, Ordering::Relaxed);
         if let Some(meter) = meter {

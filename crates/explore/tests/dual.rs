@@ -1,0 +1,375 @@
+//! The dual semantics against the brute-force reference and against the search of the store
+//! buffers themselves. Every run that it gives was replayed before it was returned.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use weakspot_core::machine::FailureKind;
+use weakspot_core::testing::{Size, check_programs};
+use weakspot_core::{
+    BinOp, Condition, Edge, Expr, Instr, Limit, Limits, Model, Observable, Point, PointId, Program,
+    Progress, Quantifier, RegId, Silent, Snapshot, Span, Undeclared, Value, Verdict, reference,
+};
+use weakspot_explore::{Algorithm, NoAnswer, Strategy, dual_reach, reach};
+use weakspot_lang::Format;
+
+const LIMITS: Limits =
+    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+
+/// What an engine says: whether something is violated, that the program is wrong, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Violated(bool),
+    Faults,
+    Nothing,
+}
+
+fn dual(program: &Program) -> Said {
+    match dual_reach(program, &LIMITS, &mut Silent) {
+        Ok(Some(answer)) => match answer.verdict {
+            Verdict::Holds => Said::Violated(false),
+            Verdict::Violated => Said::Violated(true),
+            Verdict::Unknown(_) => Said::Nothing,
+        },
+        Ok(None) => Said::Nothing,
+        Err(NoAnswer::Fault(_)) => Said::Faults,
+        Err(NoAnswer::Rejected(why)) => panic!("{why}"),
+        Err(NoAnswer::NotApplicable(why)) => panic!("{why}"),
+    }
+}
+
+/// Whether `program` has a question about final states that `outcomes` decide the wrong way.
+fn violates(program: &Program, outcomes: &BTreeSet<Vec<Value>>) -> bool {
+    program.condition.as_ref().is_some_and(|condition| {
+        let mut outcomes = outcomes.iter().map(|o| condition.prop.holds(o));
+        match condition.quantifier {
+            Quantifier::Exists => !outcomes.any(|b| b),
+            Quantifier::NotExists => outcomes.any(|b| b),
+            Quantifier::Forall => !outcomes.all(|b| b),
+        }
+    })
+}
+
+/// What may be said about each of these programs, which differ only in their questions: several
+/// things where a program both faults and does what it must not. `None` if there are too many
+/// states for brute force.
+fn expected(programs: &[Program], max: usize) -> Option<Vec<Vec<Said>>> {
+    let mut all = Vec::new();
+    // One search does for all programs that forbid nothing.
+    let mut plain: Option<reference::Reachable> = None;
+    for program in programs {
+        let found = match &plain {
+            Some(found) if program.forbidden.is_empty() => found.clone(),
+            _ => reference::reachable(program, Model::Tso, max)?,
+        };
+        let violated = found.forbidden || violates(program, &found.outcomes);
+        all.push(match &found.failure {
+            Some(f) if f.kind == FailureKind::Assertion => vec![Said::Violated(true)],
+            Some(_) => vec![Said::Faults, Said::Violated(true)],
+            None => vec![Said::Violated(violated)],
+        });
+        if program.forbidden.is_empty() {
+            plain = Some(found);
+        }
+    }
+    Some(all)
+}
+
+/// The same program with questions of several kinds, made from the program alone so that the
+/// shrinker keeps them.
+fn questions(program: &Program) -> Vec<Program> {
+    let mut all = Vec::new();
+    let at = |quarters: usize| {
+        let point =
+            |t: &weakspot_core::Thread| Some(PointId::new((t.points.len() - 1) * quarters / 4));
+        program.threads.iter().map(point).collect::<Vec<_>>()
+    };
+    // All in the middle; one thread anywhere.
+    let (mut late, mut early) = (at(3), at(1));
+    late[0] = None;
+    early[program.threads.len() - 1] = None;
+    for forbidden in [vec![at(2)], vec![late, early]] {
+        all.push(Program { forbidden, ..program.clone() });
+    }
+    let equal = |i: usize, v| {
+        let i = i % program.observed.len();
+        Expr::binary(BinOp::Eq, Expr::Reg(RegId::new(i)), Expr::Const(v))
+    };
+    if let Some(last) = program.observed.len().checked_sub(1) {
+        for (a, b, v, w) in [(0, last, 1, 1), (0, 1, 0, 0), (1, last, 0, 2), (2, 3, 1, 0)] {
+            for quantifier in [Quantifier::Exists, Quantifier::NotExists, Quantifier::Forall] {
+                let op = if quantifier == Quantifier::Forall { BinOp::Or } else { BinOp::And };
+                let prop = Expr::binary(op, equal(a, v), equal(b, w));
+                let condition = Some(Condition { quantifier, prop });
+                all.push(Program { condition, ..program.clone() });
+            }
+        }
+    }
+    all
+}
+
+struct Counts {
+    holds: AtomicUsize,
+    violated: AtomicUsize,
+    silent: AtomicUsize,
+}
+
+impl Counts {
+    const fn new() -> Counts {
+        let [holds, violated, silent] = [const { AtomicUsize::new(0) }; 3];
+        Counts { holds, violated, silent }
+    }
+
+    fn note(&self, said: Said) {
+        let counter = match said {
+            Said::Violated(false) => &self.holds,
+            Said::Violated(true) => &self.violated,
+            Said::Faults | Said::Nothing => &self.silent,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Both answers were given, each at least this often.
+    fn check(self, least: usize) {
+        let [holds, violated, silent] =
+            [self.holds, self.violated, self.silent].map(AtomicUsize::into_inner);
+        assert!(holds > least && violated > least, "{holds} hold, {violated} do not");
+        assert!(silent < (holds + violated) / 10, "{silent} without an answer");
+    }
+}
+
+/// Programs without loops are finite, so there is always an answer.
+fn straight(seed: u64, count: usize, size: Size, change: fn(&mut Program)) {
+    let counts = Counts::new();
+    check_programs(seed, count, size, &[Model::Tso], &|program, _| {
+        let mut program = program.clone();
+        change(&mut program);
+        let programs = questions(&program);
+        let Some(expected) = expected(&programs, 20_000) else { return false };
+        programs.iter().zip(expected).any(|(p, expected)| {
+            let said = dual(p);
+            counts.note(said);
+            !expected.contains(&said)
+        })
+    });
+    counts.check(count);
+}
+
+const SMALL: Size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
+
+#[test]
+fn straight_programs_agree_with_the_reference() {
+    straight(5_000_000, 400, SMALL, |_| {});
+}
+
+#[test]
+fn four_threads_agree_with_the_reference() {
+    let size = Size { threads: 4, instrs: 4, total: 9, locs: 3, loops: false };
+    straight(5_100_000, 200, size, |_| {});
+}
+
+/// Puts an instruction at the end of each thread.
+fn append(program: &mut Program, instr: impl Fn(Expr) -> Instr) {
+    for thread in &mut program.threads {
+        let Some(last) = thread.regs.len().checked_sub(1) else { continue };
+        let end = PointId::new(thread.points.len());
+        let edge =
+            Edge { instr: instr(Expr::Reg(RegId::new(last))), to: end, span: Span::default() };
+        let points = &mut thread.points;
+        points[end.index() - 1].edges.push(edge);
+        points.push(Point::default());
+    }
+}
+
+#[test]
+fn assertions_agree_with_the_reference() {
+    straight(5_200_000, 200, SMALL, |program| {
+        append(program, |r| Instr::Assert(Expr::binary(BinOp::Ne, r, Expr::Const(2))));
+    });
+}
+
+#[test]
+fn several_initial_memories_agree_with_the_reference() {
+    straight(5_300_000, 200, SMALL, |program| program.locs[0].init = vec![0, 2]);
+}
+
+/// Values out of range, addresses that are not declared, divisions by zero: found if they can
+/// happen, and not made up where only the over-approximation has them.
+#[test]
+fn faults_agree_with_the_reference() {
+    let changes: [fn(&mut Program); 3] = [
+        |program| program.locs[0].range = Some((0, 1)),
+        |program| {
+            let gone = program.locs.len() - 1;
+            program.locs.truncate(gone);
+            program.observed.retain(|o| !matches!(o.what, Observable::Loc(l) if l.index() == gone));
+        },
+        |program| {
+            append(program, |r| {
+                let value = Expr::binary(BinOp::Sub, r, Expr::Const(1));
+                Instr::Assume(Expr::binary(BinOp::Div, Expr::Const(1), value))
+            });
+        },
+    ];
+    let counts = [const { AtomicUsize::new(0) }; 2];
+    for (i, change) in changes.iter().enumerate() {
+        let seed = 5_400_000 + 10_000 * i as u64;
+        check_programs(seed, 100, SMALL, &[Model::Tso], &|program, _| {
+            let mut program = program.clone();
+            change(&mut program);
+            let programs = questions(&program);
+            let Some(expected) = expected(&programs, 20_000) else { return false };
+            programs.iter().zip(expected).any(|(p, expected)| {
+                let said = dual(p);
+                counts[usize::from(said == Said::Faults)].fetch_add(1, Ordering::Relaxed);
+                !expected.contains(&said)
+            })
+        });
+    }
+    let [fine, faulty] = counts.map(AtomicUsize::into_inner);
+    assert!(fine > 1_000 && faulty > 1_000, "{fine} without faults, {faulty} with");
+}
+
+#[test]
+fn undeclared_memory_agrees_with_the_reference() {
+    straight(5_500_000, 200, SMALL, |program| {
+        let gone = program.locs.len() - 1;
+        program.locs.truncate(gone);
+        program.undeclared = Undeclared::Zero;
+        program.observed.retain(|o| !matches!(o.what, Observable::Loc(l) if l.index() == gone));
+    });
+}
+
+/// One thread inside of an atomic block, the others anywhere: these may have stores in their
+/// buffers that the block does not see.
+#[test]
+fn points_inside_of_blocks_agree_with_the_reference() {
+    let size = Size { threads: 2, instrs: 5, total: 8, locs: 2, loops: false };
+    let counts = Counts::new();
+    check_programs(5_600_000, 4_000, size, &[Model::Tso], &|program, _| {
+        program.threads.iter().enumerate().any(|(t, thread)| {
+            let locks = |p: &Point| matches!(p.edges.first(), Some(e) if e.instr == Instr::Lock);
+            let Some(lock) = thread.points.iter().position(locks) else { return false };
+            (1..=3).any(|quarters| {
+                let at = |n: usize| Some(PointId::new((n - 1) * quarters / 4));
+                let mut points: Vec<_> =
+                    program.threads.iter().map(|t| at(t.points.len())).collect();
+                points[t] = Some(PointId::new(lock + quarters));
+                let p = Program { forbidden: vec![points], ..program.clone() };
+                let Some(expected) = expected(std::slice::from_ref(&p), 20_000) else {
+                    return false;
+                };
+                let said = dual(&p);
+                counts.note(said);
+                !expected[0].contains(&said)
+            })
+        })
+    });
+    counts.check(150);
+}
+
+/// Programs with loops, whose buffers may grow without bound: as the reference says where that
+/// comes to an end, else as the search of the buffers says where that gives an answer.
+#[test]
+fn loops_agree() {
+    let size = Size { threads: 3, instrs: 6, total: 11, locs: 2, loops: true };
+    let counts = Counts::new();
+    let [by_reference, by_buffers, alone] = [const { AtomicUsize::new(0) }; 3];
+    check_programs(5_700_000, 500, size, &[Model::Tso], &|program, _| {
+        let programs = questions(program);
+        if dual(&programs[0]) == Said::Nothing {
+            counts.note(Said::Nothing);
+            return false;
+        }
+        let expected = expected(&programs, 2_000);
+        programs.iter().enumerate().any(|(i, p)| {
+            let said = dual(p);
+            counts.note(said);
+            if let Some(expected) = &expected {
+                by_reference.fetch_add(1, Ordering::Relaxed);
+                return !expected[i].contains(&said);
+            }
+            let small = Limits { memory: Some(1 << 16), buffer: 3, ..LIMITS };
+            let eager = Algorithm::Eager(Strategy::Auto);
+            let answer = reach(p, Model::Tso, eager, &small, &mut Silent);
+            match answer.expect("addresses are always good").verdict {
+                Verdict::Unknown(_) => {
+                    alone.fetch_add(1, Ordering::Relaxed);
+                    said == Said::Nothing
+                }
+                verdict => {
+                    by_buffers.fetch_add(1, Ordering::Relaxed);
+                    said != Said::Violated(verdict == Verdict::Violated)
+                }
+            }
+        })
+    });
+    let compared = [by_reference, by_buffers, alone].map(AtomicUsize::into_inner);
+    assert!(compared.iter().all(|&n| n > 100), "{compared:?} compared");
+    counts.check(500);
+}
+
+/// The shipped programs get the answers that stand beside them.
+#[test]
+fn corpus() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut count = 0;
+    for folder in ["programs", "trencher", "memorax"] {
+        for entry in std::fs::read_dir(root.join(folder)).expect("a part of the project") {
+            let path = entry.expect("a readable folder").path();
+            let Some(format) = Format::of_path(&path) else { continue };
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
+            let said = match dual(&parsed.program) {
+                Said::Violated(false) => "tso holds",
+                Said::Violated(true) => "tso violated",
+                other => panic!("{}: {other:?}", path.display()),
+            };
+            let expected = std::fs::read_to_string(path.with_extension("expected"));
+            let expected = expected.expect("the answers stand beside the program");
+            assert!(expected.lines().any(|l| l == said), "{}: {said}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 35, "{count}");
+}
+
+/// Fig. 12 of the lazy TSO reachability paper: both buffers grow without bound, and both threads
+/// would have to read a value that nobody stores.
+#[test]
+fn the_program_on_which_lazy_search_never_ends() {
+    let thread = |name: &str, own: u32, other: u32| {
+        format!(
+            "thread {name}\ninitial a\nfinal b\ntransition a a write - 1 r {own}\n\
+             transition a a read r {other}\ntransition a b check == r 2\nend\n"
+        )
+    };
+    let text = thread("one", 100, 101) + &thread("two", 101, 100);
+    let parsed = weakspot_lang::parse(Format::Trencher, &text).expect("a program");
+    assert_eq!(dual(&parsed.program), Said::Violated(false));
+}
+
+#[test]
+fn infinite_data_are_not_answered() {
+    let text = "shared x\nthread p { loop { x = x + 1 } }\nthread q { assert(x != 1000000) }\n";
+    let parsed = weakspot_lang::parse(Format::Weak, text).expect("a program");
+    assert!(matches!(dual_reach(&parsed.program, &LIMITS, &mut Silent), Ok(None)));
+}
+
+#[test]
+fn an_interrupt_stops_the_search() {
+    struct Impatient;
+    impl Progress for Impatient {
+        fn tick(&mut self, _: Snapshot) -> bool {
+            false
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs/bakery.weak");
+    let text = std::fs::read_to_string(root).expect("a shipped program");
+    let parsed = weakspot_lang::parse(Format::Weak, &text).expect("a program");
+    let answer = dual_reach(&parsed.program, &LIMITS, &mut Impatient);
+    let answer = answer.expect("an answer").expect("finite data");
+    assert_eq!(answer.verdict, Verdict::Unknown(Limit::Interrupted));
+}
