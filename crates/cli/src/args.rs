@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
+use weakspot_lang::families::{Family, Syntax};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Fence(FenceArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
+    #[command(subcommand)]
+    Gen(GenCommand),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -150,6 +153,9 @@ pub(crate) struct RobustArgs {
     /// How to decide; all give the same answers.
     #[arg(long, value_name = "ALGORITHM", default_value = "pending")]
     pub(crate) algorithm: RobustAlgorithm,
+    /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
+    #[arg(long)]
+    pub(crate) trf: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -175,10 +181,7 @@ Example:
 Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
 cheaper do) unless a limit was reached, which is then said. A fence may go between any two
 statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
-    mut_arg("model", |a| a.default_value("tso").help(
-        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
-    )),
-    mut_arg("witness", |a| a.hide(true))
+    mut_arg("model", |a| a.default_value("tso"))
 )]
 pub(crate) struct FenceArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
@@ -245,6 +248,44 @@ pub(crate) struct PrintArgs {
     pub(crate) input_format: Option<InputFormat>,
 }
 
+/// Write inputs to try and to measure with.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    Family(FamilyArgs),
+}
+
+/// A member of a family of programs or litmus tests that grows with a number.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen family lamport --size 4 -o lamport-4.weak
+  weakspot gen family diamond --size 50 --syntax trencher
+  weakspot gen family loop --size 20 -o loop-20.c
+  weakspot gen family --list",
+    after_help = "\
+The text goes to standard output unless -o names a file."
+)]
+pub(crate) struct FamilyArgs {
+    /// The family; --list tells which there are.
+    #[arg(value_name = "NAME", required_unless_present = "list", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(Family::ALL.map(Family::key)))]
+    pub(crate) name: Option<String>,
+    /// The size; each family has its own range and default.
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// The language; by default what FILE ends in, else the first that the family comes in.
+    #[arg(long, value_name = "LANGUAGE",
+        value_parser = clap::builder::PossibleValuesParser::new(Syntax::ALL.map(Syntax::key)))]
+    pub(crate) syntax: Option<String>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// List the families with their sizes and languages.
+    #[arg(long, conflicts_with_all = ["name", "size", "syntax", "output"])]
+    pub(crate) list: bool,
+}
+
 /// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -257,6 +298,54 @@ Example:
         #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
         timeout: Duration,
     },
+    Programs(ProgramsArgs),
+    /// One cell of the table of programs, in a process of its own.
+    #[command(hide = true)]
+    Cell {
+        /// The program.
+        program: String,
+        /// The question.
+        question: String,
+        /// When to give up.
+        #[arg(long, value_parser = duration)]
+        timeout: Duration,
+    },
+}
+
+/// Programs and families of programs: every algorithm side by side.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench programs
+  weakspot bench programs lamport fig12 --timeout 5s
+  weakspot bench programs --format json --svg times.svg > times.jsonl",
+    after_help = "\
+Each question is answered in a process of its own, so that processor time and memory are its own.
+`weakspot gen family --list` tells about the families."
+)]
+pub(crate) struct ProgramsArgs {
+    /// Only these programs and families; all if none is named.
+    #[arg(value_name = "NAME")]
+    pub(crate) programs: Vec<String>,
+    /// Give up on a question after this time.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Draw the processor times to this file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+/// How measurements are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchFormat {
+    /// A table.
+    Text,
+    /// JSON Lines, one object per row.
+    Json,
 }
 
 /// Options that all questions about programs share.

@@ -4,7 +4,10 @@
 use std::fmt;
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
-use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference};
+use crate::{
+    Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference,
+    triangular_race,
+};
 
 /// Why evidence was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub enum Rejected {
     AllowedBySc,
     /// The proof that fences are optimal does not hold.
     Fences(&'static str),
+    /// The run has no triangular race.
+    NoRace,
 }
 
 impl fmt::Display for Rejected {
@@ -51,6 +56,7 @@ impl fmt::Display for Rejected {
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
             Rejected::Fences(why) => f.write_str(why),
+            Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }
@@ -168,6 +174,23 @@ pub fn robust(
                 true => Err(Rejected::AllowedBySc),
                 false => Ok(()),
             }
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on triangular-race freedom: a run under TSO with such a race.
+pub fn triangular_race_free(
+    program: &Program,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(run)) => {
+            replay(Machine { program, model: Model::Tso }, run)?;
+            let race = triangular_race(program, run).map_err(Rejected::Step)?;
+            race.map(|_| ()).ok_or(Rejected::NoRace)
         }
         _ => Err(Rejected::WrongKind),
     }

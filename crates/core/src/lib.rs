@@ -20,6 +20,7 @@ pub mod reference;
 mod relation;
 mod source;
 pub mod testing;
+mod triangular;
 mod verdict;
 
 pub use diagnostic::Diagnostic;
@@ -36,4 +37,5 @@ pub use program::{
 };
 pub use record::{Recording, record};
 pub use source::{Names, Span};
+pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};

@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
+use crate::triangular::Watch;
 use crate::{
     Edge, Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value,
     axioms,
@@ -61,6 +62,41 @@ pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<R
         }
     }
     Some(found)
+}
+
+/// Whether no run of `program` under TSO has a triangular race; `None` if there are more than
+/// `max_states` states, or if the program does what has no meaning.
+#[must_use]
+pub fn triangular_race_free(program: &Program, max_states: usize) -> Option<bool> {
+    let machine = Machine { program, model: Model::Tso };
+    let start = |state| (state, Watch::new(program));
+    let mut seen: HashSet<(State, Watch)> =
+        machine.initial_states().into_iter().map(start).collect();
+    let mut todo: VecDeque<(State, Watch)> = seen.iter().cloned().collect();
+    while let Some((state, watch)) = todo.pop_front() {
+        if seen.len() > max_states {
+            return None;
+        }
+        for step in machine.steps(&state) {
+            match machine.take(&state, step) {
+                Outcome::Blocked => {}
+                Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => {}
+                Outcome::Failed(_) => return None,
+                Outcome::Next(next) => {
+                    let mut watch = watch.clone();
+                    // Which step it was does not matter here.
+                    if watch.sees(program, &state, step, 0).is_some() {
+                        return Some(false);
+                    }
+                    let next = (next, watch);
+                    if seen.insert(next.clone()) {
+                        todo.push_back(next);
+                    }
+                }
+            }
+        }
+    }
+    Some(true)
 }
 
 /// Whether the threads stand at a forbidden combination of control points.

@@ -1,5 +1,7 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
+mod attack;
+mod attacks;
 mod block;
 mod dual;
 mod explicit;
@@ -26,6 +28,8 @@ mod space;
 mod symmetry;
 mod threads;
 mod tidy;
+mod triangular;
+mod walk;
 mod write_order;
 
 pub use dual::dual_reach;
@@ -34,3 +38,4 @@ pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
+pub use triangular::{TriangularRaceFree, triangular_race_free};

@@ -192,55 +192,55 @@ fn peterson() {
         &["robust", "--model", "tso", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-        peterson TSO not robust: p[0]'s store to flag[0] (line 16) can reach memory after its later load of flag[1] (line 18)
-          --> corpus/programs/peterson.weak:16:9
-           |
-        16 |         flag[me] = 1
-           |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
-        17 |         turn = 1 - me
-        18 |         await (flag[1 - me] == 0 || turn == me)
-           |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
+            peterson TSO not robust: p[0]'s store to flag[0] (line 16) can reach memory after its later load of flag[1] (line 18)
+              --> corpus/programs/peterson.weak:16:9
+               |
+            16 |         flag[me] = 1
+               |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
+            17 |         turn = 1 - me
+            18 |         await (flag[1 - me] == 0 || turn == me)
+               |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
 
-        A run of peterson under TSO, time running downwards
+            A run of peterson under TSO, time running downwards
 
-        p[0]                                  │ p[1]                                  │ memory
-        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                              │                                       │ flag[0]=0 flag[1]=0
-                                              │                                       │ turn=0
-        while (i < ROUNDS)                    │                                       │
-        flag[me] = 1                          │                                       │
-          buffers flag[0]=1 as (1)            │                                       │
-        turn = 1 - me                         │                                       │
-          buffers turn=1 as (2)               │                                       │
-        await (flag[1 - me] == 0 || turn == … │                                       │
-          reads flag[1]=0 from memory         │                                       │
-                                              │ while (i < ROUNDS)                    │
-                                              │ flag[me] = 1                          │ flag[1]=1
-                                              │   writes flag[1]=1 to memory          │
-                                              │ turn = 1 - me                         │ turn=0
-                                              │   writes turn=0 to memory             │
-                                              │ await (flag[1 - me] == 0 || turn == … │
-                                              │   reads flag[0]=0 from memory         │
-        (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
-          overtaken by await (flag[1 - me] == │                                       │
-          …                                   │                                       │
-        (2) turn=1 reaches memory,            │                                       │ turn=1
-          overtaken by await (flag[1 - me] == │                                       │
-          …                                   │                                       │
+            p[0]                                  │ p[1]                                  │ memory
+            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                                  │                                       │ flag[0]=0 flag[1]=0
+                                                  │                                       │ turn=0
+            while (i < ROUNDS)                    │                                       │
+                                                  │ while (i < ROUNDS)                    │
+            flag[me] = 1                          │                                       │
+              buffers flag[0]=1 as (1)            │                                       │
+            turn = 1 - me                         │                                       │
+              buffers turn=1 as (2)               │                                       │
+            await (flag[1 - me] == 0 || turn == … │                                       │
+              reads flag[1]=0 from memory         │                                       │
+                                                  │ flag[me] = 1                          │ flag[1]=1
+                                                  │   writes flag[1]=1 to memory          │
+                                                  │ turn = 1 - me                         │ turn=0
+                                                  │   writes turn=0 to memory             │
+                                                  │ await (flag[1 - me] == 0 || turn == … │
+                                                  │   reads flag[0]=0 from memory         │
+            (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
+            (2) turn=1 reaches memory,            │                                       │ turn=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
 
-        p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
-          p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
-          p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
-          p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
-          p[0]  line 16  flag[me] = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
+              p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
+              p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  line 16  flag[me] = 1  (back at the start)
 
-        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 

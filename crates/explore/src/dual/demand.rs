@@ -326,6 +326,12 @@ impl Demand {
         Demand { locals: locals.to_vec(), pins, wants }
     }
 
+    /// How much it asks for.
+    pub(crate) fn strength(&self) -> u32 {
+        let wants = self.wants.iter().map(|w| w.reads.len() + w.owns.len());
+        (self.pins.len() + wants.sum::<usize>()) as u32
+    }
+
     /// A set of bits that a weaker demand on the same local states has a part of.
     pub(crate) fn signature(&self) -> u64 {
         let bit = |kind: usize, item: Item| {
