@@ -55,7 +55,7 @@ fn cheaper(
         return Some(true);
     }
     for place in from..places.places.len() {
-        for kind in question.costs.kinds() {
+        for kind in question.costs.kinds(question.model) {
             set.push(PlacedFence { place, kind });
             let found = cheaper(places, question, place + 1, set, most)?;
             set.pop();
