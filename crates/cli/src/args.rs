@@ -181,7 +181,10 @@ Example:
 Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
 cheaper do) unless a limit was reached, which is then said. A fence may go between any two
 statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
-    mut_arg("model", |a| a.default_value("tso"))
+    mut_arg("model", |a| a.default_value("tso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("witness", |a| a.hide(true))
 )]
 pub(crate) struct FenceArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
