@@ -153,6 +153,9 @@ pub(crate) struct RobustArgs {
     /// How to decide; all give the same answers.
     #[arg(long, value_name = "ALGORITHM", default_value = "pending")]
     pub(crate) algorithm: RobustAlgorithm,
+    /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
+    #[arg(long)]
+    pub(crate) trf: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::{
-    Fence, FenceCosts, Goal, Instr, Model, PlacedFence, Program, Verdict, same_program,
+    Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program, Verdict, same_program,
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
 use weakspot_lang::Parsed;
@@ -14,7 +14,7 @@ use weakspot_report::{FenceAnswer, FenceLine, failure_diagnostic, fence_json, fe
 
 use crate::args::{FenceArgs, FenceGoal, OutputFormat};
 use crate::exit::Exit;
-use crate::input::{Input, Source, expand};
+use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
 use crate::pool::{self, Answer, Listener};
 
@@ -30,17 +30,18 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     if common.witness.is_some() {
         bail!("--witness is not for fences: `robust` and `reach` write witnesses of single runs");
     }
-    let endings = ["weak", "litmus", "txt", "tso", "rmm"];
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &endings)?;
+    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    pool::check(common, inputs.len())?;
     if args.patch.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
         bail!("--patch takes one file and one model");
     }
-    let (exit, _) = pool::run(&inputs, common, |input| answer(input, args))?;
+    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let (exit, _) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
     Ok(exit)
 }
 
 /// One file under all models.
-fn answer(input: &Input, args: &FenceArgs) -> Answer<()> {
+fn answer(input: &Input, args: &FenceArgs, limits: &Limits) -> Answer<()> {
     let mut job = Job::new(&args.common, "fence", input);
     let Some((source, parsed)) = job.read(input) else { return job.answer };
     if args.goal == FenceGoal::Safe && !forbids_something(&parsed.program) {
@@ -50,7 +51,7 @@ fn answer(input: &Input, args: &FenceArgs) -> Answer<()> {
         return job.answer;
     }
     for &model in &args.common.model {
-        ask_model(&mut job, args, &source, &parsed, model);
+        ask_model(&mut job, args, &source, &parsed, model, limits);
     }
     job.answer
 }
@@ -70,6 +71,7 @@ fn ask_model(
     source: &Source,
     parsed: &Parsed,
     model: Model,
+    limits: &Limits,
 ) {
     let start = Instant::now();
     let goal = match args.goal {
@@ -87,7 +89,7 @@ fn ask_model(
     let costs =
         FenceCosts { full: args.cost.full, store_store: stores.then_some(args.cost.store_store) };
     let question = FenceQuestion { model, goal, costs };
-    let found = match find(job, parsed, &patches, question) {
+    let found = match find(parsed, &patches, question, limits) {
         Ok(found) => found,
         Err(NoAnswer::Fault(failure)) => {
             let diagnostic = failure_diagnostic(&parsed.program, &parsed.names, &failure);
@@ -129,16 +131,15 @@ fn ask_model(
 
 /// The fences, checked once more on the text that the user gets.
 fn find(
-    job: &Job<'_, ()>,
     parsed: &Parsed,
     patches: &Patches,
     question: FenceQuestion,
+    limits: &Limits,
 ) -> Result<Fences, NoAnswer> {
     use weakspot_core::certify::Rejected;
     let FenceQuestion { model, goal, .. } = question;
-    let limits = pool::limits(job.common);
     let places = &patches.places;
-    let mut found = fences(places, question, &limits, &mut Listener::new())?;
+    let mut found = fences(places, question, limits, &mut Listener::new())?;
     // That nothing cheaper does is only shown for the program that was searched.
     found.optimal &= same_program(&parsed.program, &fenced(places, &[]));
     let Some(chosen) = &found.fences else { return Ok(found) };
@@ -148,7 +149,7 @@ fn find(
     if same_program(&program, &fenced(places, chosen)) {
         return Ok(found);
     }
-    match misses_goal(&program, model, goal, &limits, &mut Listener::new())?.0 {
+    match misses_goal(&program, model, goal, limits, &mut Listener::new())?.0 {
         Verdict::Holds => Ok(found),
         Verdict::Violated => {
             Err(NoAnswer::Rejected(Rejected::Fences("the text with fences misses the goal")))

@@ -33,11 +33,13 @@ pub struct FenceCosts {
 }
 
 impl FenceCosts {
-    /// The kinds of fence that may be put in.
+    /// The kinds of fence that may be put in, and do something under `model`.
     #[must_use]
-    pub fn kinds(&self) -> Vec<Fence> {
+    pub fn kinds(&self, model: Model) -> Vec<Fence> {
         let mut kinds = vec![Fence::Full];
-        kinds.extend(self.store_store.map(|_| Fence::StoreStore));
+        if let Model::Pso(_) = model {
+            kinds.extend(self.store_store.map(|_| Fence::StoreStore));
+        }
         kinds
     }
 
@@ -102,7 +104,9 @@ pub fn check(
 ) -> Result<(), Rejected> {
     let plain = FencePlaces { program: goal.question(&places.program), ..places.clone() };
     let all: Vec<PlacedFence> = (0..places.places.len())
-        .flat_map(|place| costs.kinds().into_iter().map(move |kind| PlacedFence { place, kind }))
+        .flat_map(|place| {
+            costs.kinds(model).into_iter().map(move |kind| PlacedFence { place, kind })
+        })
         .collect();
     for clause in clauses {
         goal.is_missed(&plain.program, model, &clause.run)?;
@@ -130,14 +134,17 @@ pub fn check(
     }
 }
 
-/// The edges that a run takes.
+/// The edges that a run takes while the thread's buffer holds something. A fence that finds the
+/// buffer empty does nothing.
 fn passed(machine: Machine<'_>, run: &Schedule) -> HashSet<PlaceEdge> {
     let mut state = machine.initial_state(&run.init);
     let mut edges = HashSet::new();
     for &step in &run.steps {
         if let Step::Execute { thread, edge, .. } = step {
-            let point = state.threads[thread.index()].point;
-            edges.insert(PlaceEdge { thread, point, edge: edge as usize });
+            let local = &state.threads[thread.index()];
+            if !local.buffer.is_empty() {
+                edges.insert(PlaceEdge { thread, point: local.point, edge: edge as usize });
+            }
         }
         match machine.take(&state, step) {
             Outcome::Next(next) => state = next,

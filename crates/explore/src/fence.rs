@@ -77,11 +77,7 @@ pub fn fences(
     progress: &mut dyn Progress,
 ) -> Result<Fences, NoAnswer> {
     let places = FencePlaces { program: question.goal.question(&places.program), ..places.clone() };
-    let kinds = match question.model {
-        Model::Pso(_) => question.costs.kinds(),
-        // A store-store fence does nothing here.
-        Model::Sc | Model::Tso => vec![Fence::Full],
-    };
+    let kinds = question.costs.kinds(question.model);
     let candidates: Vec<PlacedFence> = (0..places.places.len())
         .flat_map(|place| kinds.iter().map(move |&kind| PlacedFence { place, kind }))
         .collect();

@@ -55,7 +55,7 @@ fn cheaper(
         return Some(true);
     }
     for place in from..places.places.len() {
-        for kind in question.costs.kinds() {
+        for kind in question.costs.kinds(question.model) {
             set.push(PlacedFence { place, kind });
             let found = cheaper(places, question, place + 1, set, most)?;
             set.pop();
@@ -173,7 +173,7 @@ fn forbid_final_states(program: &mut Program, model: Model) {
 #[test]
 fn safe_final_states_have_the_fewest_fences() {
     let size = Size { threads: 2, instrs: 5, total: 8, locs: 2, loops: false };
-    compare(200_000, 2_500, size, Goal::Safe, &forbid_final_states);
+    compare(200_000, 1_500, size, Goal::Safe, &forbid_final_states);
 }
 
 /// Forbids that the threads have all come to their ends with what only the weak model gives them,
@@ -200,7 +200,7 @@ fn forbid_points(program: &mut Program, model: Model) {
 #[test]
 fn safe_control_points_have_the_fewest_fences() {
     let size = Size { threads: 2, instrs: 5, total: 8, locs: 2, loops: false };
-    compare(300_000, 2_500, size, Goal::Safe, &forbid_points);
+    compare(300_000, 1_500, size, Goal::Safe, &forbid_points);
 }
 
 /// A program that SC breaks cannot be mended.

@@ -2,8 +2,11 @@
 
 use expect_test::{Expect, expect};
 
-use crate::run;
-use crate::transcripts::check;
+use crate::{run, transcript};
+
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
+}
 
 /// Which searches were made is not part of the answer: left out.
 fn check_json(args: &[&str], stdin: &str, expected: Expect) {
@@ -398,49 +401,49 @@ fn help() {
         &["fence", "-h"],
         "",
         expect![[r#"
-        Example:
-          weakspot fence corpus/programs/dekker.weak
-          weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
-          weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus
+            Example:
+              weakspot fence corpus/programs/dekker.weak
+              weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+              weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus
 
-        Which fences make a program robust, or safe, at the least cost?
+            Which fences make a program robust, or safe, at the least cost?
 
-        Usage: weakspot fence [OPTIONS] <FILE>...
+            Usage: weakspot fence [OPTIONS] <FILE>...
 
-        Arguments:
-          <FILE>...  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+            Arguments:
+              <FILE>...  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
-        Options:
-              --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,
-                                         safe]
-              --cost <full=N,ss=N>       What fences cost: full ones, and store-store ones (`ss`, PSO only);
-                                         by default 1 each
-          -o, --patch <FILE>             Write the program with the fences to this file (one input, one
-                                         model)
-              --model <MODEL>            Memory models: sc, tso, pso; pso-own is PSO where an atomic update
-                                         drains only its own address [default: tso]
-              --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
-              --witness <FILE.json>      Write the answer's evidence to this file, for `weakspot certify`
-                                         (one file, one model)
-              --timeout <TIME>           Give up on a question after this time [default: 60s]
-              --memory <SIZE>            Give up on a question when its search needs more memory than this
-                                         [default: 4GiB]
-              --buffer-limit <N>         Entries (stores, store-store fences) that a buffer may hold at most
-                                         in a thread that stores in a loop [default: 1024]
-              --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
-                                         values: litmus, weak, trencher, memorax]
-              --threads <N>              How many files to work on at a time; by default one per processor
-          -q, --quiet                    No warnings, no summary
-              --progress <WHEN>          Show progress on standard error [default: auto] [possible values:
-                                         auto, always, never]
-              --color <WHEN>             Colours; NO_COLOR is heeded, too [default: auto] [possible values:
-                                         auto, always, never]
-          -h, --help                     Print help (see more with '--help')
+            Options:
+                  --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,
+                                             safe]
+                  --cost <full=N,ss=N>       What fences cost: full ones, and store-store ones (`ss`, PSO only);
+                                             by default 1 each
+              -o, --patch <FILE>             Write the program with the fences to this file (one input, one
+                                             model)
+                  --model <MODEL>            Memory models: sc, tso, pso; pso-own is PSO where an atomic update
+                                             drains only its own address [default: tso]
+                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
+                  --witness <FILE.json>      Write the answer's evidence to this file, for `weakspot certify`
+                                             (one file, one model)
+                  --timeout <TIME>           Give up on a question after this time [default: 60s]
+                  --memory <SIZE>            Give up on a question when its search needs more memory than this
+                                             [default: 4GiB]
+                  --buffer-limit <N>         Entries (stores, store-store fences) that a buffer may hold at most
+                                             in a thread that stores in a loop [default: 1024]
+                  --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
+                                             values: litmus, weak, trencher, memorax]
+                  --threads <N>              How many files to work on at a time; by default one per processor
+              -q, --quiet                    No warnings, no summary
+                  --progress <WHEN>          Show progress on standard error [default: auto] [possible values:
+                                             auto, always, never]
+                  --color <WHEN>             Colours; NO_COLOR is heeded, too [default: auto] [possible values:
+                                             auto, always, never]
+              -h, --help                     Print help (see more with '--help')
 
-        Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
-        cheaper do) unless a limit was reached, which is then said. A fence may go between any two
-        statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.
-        --- exit 0
-    "#]],
+            Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
+            cheaper do) unless a limit was reached, which is then said. A fence may go between any two
+            statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.
+            --- exit 0
+        "#]],
     );
 }

@@ -83,7 +83,8 @@ pub(super) fn forbidding(
         }
         for &kind in kinds {
             let fence = PlacedFence { place, kind };
-            if goal.is_missed(&places.with(&[fence]), model, run).is_err() {
+            let possible = || goal.is_missed(&places.with(&[fence]), model, run).is_ok();
+            if kind == Fence::Full || !possible() {
                 found.push(fence);
             }
         }
