@@ -149,10 +149,15 @@ fn robustness_of_the_seven_programs() {
         let format = Format::of_path(&path).expect("a known ending");
         let program = weakspot_lang::parse(format, &text).expect("a readable text").program;
         assert_eq!(program.threads.len(), threads, "{file}");
-        for (model, expected) in [(Model::Tso, tso), (Model::Pso(Drain::All), pso)] {
-            let answer = robust(&program, model, Decide::Pending, &LIMITS, &mut Silent);
+        let asked = [
+            (Model::Tso, Decide::Pending, tso),
+            (Model::Tso, Decide::Attack, tso),
+            (Model::Pso(Drain::All), Decide::Pending, pso),
+        ];
+        for (model, decide, expected) in asked {
+            let answer = robust(&program, model, decide, &LIMITS, &mut Silent);
             let verdict = if expected { Verdict::Holds } else { Verdict::Violated };
-            assert_eq!(answer.expect("an answer").verdict, verdict, "{file} {model}");
+            assert_eq!(answer.expect("an answer").verdict, verdict, "{file} {model} {decide:?}");
         }
     }
 }

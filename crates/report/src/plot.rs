@@ -107,7 +107,7 @@ fn legend(out: &mut String, plot: &Plot, width: f64) {
         text(out, (x + 12.0, y), "", name);
     }
     let (x, y) = place(plot.series.len());
-    marker(out, 7, (x, y - 4.0), false);
+    marker(out, 0, (x, y - 4.0), false);
     text(out, (x + 12.0, y), "", "hollow: no answer within the limits");
 }
 
@@ -333,7 +333,7 @@ mod tests {
             <text class="text" x="36.0" y="46.0">reach tso, eager</text>
             <path fill="#dd7722" d="M237.5 38.5h7v7h-7z"/>
             <text class="text" x="253.0" y="46.0">robust tso</text>
-            <path class="back" stroke="#777777" stroke-width="1.5" d="M458.0 37.0l4.5 8h-9z"/>
+            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M454.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
             <text class="text" x="470.0" y="46.0">hollow: no answer within the limits</text>
             <text class="text" x="65.0" y="93.0" font-weight="bold">Lamport</text>
             <path class="grid" d="M65.0 318.0h365.0"/>

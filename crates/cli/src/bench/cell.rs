@@ -33,6 +33,7 @@ pub(crate) const QUESTIONS: &[Question] = &[
     reach_tso("unroll", |p, _, l| by_lazy(p, Lazily::Unrolled, l)),
     reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
     robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
+    robust_against(Model::Tso, "attack", |p, m, l| by_robust(p, m, Decide::Attack, l)),
     robust_against(Model::Pso(Drain::All), "pending", |p, m, l| {
         by_robust(p, m, Decide::Pending, l)
     }),
