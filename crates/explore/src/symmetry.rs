@@ -219,10 +219,9 @@ impl Class {
         let mut moved = row.to_vec();
         for (i, &t) in self.members.iter().enumerate() {
             let target = self.members[to[i]];
-            moved[target] = if target == t && self.ids.is_empty() {
-                row[t]
-            } else {
-                threads.counterpart(t, row[t], target, &value_of)?
+            moved[target] = match threads.twin(self, t, row[t], target)? {
+                Some(twin) => twin,
+                None => threads.counterpart(t, row[t], target, &value_of)?,
             };
         }
         // Threads outside of the class may know its members by their numbers.
