@@ -36,7 +36,8 @@ use weakspot_core::{
     Quantifier, Snapshot, ThreadId, Verdict, Violation,
 };
 
-pub(crate) use blocks::can_hide_a_combination;
+pub(crate) use blocks::asks_about_the_inside;
+use blocks::can_hide_a_combination;
 pub use emulation::{At, Emulation};
 pub use extend::{First, extend};
 use unroll::unroll as unrolled;
