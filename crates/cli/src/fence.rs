@@ -35,6 +35,9 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     if args.patch.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
         bail!("--patch takes one file and one model");
     }
+    if args.patch.as_deref() == Some(std::path::Path::new("-")) {
+        bail!("--patch takes the name of a file, not `-`");
+    }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, _) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
     Ok(exit)

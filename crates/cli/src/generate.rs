@@ -19,9 +19,9 @@ pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
     let syntax = asked.or_else(ending).unwrap_or(family.syntaxes()[0]);
     let text = family.text(syntax, args.size)?;
     match &args.output {
-        Some(path) => std::fs::write(path, text)
+        Some(path) if path.as_os_str() != "-" => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
-        None => std::io::stdout().lock().write_all(text.as_bytes())?,
+        _ => std::io::stdout().lock().write_all(text.as_bytes())?,
     }
     Ok(Exit::Holds)
 }

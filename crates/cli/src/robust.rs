@@ -28,13 +28,11 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
              expected --model tso, pso or pso-own"
         );
     }
-    if args.algorithm == RobustAlgorithm::Attack && common.model.iter().any(|&m| m != Model::Tso) {
-        bail!("--algorithm attack decides robustness against TSO only: expected --model tso");
-    }
-    let tso = [Model::Tso];
     let default = [Model::Tso, Model::Pso(Drain::All)];
-    if args.trf && common.model != tso && common.model != default {
-        bail!("--trf is about TSO only: expected --model tso");
+    let tso_only = args.trf || args.algorithm == RobustAlgorithm::Attack;
+    let models = if tso_only && common.model == default { &default[..1] } else { &common.model };
+    if tso_only && models != [Model::Tso] {
+        bail!("--algorithm attack and --trf are about TSO only: expected --model tso");
     }
     if args.trf && common.witness.is_some() {
         bail!("--trf has no witness files; --format json shows the run");
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
     pool::check(common, inputs.len())?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
         let words = match args.trf {
             false => Words { holds: "robust", violated: "not robust" },
@@ -54,11 +52,15 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
 }
 
 /// One file under all models.
-fn answer(input: &Input, args: &RobustArgs, limits: &Limits) -> Answer<ProgramResult> {
+fn answer(
+    input: &Input,
+    args: &RobustArgs,
+    models: &[Model],
+    limits: &Limits,
+) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common, "robust", input);
     match job.read(input) {
         Some((source, parsed)) => {
-            let models = if args.trf { &[Model::Tso][..] } else { &args.common.model };
             for &model in models {
                 let result = ask_model(&mut job, &source, &parsed, model, args, limits);
                 job.answer.results.push(result);

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use weakspot_core::certify;
-use weakspot_core::machine::{Machine, Schedule, Step};
+use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{Edge, FencePlaces, Model, PlacedFence, PointId, Program, ThreadId};
 
 /// A program without its empty places.
@@ -135,7 +135,18 @@ impl Contracted {
     pub(super) fn lift(&self, model: Model, run: &Schedule) -> Schedule {
         let mut at: Vec<PointId> = self.threads.iter().map(|t| t.entry).collect();
         let mut steps = Vec::new();
+        let machine = Machine { program: &self.program, model };
+        let mut state = machine.initial_state(&run.init);
+        // Where the atomic block that is open in the end begins.
+        let mut begin = 0;
         for &step in &run.steps {
+            let free = state.lock.is_none();
+            if let Outcome::Next(next) = machine.take(&state, step) {
+                state = next;
+            }
+            if free && state.lock.is_some() {
+                begin = steps.len();
+            }
             let Step::Execute { thread, edge, choice } = step else {
                 steps.push(step);
                 continue;
@@ -150,9 +161,14 @@ impl Contracted {
             }
             *here = *to;
         }
-        if certify::replay(Machine { program: &self.program, model }, run).is_ok() {
+        if certify::replay(machine, run).is_ok() {
             for (t, ways) in self.threads.iter().enumerate() {
-                ways.arrive(ThreadId::new(t), &mut at[t], &mut steps);
+                let mut last = Vec::new();
+                ways.arrive(ThreadId::new(t), &mut at[t], &mut last);
+                // While a block is open, the others have to be where they are.
+                let waits = state.lock.is_some_and(|owner| owner.index() != t);
+                let end = if waits { begin } else { steps.len() };
+                steps.splice(end..end, last);
             }
         }
         Schedule { init: run.init.clone(), steps }

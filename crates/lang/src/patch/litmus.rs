@@ -32,6 +32,12 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
     let mut last: Vec<Option<Span>> = vec![None; columns];
     for (r, row) in test.rows.iter().enumerate() {
         let line = row_line(text, &test, r);
+        let first = row.iter().find_map(|c| c.instr.as_ref().map(|i| i.place.0));
+        if let (None, Some(span)) = (line, first) {
+            let message = "there is no room for fences where rows of the table share a line";
+            let help = "`weakspot print` writes each row on a line of its own";
+            return Err(Diagnostic::new(span, message, "expected a line for each row").help(help));
+        }
         for (column, cell) in row.iter().enumerate() {
             let labels = match (cell.labels.first(), cell.labels.last()) {
                 (Some(first), Some(last)) => {
