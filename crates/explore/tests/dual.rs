@@ -408,6 +408,23 @@ fn the_program_on_which_lazy_search_never_ends() {
     assert_eq!(dual(&parsed.program), Said::Violated(false));
 }
 
+/// A buffer that grows without bound, and an answer that rests on the order of its stores.
+#[test]
+fn an_endless_stream_of_stores() {
+    let text = |stores: &str| {
+        format!(
+            "shared data = 0, flag = 0\nthread p {{ loop {{\n{stores}\n}} }}\n\
+             thread q {{\nvar f, d\nf = flag\nd = data\nif (f == 1) {{ assert(d != 0) }}\n}}\n"
+        )
+    };
+    let said = |stores| {
+        let parsed = weakspot_lang::parse(Format::Weak, &text(stores)).expect("a program");
+        dual(&parsed.program)
+    };
+    assert_eq!(said("data = 1\nflag = 1\ndata = 2\nflag = 2"), Said::Violated(false));
+    assert_eq!(said("data = 1\nflag = 1\ndata = 0\nflag = 0"), Said::Violated(true));
+}
+
 #[test]
 fn infinite_data_are_not_answered() {
     let text = "shared x\nthread p { loop { x = x + 1 } }\nthread q { assert(x != 1000000) }\n";
