@@ -52,6 +52,19 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
                         .map(|()| "a search of all states by definition finds the same")
                 }
             }),
+        "robust" => {
+            certify::robust(program, model, &witness.verdict, &witness.evidence).and_then(|()| {
+                match witness.evidence {
+                    Evidence::Run(_) => {
+                        Ok("the run is one of the machine, and SC has none like it")
+                    }
+                    Evidence::Exhausted { .. } => {
+                        certify::search_robust(program, model, &witness.verdict, args.max_states)
+                            .map(|()| "SC allows every execution by definition")
+                    }
+                }
+            })
+        }
         other => bail!("no way to certify an answer to `{other}`"),
     };
     match checked {
@@ -61,6 +74,15 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
         }
         Err(certify::Rejected::TooLarge(n)) => {
             println!("unknown: more than {n} states by definition; --max-states allows more");
+            Ok(Exit::Unknown)
+        }
+        Err(certify::Rejected::OutOfReach(n)) => {
+            println!(
+                "unknown: the claim that the program is robust was not checked. All executions can \
+                 be listed by definition only for a program without loops, with declared memory \
+                 that has one initial value, and with at most {n} executions (--max-states allows \
+                 more)"
+            );
             Ok(Exit::Unknown)
         }
         Err(rejected) => {

@@ -7,6 +7,9 @@ use anyhow::{Context, Result, bail};
 use weakspot_core::{Diagnostic, Span};
 use weakspot_lang::{Format, Parsed};
 
+/// The endings of the files that hold programs.
+pub(crate) const PROGRAM_ENDINGS: [&str; 5] = ["weak", "litmus", "txt", "tso", "rmm"];
+
 /// One input: what it is called in answers, and how to read it.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {

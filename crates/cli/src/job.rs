@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use weakspot_core::certify::Rejected;
 use weakspot_core::{Diagnostic, Evidence, Model, Verdict};
 use weakspot_lang::Parsed;
 use weakspot_report::{Severity, Witness, error_json, input_hash, render};
@@ -62,6 +63,15 @@ impl<'a, T> Job<'a, T> {
     pub(crate) fn refuse_at(&mut self, model: Option<Model>, source: &Source, d: &Diagnostic) {
         let text = self.rendered(source, d, Severity::Error);
         self.refuse(model, &d.message, Some(d.span.line_column(&source.text)), Some(text));
+    }
+
+    /// No answer because its evidence was rejected.
+    pub(crate) fn refuse_rejected(&mut self, model: Model, rejected: &Rejected) {
+        let message = format!(
+            "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
+             weakspot, please report it with the input"
+        );
+        self.refuse(Some(model), &message, None, None);
     }
 
     /// No answer, for one model or for all: said on standard error, and in JSON one line per model.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_lang::Parsed;
@@ -22,15 +22,7 @@ use crate::pool::{self, Answer, Listener};
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.input_format.map(Into::into), &["litmus"])?;
-    if common.witness.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
-        bail!("--witness takes one file and one model, as in --model tso");
-    }
-    let mut models = common.model.clone();
-    models.sort_unstable();
-    models.dedup();
-    if models.len() < common.model.len() {
-        bail!("--model names a model twice");
-    }
+    pool::check(common, inputs.len())?;
     let (exit, results) = pool::run(&inputs, common, |input| answer(input, args))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
         eprint!("{}", litmus_summary(&results));
@@ -85,11 +77,9 @@ impl Litmus<'_> {
         let judged = match found.judge(program, model) {
             Ok(judged) => judged,
             Err(rejected) => {
-                let message = format!(
-                    "the answer under {model} did not pass its own check ({rejected}); this is a \
-                     defect of weakspot, please report it with the input"
-                );
-                return self.no_answer(model, &message);
+                self.job.refuse_rejected(model, &rejected);
+                self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
+                return;
             }
         };
         let time = start.elapsed();
@@ -158,11 +148,6 @@ impl Litmus<'_> {
 
     fn fault(&mut self, model: Model, source: &Source, diagnostic: &Diagnostic) {
         self.job.refuse_at(Some(model), source, diagnostic);
-        self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
-    }
-
-    fn no_answer(&mut self, model: Model, message: &str) {
-        self.job.refuse(Some(model), message, None, None);
         self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weakspot_core::{Limits, Progress, Snapshot};
 
@@ -41,8 +41,7 @@ pub(crate) fn run<I: Sync, T: Send>(
             std::process::exit(130);
         }
     });
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = common.threads.map_or(processors, usize::from).min(inputs.len()).max(1);
+    let workers = threads(common).min(inputs.len()).max(1);
     let bar = progress_bar(inputs.len() as u64, common);
     let next = AtomicUsize::new(0);
     let mut exit = Exit::Holds;
@@ -92,6 +91,31 @@ pub(crate) fn run<I: Sync, T: Send>(
     })?;
     bar.finish_and_clear();
     Ok((exit, results))
+}
+
+/// How many threads may work.
+fn threads(common: &Common) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    common.threads.map_or(processors, usize::from)
+}
+
+/// How many threads may work on one search: all of them if there is one input, else one.
+pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
+    if inputs == 1 { threads(common) } else { 1 }
+}
+
+/// Refuses options that do not go with this many inputs.
+pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
+    if common.witness.is_some() && (inputs > 1 || common.model.len() > 1) {
+        bail!("--witness takes one file and one model, as in --model tso");
+    }
+    let mut models = common.model.clone();
+    models.sort_unstable();
+    models.dedup();
+    if models.len() < common.model.len() {
+        bail!("--model names a model twice");
+    }
+    Ok(())
 }
 
 /// The limits that the user set.

@@ -5,44 +5,59 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
-use weakspot_core::{Evidence, Instr, Model};
+use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, NoAnswer, Reach, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    ReachAnswer, draw_dot, draw_run, failure_diagnostic, reach_json, reach_text,
+    ProgramResult, ReachAnswer, Words, draw_dot, draw_run, failure_diagnostic, program_summary,
+    reach_json, reach_text,
 };
 
-use crate::args::{OutputFormat, ReachArgs};
+use crate::args::{OutputFormat, ReachAlgorithm, ReachArgs};
 use crate::exit::Exit;
-use crate::input::{Input, Source, expand};
+use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
-    let endings = ["weak", "litmus", "txt", "tso", "rmm"];
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &endings)?;
-    if common.witness.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
-        bail!("--witness takes one file and one model, as in --model tso");
+    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    pool::check(common, inputs.len())?;
+    let tso_only = ReachAlgorithm::tso_only(args.algorithm);
+    if tso_only && common.model.iter().any(|&m| m != Model::Tso) {
+        bail!("--algorithm lazy, unroll and dual answer for TSO only: expected --model tso");
     }
-    let (exit, _) = pool::run(&inputs, common, |input| answer(input, args))?;
+    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+        eprint!("{}", program_summary(&results, Words { holds: "holds", violated: "violated" }));
+    }
     Ok(exit)
 }
 
 /// One file under all models.
-fn answer(input: &Input, args: &ReachArgs) -> Answer<()> {
+fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common, "reach", input);
     if let Some((source, parsed)) = job.read(input) {
-        if !asks_something(&parsed) {
+        if asks_something(&parsed) {
+            for &model in &args.common.model {
+                let verdict = ask_model(&mut job, &source, &parsed, model, args.algorithm, limits);
+                job.answer.results.push(ProgramResult {
+                    file: job.file.clone(),
+                    name: parsed.names.program.clone(),
+                    model: Some(model),
+                    verdict,
+                });
+            }
+        } else {
             let message = "the program asks nothing: expected `never at`, an assertion, or a \
                            condition on final states";
             job.refuse(None, message, None, None);
-            return job.answer;
         }
-        for &model in &args.common.model {
-            ask_model(&mut job, &source, &parsed, model);
-        }
+    }
+    if job.answer.results.is_empty() {
+        job.answer.results.push(ProgramResult::error(&job.file, None));
     }
     job.answer
 }
@@ -55,26 +70,38 @@ fn asks_something(parsed: &Parsed) -> bool {
         || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
 }
 
-fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Model) {
+/// The verdict under one model, `None` if there is none.
+fn ask_model(
+    job: &mut Job<'_, ProgramResult>,
+    source: &Source,
+    parsed: &Parsed,
+    model: Model,
+    algorithm: ReachAlgorithm,
+    limits: &Limits,
+) -> Option<Verdict> {
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
-    let limits = pool::limits(job.common);
-    let found = match reach(program, model, Algorithm::Auto, &limits, &mut Listener::new()) {
+    let found = match reach(program, model, algorithm.into(), limits, &mut Listener::new()) {
         Ok(found) => found,
         Err(NoAnswer::Fault(failure)) => {
             let diagnostic = failure_diagnostic(program, names, &failure);
-            return job.refuse_at(Some(model), source, &diagnostic);
+            job.refuse_at(Some(model), source, &diagnostic);
+            return None;
+        }
+        Err(NoAnswer::NotApplicable(why)) => {
+            job.refuse(Some(model), why, None, None);
+            return None;
         }
         Err(NoAnswer::Rejected(rejected)) => {
-            let message = format!(
-                "the answer under {model} did not pass its own check ({rejected}); this is a \
-                 defect of weakspot, please report it with the input"
-            );
-            return job.refuse(Some(model), &message, None, None);
+            job.refuse_rejected(model, &rejected);
+            return None;
         }
     };
+    let time = start.elapsed();
+    let unseen = job.common.format == OutputFormat::Text && job.common.quiet;
     let run = match &found.evidence {
-        Some(Evidence::Run(run)) => Some(plainest(job, parsed, model, run)),
+        Some(Evidence::Run(run)) if unseen => Some(run.clone()),
+        Some(Evidence::Run(run)) => Some(plainest(parsed, model, run, limits)),
         _ => None,
     };
     let run = run.as_ref();
@@ -88,7 +115,8 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
         violation: found.violation.as_ref(),
         run,
         searched: found.states,
-        time: start.elapsed(),
+        algorithm: found.algorithm,
+        time,
     };
     let color = job.color_out();
     let text = match job.common.format {
@@ -105,15 +133,17 @@ fn ask_model(job: &mut Job<'_, ()>, source: &Source, parsed: &Parsed, model: Mod
     job.answer.out += &text;
     job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
     job.write_witness(source, model, &found.verdict, found.evidence.as_ref());
+    Some(found.verdict)
 }
 
-/// A violation that SC has, too, is explained best without delays.
-fn plainest(job: &Job<'_, ()>, parsed: &Parsed, model: Model, run: &Schedule) -> Schedule {
+/// A violation that SC has, too, is explained best without delays. To find that out may take
+/// some work, but not much.
+fn plainest(parsed: &Parsed, model: Model, run: &Schedule, limits: &Limits) -> Schedule {
     let program = &parsed.program;
     if model == Model::Sc {
         return run.clone();
     }
-    let limits = pool::limits(job.common);
+    let limits = Limits { memory: Some(8 << 20), ..*limits };
     match reach(program, Model::Sc, Algorithm::Auto, &limits, &mut Listener::new()) {
         Ok(Reach { evidence: Some(Evidence::Run(sc)), .. }) => {
             // An assertion fails in the last step, which then has no state behind it.

@@ -4,7 +4,10 @@
 use std::fmt;
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
-use crate::{Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference};
+use crate::{
+    Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference,
+    triangular_race,
+};
 
 /// Why evidence was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +26,17 @@ pub enum Rejected {
     Contradicted,
     /// A full search by definition has more states than this.
     TooLarge(usize),
+    /// All executions can be listed only for programs without loops and with declared memory that
+    /// has one initial value, and this one is none, or it has more than this many executions.
+    OutOfReach(usize),
     /// The program asks nothing about final states.
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
     AllowedBySc,
+    /// The proof that fences are optimal does not hold.
+    Fences(&'static str),
+    /// The run has no triangular race.
+    NoRace,
 }
 
 impl fmt::Display for Rejected {
@@ -41,7 +51,12 @@ impl fmt::Display for Rejected {
             Rejected::WrongKind => f.write_str("the verdict needs evidence of another kind"),
             Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
             Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
+            Rejected::OutOfReach(n) => {
+                write!(f, "the program has loops, or more than {n} executions by definition")
+            }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::Fences(why) => f.write_str(why),
+            Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }
@@ -161,6 +176,38 @@ pub fn robust(
             }
         }
         _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on triangular-race freedom: a run under TSO with such a race.
+pub fn triangular_race_free(
+    program: &Program,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(run)) => {
+            replay(Machine { program, model: Model::Tso }, run)?;
+            let race = triangular_race(program, run).map_err(Rejected::Step)?;
+            race.map(|_| ()).ok_or(Rejected::NoRace)
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on robustness from nothing: all executions of the program by definition.
+pub fn search_robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_executions: usize,
+) -> Result<(), Rejected> {
+    let robust = reference::robust(program, &[model], max_executions)
+        .ok_or(Rejected::OutOfReach(max_executions))?;
+    match (verdict, robust == [true]) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
+        _ => Err(Rejected::Contradicted),
     }
 }
 

@@ -4,9 +4,12 @@
 
 pub mod axioms;
 pub mod certify;
+pub mod cycle;
 mod diagnostic;
 mod event;
 mod expr;
+pub mod fence_proof;
+mod fences;
 mod ids;
 pub mod machine;
 mod model;
@@ -17,11 +20,14 @@ pub mod reference;
 mod relation;
 mod source;
 pub mod testing;
+mod triangular;
 mod verdict;
 
 pub use diagnostic::Diagnostic;
 pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
+pub use fence_proof::{Clause, FenceCosts};
+pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use model::{Drain, Model};
 pub use outcomes::{Factor, OutcomeSet};
@@ -31,4 +37,5 @@ pub use program::{
 };
 pub use record::{Recording, record};
 pub use source::{Names, Span};
+pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};

@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
+use crate::triangular::Watch;
 use crate::{
     Edge, Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value,
     axioms,
@@ -63,6 +64,41 @@ pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<R
     Some(found)
 }
 
+/// Whether no run of `program` under TSO has a triangular race; `None` if there are more than
+/// `max_states` states, or if the program does what has no meaning.
+#[must_use]
+pub fn triangular_race_free(program: &Program, max_states: usize) -> Option<bool> {
+    let machine = Machine { program, model: Model::Tso };
+    let start = |state| (state, Watch::new(program));
+    let mut seen: HashSet<(State, Watch)> =
+        machine.initial_states().into_iter().map(start).collect();
+    let mut todo: VecDeque<(State, Watch)> = seen.iter().cloned().collect();
+    while let Some((state, watch)) = todo.pop_front() {
+        if seen.len() > max_states {
+            return None;
+        }
+        for step in machine.steps(&state) {
+            match machine.take(&state, step) {
+                Outcome::Blocked => {}
+                Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => {}
+                Outcome::Failed(_) => return None,
+                Outcome::Next(next) => {
+                    let mut watch = watch.clone();
+                    // Which step it was does not matter here.
+                    if watch.sees(program, &state, step, 0).is_some() {
+                        return Some(false);
+                    }
+                    let next = (next, watch);
+                    if seen.insert(next.clone()) {
+                        todo.push_back(next);
+                    }
+                }
+            }
+        }
+    }
+    Some(true)
+}
+
 /// Whether the threads stand at a forbidden combination of control points.
 #[must_use]
 pub fn is_forbidden(program: &Program, state: &State) -> bool {
@@ -108,9 +144,17 @@ pub fn axiomatic_outcomes(
 /// [`axiomatic_outcomes`].
 #[must_use]
 pub fn robust(program: &Program, models: &[Model], max_candidates: usize) -> Option<Vec<bool>> {
+    if program.locs.iter().any(|l| l.init.len() != 1) {
+        return None;
+    }
     let mut robust = vec![true; models.len()];
     let mut candidates = 0;
     let runs = thread_runs(program, Extent::Parts, max_candidates)?;
+    // Most combinations of runs give no execution, so that these are bounded on their own.
+    let combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))?;
+    if combinations > max_candidates.saturating_mul(100) {
+        return None;
+    }
     let done = for_each_combination(&runs, &mut |combination| {
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
@@ -171,6 +215,8 @@ fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<
     let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
     let stores =
         edges.filter(|e| matches!(e.instr, Instr::Store { .. } | Instr::Update { .. })).count();
+    // Also by runs that get stuck: a thread may be stuck only for want of what it stored itself.
+    let mut stored = values.clone();
     let mut runs = Vec::new();
     for _ in 0..=stores {
         runs.clear();
@@ -178,14 +224,13 @@ fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<
             let thread = &program.threads[t];
             let mut found = Vec::new();
             let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
-            walk(program, t, thread.entry, 0, start, &values, &mut found, (extent, max))?;
+            let known = (&values[..], &mut stored[..]);
+            walk(program, t, thread.entry, 0, start, known, &mut found, (extent, max))?;
             runs.push(found);
         }
         let before: usize = values.iter().map(BTreeSet::len).sum();
-        for run in runs.iter().flatten() {
-            for (loc, value) in run.ops.iter().filter_map(|op| op.write()) {
-                values[loc.index()].insert(value);
-            }
+        for (values, stored) in values.iter_mut().zip(&stored) {
+            values.extend(stored);
         }
         if values.iter().map(BTreeSet::len).sum::<usize>() == before {
             break;
@@ -201,7 +246,7 @@ fn walk(
     point: PointId,
     depth: usize,
     run: Run,
-    values: &[BTreeSet<Value>],
+    (values, stored): (&[BTreeSet<Value>], &mut [BTreeSet<Value>]),
     found: &mut Vec<Run>,
     (extent, max): (Extent, usize),
 ) -> Option<()> {
@@ -230,8 +275,12 @@ fn walk(
             if let Some((r, v)) = reg {
                 next.regs[r.index()] = v;
             }
+            if let Some((loc, value)) = op.and_then(Op::write) {
+                stored[loc.index()].insert(value);
+            }
             next.ops.extend(op);
-            walk(program, thread, edge.to, depth + 1, next, values, found, (extent, max))
+            let known = (values, &mut *stored);
+            walk(program, thread, edge.to, depth + 1, next, known, found, (extent, max))
         };
         match &edge.instr {
             Instr::Nop => go(None, None)?,

@@ -1,10 +1,15 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
+mod attack;
+mod attacks;
 mod block;
 mod dual;
 mod explicit;
+mod fence;
+mod holds;
 mod independence;
 mod intern;
+mod lazy;
 mod live;
 mod local;
 mod memory;
@@ -13,6 +18,7 @@ mod outcomes;
 mod packed;
 mod pending;
 mod plain_pending;
+mod portfolio;
 mod product;
 mod reach;
 mod robust;
@@ -21,9 +27,15 @@ mod schedule;
 mod space;
 mod symmetry;
 mod threads;
+mod tidy;
+mod triangular;
+mod walk;
 mod write_order;
 
 pub use dual::dual_reach;
+pub use fence::{FenceQuestion, Fences, fenced, fences, misses_goal};
+pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
+pub use triangular::{TriangularRaceFree, triangular_race_free};

@@ -56,7 +56,7 @@ pub(crate) fn robust(
             let guess = product.frame.field(THREAD);
             let before = hit.rows.iter().rev().find(|(row, _)| row[guess] == 0);
             let (_, store) = *before.ok_or(wrong.clone())?;
-            let (run, reordered) = delay(program, model, &hit.run, store).ok_or(wrong)?;
+            let (run, reordered) = delay(program, model, &hit.run, store, &[]).ok_or(wrong)?;
             (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered))
         }
     };

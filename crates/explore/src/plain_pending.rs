@@ -1,14 +1,18 @@
 //! Robustness by one search over SC runs and one guessed store, in the plainest form: states of
 //! the machine in a hash map. The fast form is compared with it.
+//!
+//! This form is also exact for atomic blocks that depend on what they read: see
+//! [`holds`](crate::holds). `docs/robustness.md` has the proof.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::machine::{Entry, FailureKind, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
     Drain, Evidence, Fence, Instr, Limits, Model, Program, Progress, ThreadId, Value, Verdict,
 };
 
+use crate::holds::{Holds, blocks_depend_on_values};
 use crate::meter::Meter;
 use crate::reach::NoAnswer;
 use crate::robust::{Reordered, Robust};
@@ -28,8 +32,6 @@ struct Pending {
     delayed: BTreeSet<Value>,
     /// Under PSO: a store-store fence followed the store.
     fenced: bool,
-    /// What the address held before the store; 0 in programs without atomic blocks.
-    old: Value,
     /// The open atomic block, if there is one.
     block: Option<Block>,
 }
@@ -37,7 +39,7 @@ struct Pending {
 /// An atomic block of another thread, while it runs. Its accesses count as one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Block {
-    /// It runs on the memory without the pending store: it is the last event of a violation.
+    /// It runs on the memory without the stores held back: it is the last event of a violation.
     last: bool,
     /// What it accessed, and whether it wrote.
     accesses: Vec<(Value, bool)>,
@@ -52,7 +54,17 @@ enum Seen {
     Violation,
 }
 
-type Node = (State, Option<Pending>);
+/// A state of the search.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    state: State,
+    pending: Option<Pending>,
+    /// In programs with atomic blocks: the pending store and those held back with it.
+    holds: Holds,
+}
+
+/// How a node was reached: from which one, by which step, and whether that is a store held back.
+type Origin = (usize, Option<Step>, bool);
 
 pub(crate) fn search(
     program: &Program,
@@ -62,25 +74,24 @@ pub(crate) fn search(
 ) -> Result<Robust, NoAnswer> {
     let mut meter = Meter::new(*limits, progress);
     let machine = Machine { program, model: Model::Sc };
-    let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
-    let locks = edges.filter(|e| e.instr == Instr::Lock).count() > 0;
-    let mut nodes: Vec<(Node, usize, Option<Step>)> = Vec::new();
+    let rules = Rules::of(program, model);
+    let mut nodes: Vec<(Node, Origin)> = Vec::new();
     let mut known: HashMap<Node, usize> = HashMap::new();
     let mut todo: VecDeque<usize> = VecDeque::new();
-    let mut add = |nodes: &mut Vec<(Node, usize, Option<Step>)>,
+    let mut add = |nodes: &mut Vec<(Node, Origin)>,
                    todo: &mut VecDeque<usize>,
                    node: Node,
-                   from: usize,
-                   step| {
+                   origin: Origin| {
         let id = nodes.len();
         if *known.entry(node.clone()).or_insert(id) == id {
-            nodes.push((node, from, step));
+            nodes.push((node, origin));
             todo.push_back(id);
         }
     };
     for state in machine.initial_states() {
+        let node = Node { state, pending: None, holds: Holds::default() };
         let id = nodes.len();
-        add(&mut nodes, &mut todo, (state, None), id, None);
+        add(&mut nodes, &mut todo, node, (id, None, false));
     }
     while let Some(id) = todo.pop_front() {
         meter.states += 1;
@@ -96,89 +107,32 @@ pub(crate) fn search(
                 queries: 1,
             });
         }
-        let (state, pending) = nodes[id].0.clone();
-        for step in machine.steps(&state) {
-            let next = match machine.take(&state, step) {
+        let node = nodes[id].0.clone();
+        for step in machine.steps(&node.state) {
+            let next = match machine.take(&node.state, step) {
                 Outcome::Next(next) => next,
                 Outcome::Blocked => continue,
                 Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => continue,
                 Outcome::Failed(failure) => return Err(NoAnswer::Fault(failure)),
             };
             let Step::Execute { thread, edge, .. } = step else { continue };
-            let local = &state.threads[thread.index()];
+            let local = &node.state.threads[thread.index()];
             let instr = &program.edge(thread, local.point, edge as usize).instr;
-            match &pending {
-                None => {
-                    if let Instr::Store { addr, .. } = instr
-                        && state.lock.is_none()
-                    {
-                        let addr = addr.eval(&local.regs).unwrap_or_default();
-                        let guess = Pending {
-                            thread,
-                            addr,
-                            after: BTreeSet::from([thread]),
-                            written: BTreeSet::from([addr]),
-                            read: BTreeSet::new(),
-                            delayed: BTreeSet::from([addr]),
-                            fenced: false,
-                            old: if locks {
-                                state.memory.get(&addr).copied().unwrap_or(0)
-                            } else {
-                                0
-                            },
-                            block: None,
-                        };
-                        add(&mut nodes, &mut todo, (next.clone(), Some(guess)), id, Some(step));
-                    }
-                    add(&mut nodes, &mut todo, (next, None), id, Some(step));
-                }
-                Some(pending) => {
-                    if *instr == Instr::Lock && thread != pending.thread {
-                        let mut last = (next.clone(), Some(pending.clone()));
-                        last.0.memory.insert(pending.addr, pending.old);
-                        if let Some(p) = &mut last.1 {
-                            p.block = Some(Block { last: true, accesses: Vec::new() });
-                        }
-                        add(&mut nodes, &mut todo, last, id, Some(step));
-                    }
-                    match pending.clone().sees(model, thread, instr, &local.regs) {
-                        Seen::Goes(pending) => {
-                            add(&mut nodes, &mut todo, (next, Some(pending)), id, Some(step));
-                        }
-                        Seen::Committed => {}
-                        Seen::Violation => {
-                            let mut steps = vec![step];
-                            let mut at = id;
-                            let mut store = 0;
-                            let mut behind = 1;
-                            while let (_, from, Some(step)) = &nodes[at] {
-                                behind += 1;
-                                steps.push(*step);
-                                if nodes[at].0.1.is_some() && nodes[*from].0.1.is_none() {
-                                    store = behind;
-                                }
-                                at = *from;
-                            }
-                            steps.reverse();
-                            let store = steps.len() - store;
-                            let init = program
-                                .locs
-                                .iter()
-                                .map(|l| nodes[at].0.0.memory[&l.addr])
-                                .collect();
-                            let sc = Schedule { init, steps };
-                            let (run, reordered) = delay(program, model, &sc, store)
-                                .ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-                            return Ok(Robust {
-                                verdict: Verdict::Violated,
-                                evidence: Some(Evidence::Run(run)),
-                                reordered: Some(reordered),
-                                states: meter.states,
-                                queries: 1,
-                            });
-                        }
-                    }
-                }
+            let mut found = Vec::new();
+            if rules.successors(&node, next, thread, instr, &mut found) {
+                let (sc, store, held) = path(program, &nodes, id, step);
+                let (run, reordered) = delay(program, model, &sc, store, &held)
+                    .ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
+                return Ok(Robust {
+                    verdict: Verdict::Violated,
+                    evidence: Some(Evidence::Run(run)),
+                    reordered: Some(reordered),
+                    states: meter.states,
+                    queries: 1,
+                });
+            }
+            for (next, held) in found {
+                add(&mut nodes, &mut todo, next, (id, Some(step), held));
             }
         }
     }
@@ -191,27 +145,169 @@ pub(crate) fn search(
     })
 }
 
+/// The SC run into a node and on by `last`, the step of its guessed store, and the steps of the
+/// stores that are held back.
+fn path(
+    program: &Program,
+    nodes: &[(Node, Origin)],
+    mut at: usize,
+    last: Step,
+) -> (Schedule, usize, Vec<usize>) {
+    let mut steps = vec![last];
+    let (mut store, mut held) = (0, Vec::new());
+    while let (node, (from, Some(step), is_held)) = &nodes[at] {
+        if *is_held {
+            held.push(steps.len());
+        }
+        if node.pending.is_some() && nodes[*from].0.pending.is_none() {
+            store = steps.len();
+        }
+        steps.push(*step);
+        at = *from;
+    }
+    steps.reverse();
+    let from_start = |i: usize| steps.len() - 1 - i;
+    let (store, held) = (from_start(store), held.into_iter().map(from_start).collect());
+    let init = program.locs.iter().map(|l| nodes[at].0.state.memory[&l.addr]).collect();
+    (Schedule { init, steps }, store, held)
+}
+
+/// What depends on the program.
+struct Rules {
+    model: Model,
+    /// It has atomic blocks.
+    blocks: bool,
+    /// Some of them depend on what they read.
+    depend: bool,
+}
+
+impl Rules {
+    fn of(program: &Program, model: Model) -> Rules {
+        let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+        let blocks = edges.filter(|e| e.instr == Instr::Lock).count() > 0;
+        Rules { model, blocks, depend: blocks && blocks_depend_on_values(program) }
+    }
+
+    /// Collects what a step of the SC machine from `node` to `next` leads to, each with whether the
+    /// step is a store that is held back. True if it closes a cycle.
+    fn successors(
+        &self,
+        node: &Node,
+        next: State,
+        thread: ThreadId,
+        instr: &Instr,
+        found: &mut Vec<(Node, bool)>,
+    ) -> bool {
+        let regs = &node.state.threads[thread.index()].regs;
+        let addr = match instr {
+            Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
+                addr.eval(regs).unwrap_or_default()
+            }
+            _ => 0,
+        };
+        let old = node.state.memory.get(&addr).copied().unwrap_or(0);
+        let last = node.pending.as_ref().and_then(|p| p.block.as_ref()).is_some_and(|b| b.last);
+        let plain_store = matches!(instr, Instr::Store { .. }) && node.state.lock.is_none();
+        let mut holds = node.holds.clone();
+        let allowed = last || holds.allow(self.model, thread, instr, addr);
+        let mut holding = node.holds.clone();
+        if self.blocks && plain_store {
+            holding.hold(thread, addr, old);
+        }
+        let Some(pending) = &node.pending else {
+            if plain_store {
+                let guess = Pending::new(thread, addr);
+                let pending = Some(guess);
+                found.push((Node { state: next.clone(), pending, holds: holding.clone() }, false));
+                // Under TSO nobody else's stores need to wait.
+                if self.depend && self.model != Model::Tso {
+                    found.push((Node { state: next.clone(), pending: None, holds: holding }, true));
+                }
+            }
+            if allowed {
+                found.push((Node { state: next, pending: None, holds }, false));
+            }
+            return false;
+        };
+        if *instr == Instr::Lock && thread != pending.thread && allowed {
+            let mut state = next.clone();
+            state.memory.extend(holds.old());
+            let block = Some(Block { last: true, accesses: Vec::new() });
+            let pending = Some(Pending { block, ..pending.clone() });
+            found.push((Node { state, pending, holds: holds.clone() }, false));
+        }
+        // What closes the cycle must not have to wait for stores of its own thread.
+        let waits_itself = !last && !node.holds.lets_pass(self.model, thread, instr, addr);
+        let waits = thread == pending.thread && plain_store && pending.holds_back(self.model, addr);
+        let held = pending.clone().sees(self.model, thread, instr, addr, &node.holds, true);
+        match pending.clone().sees(self.model, thread, instr, addr, &node.holds, false) {
+            Seen::Violation => return !waits_itself,
+            Seen::Goes(pending) if waits && self.blocks => {
+                found.push((Node { state: next, pending: Some(pending), holds: holding }, false));
+                return false;
+            }
+            Seen::Goes(pending) if allowed || !self.blocks => {
+                found.push((Node { state: next.clone(), pending: Some(pending), holds }, false));
+            }
+            Seen::Goes(_) | Seen::Committed => {}
+        }
+        if let Seen::Goes(pending) = held
+            && plain_store
+            && self.depend
+            && self.model != Model::Tso
+        {
+            found.push((Node { state: next, pending: Some(pending), holds: holding }, true));
+        }
+        false
+    }
+}
+
 impl Pending {
-    fn sees(mut self, model: Model, thread: ThreadId, instr: &Instr, regs: &[Value]) -> Seen {
+    /// A store that was just made.
+    fn new(thread: ThreadId, addr: Value) -> Pending {
+        Pending {
+            thread,
+            addr,
+            after: BTreeSet::from([thread]),
+            written: BTreeSet::from([addr]),
+            read: BTreeSet::new(),
+            delayed: BTreeSet::from([addr]),
+            fenced: false,
+            block: None,
+        }
+    }
+
+    /// Whether a later store of the thread to `addr` cannot reach memory before this one.
+    fn holds_back(&self, model: Model, addr: Value) -> bool {
+        model == Model::Tso || self.fenced || self.delayed.contains(&addr)
+    }
+
+    /// What a step does. `held` says that it is a store that is held back as well.
+    fn sees(
+        mut self,
+        model: Model,
+        thread: ThreadId,
+        instr: &Instr,
+        addr: Value,
+        holds: &Holds,
+        held: bool,
+    ) -> Seen {
         let pso = matches!(model, Model::Pso(_));
         let own = thread == self.thread;
-        let at = |addr: &weakspot_core::Expr| addr.eval(regs).unwrap_or_default();
-        let (addr, writes) = match instr {
-            Instr::Load { addr, .. } => (at(addr), false),
-            Instr::Store { addr, .. } => {
-                let addr = at(addr);
+        let writes = match instr {
+            Instr::Load { .. } => false,
+            Instr::Store { .. } => {
                 if own && (!pso || self.fenced) {
                     self.delayed.insert(addr);
                 }
-                (addr, true)
+                true
             }
-            Instr::Update { addr, .. } => {
-                let addr = at(addr);
+            Instr::Update { .. } => {
                 let waits = model != Model::Pso(Drain::Own) || self.fenced || addr == self.addr;
                 if own && waits {
                     return Seen::Committed;
                 }
-                (addr, true)
+                true
             }
             Instr::Fence(Fence::Full) | Instr::Lock if own => return Seen::Committed,
             Instr::Fence(Fence::StoreStore) if own => {
@@ -241,10 +337,12 @@ impl Pending {
             return Seen::Violation;
         }
         let last = self.block.as_ref().is_some_and(|b| b.last);
-        if !own && self.delayed.contains(&addr) && !(last && hits) {
+        if !own && self.delayed.contains(&addr) && !last && (hits || !held) {
             return Seen::Committed;
         }
-        if !hits && (self.written.contains(&addr) || writes && self.read.contains(&addr)) {
+        // The last block does not see the stores that are held back, nor comes after them.
+        let unseen = hits || last && holds.contains(addr);
+        if !unseen && (self.written.contains(&addr) || writes && self.read.contains(&addr)) {
             self.after.insert(thread);
         }
         if let Some(block) = &mut self.block {
@@ -270,12 +368,13 @@ impl Pending {
 }
 
 /// The run under `model` in which the store of step `store` of the SC run `sc` is held back until
-/// the end, and with it what cannot overtake it.
+/// the end, with it what cannot overtake it, and the stores of the steps `also`.
 pub(crate) fn delay(
     program: &Program,
     model: Model,
     sc: &Schedule,
     store: usize,
+    also: &[usize],
 ) -> Option<(Schedule, Reordered)> {
     let machine = Machine { program, model };
     let mut state = machine.initial_state(&sc.init);
@@ -283,6 +382,8 @@ pub(crate) fn delay(
     let mut reordered = Reordered { store: 0, access: 0 };
     let Step::Execute { thread: delayer, .. } = sc.steps[store] else { return None };
     let mut held: BTreeSet<Value> = BTreeSet::new();
+    // Who has what to commit at the end, in the order in which it was issued.
+    let mut late: Vec<(ThreadId, Value)> = Vec::new();
     let mut fenced = false;
     let mut take = |state: &mut State, step| match machine.take(state, step) {
         Outcome::Next(next) => {
@@ -309,6 +410,9 @@ pub(crate) fn delay(
                 }
                 if holds {
                     held.insert(addr);
+                    late.push((thread, addr));
+                } else if also.contains(&i) {
+                    late.push((thread, addr));
                 } else {
                     reordered.access = if later { at } else { reordered.access };
                     take(&mut state, Step::Commit { thread, addr })?;
@@ -319,11 +423,8 @@ pub(crate) fn delay(
             _ => {}
         }
     }
-    while let Some(addr) = state.threads[delayer.index()].buffer.iter().find_map(|e| match e {
-        Entry::Store { addr, .. } => Some(*addr),
-        Entry::Barrier => None,
-    }) {
-        take(&mut state, Step::Commit { thread: delayer, addr })?;
+    for (thread, addr) in late {
+        take(&mut state, Step::Commit { thread, addr })?;
     }
     Some((Schedule { init: sc.init.clone(), steps }, reordered))
 }

@@ -245,7 +245,9 @@ impl<'p, W: Watch> Product<'p, W> {
             rows.iter_mut().for_each(|row| row.resize(self.frame.value(l as u32 + 1), 0));
         }
         let mut initial = Successors::default();
-        for row in rows {
+        for mut row in rows {
+            // Addresses that are not declared may be known, too.
+            row.resize(self.width(threads), 0);
             let normal = retry(threads, &mut |threads| self.normal(threads, &row, 0))?;
             initial.push(normal.as_ref().map_or(&row, |n| &n.row), 0);
         }

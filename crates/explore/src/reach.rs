@@ -1,6 +1,6 @@
 //! Everything that a program asks: can a forbidden combination of control points be reached, can
-//! an assertion fail, do the final states satisfy the condition? Answered by exploring the store
-//! buffers themselves, with the two searches of [`outcomes`](crate::outcomes) in turns.
+//! an assertion fail, do the final states satisfy the condition? Here is who answers; each
+//! algorithm has a file of its own.
 
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::Failure;
@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::outcomes::{Search, Strategy, in_turns, outcomes};
 use crate::packed::Plan;
 use crate::space::{Ended, Stop};
-use crate::{sc, schedule};
+use crate::{dual, lazy, portfolio, sc, schedule};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -30,10 +30,16 @@ pub struct Reach {
 /// How a question is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// What is best for the program.
+    /// Several at once, the first answer counts: see [`portfolio`](crate::portfolio).
     Auto,
     /// Explore the store buffers themselves.
     Eager(Strategy),
+    /// Ask about SC only, and extend the program where it is not robust. TSO only.
+    Lazy,
+    /// The same, for the program with its loops unrolled more and more. TSO only.
+    Unroll,
+    /// The complete procedure for finite data. TSO only.
+    Dual,
 }
 
 /// Why there is no answer.
@@ -43,6 +49,8 @@ pub enum NoAnswer {
     Fault(Failure),
     /// The evidence did not pass its check: a defect of this crate.
     Rejected(Rejected),
+    /// The algorithm that was asked for is not made for such a question; why.
+    NotApplicable(&'static str),
 }
 
 /// Answers everything that `program` asks: first control points and assertions, up to the first
@@ -54,16 +62,57 @@ pub fn reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let strategy = match algorithm {
-        Algorithm::Auto => Strategy::Auto,
-        Algorithm::Eager(strategy) => strategy,
-    };
-    let mut answer = match (model, algorithm) {
-        (Model::Sc, Algorithm::Auto) => {
-            sc::reach(program, Plan::breadth_first(limits.workers), limits, progress)?
+    let answer = match (algorithm, model) {
+        (Algorithm::Auto, Model::Sc) => by_sc(program, limits, progress)?,
+        (Algorithm::Auto, _) => portfolio::reach(program, model, limits, progress)?,
+        (Algorithm::Eager(strategy), _) => eager(program, model, strategy, limits, progress)?,
+        (Algorithm::Lazy, Model::Tso) => lazy::lazy(program, limits, progress)?,
+        (Algorithm::Unroll, Model::Tso) => lazy::unroll(program, limits, progress)?,
+        (Algorithm::Dual, Model::Tso) => dual::dual_reach(program, limits, progress)?
+            .ok_or(NoAnswer::NotApplicable("the complete procedure needs data that are finite"))?,
+        (Algorithm::Lazy | Algorithm::Unroll | Algorithm::Dual, _) => {
+            return Err(NoAnswer::NotApplicable("this algorithm is made for TSO"));
         }
-        _ => safe(program, model, strategy, limits, progress)?,
     };
+    if let Some(evidence) = &answer.evidence {
+        certify::everything(program, model, &answer.verdict, evidence)
+            .map_err(NoAnswer::Rejected)?;
+    }
+    Ok(answer)
+}
+
+/// Under SC, over packed states.
+fn by_sc(
+    program: &Program,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let answer = sc::reach(program, Plan::breadth_first(limits.workers), limits, progress)?;
+    with_condition(answer, program, Model::Sc, Strategy::Auto, limits, progress)
+}
+
+/// By exploring the store buffers themselves, with the two searches of
+/// [`outcomes`](crate::outcomes) in turns.
+pub(crate) fn eager(
+    program: &Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let answer = safe(program, model, strategy, limits, progress)?;
+    with_condition(answer, program, model, strategy, limits, progress)
+}
+
+/// `answer` on control points and assertions, with the condition on final states if it holds.
+fn with_condition(
+    mut answer: Reach,
+    program: &Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
         let found = outcomes(program, model, strategy, limits, progress);
         let mut found = found.map_err(NoAnswer::Fault)?;
@@ -76,10 +125,6 @@ pub fn reach(
         };
         answer.violation = (judged.verdict == Verdict::Violated).then_some(Violation::FinalStates);
         answer.verdict = judged.verdict;
-    }
-    if let Some(evidence) = &answer.evidence {
-        certify::everything(program, model, &answer.verdict, evidence)
-            .map_err(NoAnswer::Rejected)?;
     }
     Ok(answer)
 }

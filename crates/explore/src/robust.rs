@@ -5,7 +5,8 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 
 use crate::packed::Plan;
 use crate::reach::NoAnswer;
-use crate::{pending, plain_pending};
+use crate::tidy::tidy;
+use crate::{attacks, holds, pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -37,7 +38,8 @@ pub struct Reordered {
 pub enum Decide {
     /// One search for all pairs: see the pending store of the monitoring paper.
     Pending,
-    /// One search for each pair of a store and a load: the attacks of Trencher. TSO only.
+    /// One search for each pair of a store and a load: the attacks of Trencher. There are such
+    /// attacks under TSO only; against other models it means [`Decide::Pending`].
     Attack,
 }
 
@@ -49,13 +51,23 @@ pub fn robust(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
-    let _ = decide;
     let plan = Plan::breadth_first(limits.workers);
-    let answer = match program.threads.len() {
-        // Sets of threads are words of 32 bits in the fast search.
-        0..=32 => pending::robust(program, model, plan, limits, progress)?,
-        _ => plain_pending::search(program, model, limits, progress)?,
+    // The fast searches keep sets of threads in 32 bits, and the stores of one thread back.
+    let fast = program.threads.len() <= 32
+        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
+    let mut answer = match (fast, decide) {
+        (true, Decide::Attack) if model == Model::Tso => {
+            attacks::robust(program, limits, progress)?
+        }
+        (true, _) => pending::robust(program, model, plan, limits, progress)?,
+        (false, _) => plain_pending::search(program, model, limits, progress)?,
     };
+    if let Some(Evidence::Run(run)) = &answer.evidence
+        && let Some((run, reordered)) = tidy(program, model, run)
+    {
+        answer.evidence = Some(Evidence::Run(run));
+        answer.reordered = Some(reordered);
+    }
     if let Some(evidence) = &answer.evidence {
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }

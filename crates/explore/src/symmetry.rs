@@ -50,6 +50,11 @@ impl Symmetry {
         Symmetry { classes }
     }
 
+    /// Whether no thread before `t` is interchangeable with it.
+    pub(crate) fn is_first(&self, t: usize) -> bool {
+        self.classes.iter().all(|c| !c.members.contains(&t) || c.members[0] == t)
+    }
+
     /// The row that stands for `row`; `None` if it is `row` itself.
     pub(crate) fn normal(
         &self,

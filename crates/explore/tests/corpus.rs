@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weakspot_core::{Drain, Limits, Model, Silent, Value, Verdict, certify};
-use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
+use weakspot_core::{Drain, Limits, Model, Program, Silent, Value, Verdict, certify, reference};
+use weakspot_explore::{Algorithm, Decide, Strategy, outcomes, reach, robust};
 use weakspot_lang::Format;
 
 const MODELS: [(&str, Model); 3] =
     [("sc", Model::Sc), ("tso", Model::Tso), ("pso", Model::Pso(Drain::All))];
+
+const WEAK: [(&str, Model); 3] =
+    [("tso", Model::Tso), ("pso", Model::Pso(Drain::All)), ("pso-own", Model::Pso(Drain::Own))];
 
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
@@ -22,35 +25,62 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// One word for everything that a program asks.
-fn verdict(path: &Path, model: Model) -> &'static str {
+fn parsed(path: &Path) -> weakspot_lang::Parsed {
     let text = std::fs::read_to_string(path).expect("a readable file");
     let format = Format::of_path(path).expect("a known ending");
-    let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
-    let program = &parsed.program;
-    let limits = Limits {
-        time: Some(Duration::from_secs(60)),
-        memory: Some(8 << 30),
-        buffer: 16,
-        workers: 1,
-    };
-    let answer = reach(program, model, Algorithm::Auto, &limits, &mut Silent)
-        .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
-    match answer.verdict {
+    weakspot_lang::parse(format, &text)
+        .unwrap_or_else(|d| panic!("{}: {}", path.display(), d.message))
+}
+
+const LIMITS: Limits =
+    Limits { time: Some(Duration::from_secs(60)), memory: Some(8 << 30), buffer: 16, workers: 1 };
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
         Verdict::Holds => "holds",
         Verdict::Violated => "violated",
         Verdict::Unknown(_) => "unknown",
     }
 }
 
+/// One word for everything that a program asks.
+fn verdict(path: &Path, program: &Program, model: Model) -> &'static str {
+    let answer = reach(program, model, Algorithm::Auto, &LIMITS, &mut Silent)
+        .unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
+    word(&answer.verdict)
+}
+
+/// A line per model on whether the program is robust. What the definition can decide it decides,
+/// too; `decided` counts these.
+fn robustness(path: &Path, program: &Program, decided: &mut usize) -> String {
+    let models = WEAK.map(|(_, model)| model);
+    let by_definition = reference::robust(program, &models, 20_000);
+    *decided += usize::from(by_definition.is_some());
+    let mut lines = String::new();
+    for (i, (name, model)) in WEAK.into_iter().enumerate() {
+        let answer = robust(program, model, Decide::Pending, &LIMITS, &mut Silent)
+            .unwrap_or_else(|e| panic!("{} {name}: {e:?}", path.display()));
+        if let Some(expected) = &by_definition {
+            assert_eq!(answer.verdict == Verdict::Holds, expected[i], "{} {name}", path.display());
+        }
+        lines += &format!("robust {name} {}\n", word(&answer.verdict));
+    }
+    lines
+}
+
 #[test]
 fn programs() {
     let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm")];
+    let mut decided = 0;
     for path in all.iter().flat_map(|(folder, ending)| files(folder, ending)) {
-        let found: String =
-            MODELS.iter().map(|(name, m)| format!("{name} {}\n", verdict(&path, *m))).collect();
+        let program = parsed(&path).program;
+        let mut found: String = (MODELS.iter())
+            .map(|(name, m)| format!("{name} {}\n", verdict(&path, &program, *m)))
+            .collect();
+        found += &robustness(&path, &program, &mut decided);
         expect_test::expect_file![path.with_extension("expected")].assert_eq(&found);
     }
+    assert!(decided >= 4, "{decided} decided by definition");
 }
 
 /// The blocks that `weakspot litmus` prints, without the time.
@@ -58,10 +88,9 @@ fn programs() {
 fn litmus_tests() {
     let paths = files("litmus", "litmus");
     assert!(paths.len() >= 250);
+    let mut decided = 0;
     for path in paths {
-        let text = std::fs::read_to_string(&path).expect("a readable file");
-        let parsed = weakspot_lang::parse(Format::Litmus, &text)
-            .unwrap_or_else(|d| panic!("{}: {}", path.display(), d.message));
+        let parsed = parsed(&path);
         let limits = Limits { time: None, memory: None, buffer: 16, workers: 1 };
         let mut found = String::new();
         for (name, model) in MODELS {
@@ -89,6 +118,8 @@ fn litmus_tests() {
                 true
             });
         }
+        found += &robustness(&path, &parsed.program, &mut decided);
         expect_test::expect_file![path.with_extension("expected")].assert_eq(&found);
     }
+    assert!(decided >= 200, "{decided} decided by definition");
 }

@@ -36,6 +36,7 @@ fn dual(program: &Program) -> Said {
         Ok(None) => Said::Nothing,
         Err(NoAnswer::Fault(_)) => Said::Faults,
         Err(NoAnswer::Rejected(why)) => panic!("{why}"),
+        Err(NoAnswer::NotApplicable(why)) => panic!("{why}"),
     }
 }
 

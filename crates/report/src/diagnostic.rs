@@ -61,6 +61,43 @@ fn excerpt(text: &str, span: Span) -> (String, usize, Range<usize>) {
     (shown, Span::new(start, start).line_column(text).0, new_from..new_to)
 }
 
+/// The lines from the first to the second of two spans, the number of the first line, and the parts
+/// of them that the spans cover, each on its first line only.
+pub(crate) fn excerpt_of_two(text: &str, spans: [Span; 2]) -> (String, usize, [Range<usize>; 2]) {
+    let on_one_line = spans.map(|span| {
+        let start = text.floor_char_boundary(span.start as usize);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        start..text.ceil_char_boundary(span.end as usize).clamp(start, line_end)
+    });
+    let [a, b] = &on_one_line;
+    let first = text[..a.start.min(b.start)].rfind('\n').map_or(0, |at| at + 1);
+    let last = a.end.max(b.end);
+    let last = text[last..].find('\n').map_or(text.len(), |at| last + at);
+    let mut cuts = vec![a.start, a.end, b.start, b.end, last];
+    cuts.sort_unstable();
+    let clean = |part: &str| {
+        let keep = |c: char| c == '\t' || c == '\n';
+        part.split_inclusive(keep)
+            .map(|piece| match piece.strip_suffix(keep) {
+                Some(head) => {
+                    format!("{}{}", plain(head.trim_end_matches('\r')), &piece[head.len()..])
+                }
+                None => plain(piece.trim_end_matches('\r')).into_owned(),
+            })
+            .collect::<String>()
+    };
+    let (mut shown, mut done) = (String::new(), first);
+    let mut moved = Vec::new();
+    for cut in cuts {
+        shown.push_str(&clean(&text[done..cut]));
+        done = cut;
+        moved.push((cut, shown.len()));
+    }
+    let to = |old: usize| moved.iter().find(|(cut, _)| *cut == old).map_or(0, |(_, new)| *new);
+    let line = Span::new(first, first).line_column(text).0;
+    (shown, line, on_one_line.map(|range| to(range.start)..to(range.end)))
+}
+
 /// What a run that fails says about the program, at the instruction that failed.
 #[must_use]
 pub fn failure_diagnostic(program: &Program, names: &Names, failure: &Failure) -> Diagnostic {

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
+use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::Schedule;
 use weakspot_core::{EventId, Fence, Model, Names, Op, Program, ThreadId};
 
-use crate::cycle::{Arc, Link, MAX_EVENTS, communication, sc_cycle};
+use crate::communication::{MAX_EVENTS, communication};
 use crate::run::{Did, Run};
 use crate::show::{Show, plain};
 use crate::table::cut;

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::machine::{Local, Schedule};
 use weakspot_core::{EventId, Fence, Model, Names, Program, ThreadId, Value};
 
-use crate::cycle::{Arc, Link, MAX_EVENTS, sc_cycle};
+use crate::communication::MAX_EVENTS;
 use crate::diagnostic::failure_message;
 use crate::run::{Did, Run, Stop, Taken};
 use crate::show::{Show, clip, plain};
@@ -25,7 +26,18 @@ pub fn draw_run(
     schedule: &Schedule,
     color: bool,
 ) -> String {
-    let show = Show { program, names, source };
+    draw(Show { program, names, source }, model, schedule, color, false)
+}
+
+/// The same, on demand with the source line of each event of the cycle.
+pub(crate) fn draw(
+    show: Show<'_>,
+    model: Model,
+    schedule: &Schedule,
+    color: bool,
+    lines: bool,
+) -> String {
+    let Show { program, names, .. } = show;
     let paint = Paint(color);
     let mut out = String::new();
     let of = if names.program.is_empty() { "" } else { " of " };
@@ -35,7 +47,7 @@ pub fn draw_run(
         out.push_str("the run does not fit the program: it starts with other locations\n");
         return out;
     };
-    let drawing = Drawing { show, run: &run, marks: marks(&run) };
+    let drawing = Drawing { show, run: &run, marks: marks(&run), lines };
     let threads: Vec<String> =
         (0..program.threads.len()).map(|t| show.thread(ThreadId::new(t)).into_owned()).collect();
     out.push_str(&table::draw(&threads, &drawing.memory(), &drawing.rows(), paint));
@@ -52,6 +64,8 @@ struct Drawing<'a> {
     run: &'a Run<'a>,
     /// For each step the number by which the drawing refers to its store.
     marks: Vec<Option<usize>>,
+    /// Whether the events of the cycle are shown with their source lines.
+    lines: bool,
 }
 
 /// Numbers the stores that stayed in a buffer for longer than it took to get there.
@@ -272,7 +286,7 @@ impl Drawing<'_> {
             );
             return;
         }
-        let Some(cycle) = sc_cycle(&self.run.execution) else {
+        let Some(cycle) = self.run.cycle() else {
             out.push_str(match self.marks.iter().any(Option::is_some) {
                 true => "SC allows the same: no thread can tell that stores were delayed.\n",
                 false => "SC allows the same.\n",
@@ -291,10 +305,10 @@ impl Drawing<'_> {
     /// The sentence for a step of the cycle that goes against time: the store was issued first and
     /// reached memory last.
     fn delay(&self, arc: &Arc) -> Option<String> {
-        let (first, store) = self.run.issued(arc.from);
-        let (second, access) = self.run.issued(arc.to);
+        let (_, store) = self.run.issued(arc.from);
+        let (_, access) = self.run.issued(arc.to);
         let Did::Store { addr, value, .. } = store.did else { return None };
-        if arc.link != Link::Po || self.run.effect(first) <= self.run.effect(second) {
+        if !self.run.goes_back(arc) {
             return None;
         }
         let thread = self.show.thread(store.thread);
@@ -317,10 +331,19 @@ impl Drawing<'_> {
     fn push_cycle(&self, out: &mut String, cycle: &[Arc]) {
         let thread = |arc: &Arc| self.show.thread(self.run.issued(arc.from).1.thread);
         let name_width = cycle.iter().map(|arc| width(&thread(arc))).max().unwrap_or(0);
+        let line = |arc: &Arc| match self.lines {
+            true => self.show.line(self.run.issued(arc.from).1.edge.span),
+            false => None,
+        };
+        let digits = cycle.iter().filter_map(line).max().map_or(0, |n| n.to_string().len());
         let text = |arc: &Arc| {
             let (_, taken) = self.run.issued(arc.from);
             let instr = cut(&self.show.instr(taken.thread, taken.edge), 40);
-            format!("{}  {instr}", pad(&thread(arc), name_width))
+            let at = match line(arc) {
+                Some(line) => format!("line {line:digits$}  "),
+                None => String::new(),
+            };
+            format!("{}  {at}{instr}", pad(&thread(arc), name_width))
         };
         let texts: Vec<String> = cycle.iter().map(text).collect();
         let widest = texts.iter().map(|t| width(t)).max().unwrap_or(0);

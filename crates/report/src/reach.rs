@@ -32,6 +32,8 @@ pub struct ReachAnswer<'a> {
     pub run: Option<&'a Schedule>,
     /// How many states the search visited.
     pub searched: u64,
+    /// The algorithm that decided.
+    pub algorithm: &'a str,
     /// How long it took.
     pub time: Duration,
 }
@@ -117,6 +119,6 @@ pub fn reach_json(a: &ReachAnswer<'_>) -> String {
     if let Some(run) = a.run {
         o.raw("init", format!("{:?}", run.init)).raw("schedule", steps_json(run));
     }
-    o.raw("explored", a.searched).string("algorithm", "eager");
+    o.raw("explored", a.searched).string("algorithm", a.algorithm);
     o.end()
 }

@@ -1,5 +1,6 @@
 //! A run taken apart: what each step did, and when each access took effect.
 
+use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::{Entry, Failure, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
     Edge, EventId, Execution, Fence, Instr, Model, Program, RegId, ThreadId, Value, record,
@@ -165,6 +166,22 @@ impl<'a> Run<'a> {
                     }
             })
             .collect()
+    }
+
+    /// A plainest cycle that shows that SC does not allow the run, beginning with two accesses that
+    /// took effect in the wrong order.
+    pub(crate) fn cycle(&self) -> Option<Vec<Arc>> {
+        let mut cycle = sc_cycle(&self.execution)?;
+        let first = cycle.iter().position(|arc| self.goes_back(arc)).unwrap_or(0);
+        cycle.rotate_left(first);
+        Some(cycle)
+    }
+
+    /// Whether program order goes against time here: the store of the first event was issued first
+    /// and reached memory last.
+    pub(crate) fn goes_back(&self, arc: &Arc) -> bool {
+        let (first, second) = (self.step_of[arc.from.index()], self.step_of[arc.to.index()]);
+        arc.link == Link::Po && self.effect(first) > self.effect(second)
     }
 
     /// The instruction of an event, and the step that issued it.

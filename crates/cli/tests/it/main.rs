@@ -1,11 +1,19 @@
 //! The integration tests of the command:
+//! - `bench`: measurements;
+//! - `generate`: the families that `weakspot gen` writes;
+//! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `readme`: what the README shows is what the command prints;
+//! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
+mod bench;
+mod fences;
+mod generate;
 mod graph;
 mod readme;
+mod robust;
 mod scale;
 mod transcripts;
 
@@ -45,4 +53,25 @@ fn run(args: &[&str], stdin: &str) -> Ran {
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+}
+
+/// Standard output, standard error and exit code, times left out.
+fn transcript(args: &[&str], stdin: &str) -> String {
+    let ran = run(args, stdin);
+    let mut text = String::new();
+    for line in ran.out.lines() {
+        let line = match (line.starts_with("Time "), line.split_once("\"time_s\":")) {
+            (true, _) => line.rsplit_once(' ').map_or(line, |(head, _)| head).to_owned() + " _",
+            (_, Some((head, tail))) => {
+                let rest = tail.find([',', '}']).map_or("", |i| &tail[i..]);
+                format!("{head}\"time_s\":_{rest}")
+            }
+            _ => line.to_owned(),
+        };
+        text += &format!("{}\n", line.trim_end());
+    }
+    if !ran.err.is_empty() {
+        text += &format!("--- standard error\n{}", ran.err);
+    }
+    text + &format!("--- exit {}\n", ran.code.unwrap_or(-1))
 }

@@ -2,28 +2,10 @@
 
 use expect_test::{Expect, expect};
 
-use crate::{root, run};
+use crate::{root, run, transcript};
 
-/// Standard output, standard error and exit code, times left out.
-fn check(args: &[&str], stdin: &str, expected: Expect) {
-    let ran = run(args, stdin);
-    let mut text = String::new();
-    for line in ran.out.lines() {
-        let line = match (line.starts_with("Time "), line.split_once("\"time_s\":")) {
-            (true, _) => line.rsplit_once(' ').map_or(line, |(head, _)| head).to_owned() + " _",
-            (_, Some((head, tail))) => {
-                let rest = tail.find([',', '}']).map_or("", |i| &tail[i..]);
-                format!("{head}\"time_s\":_{rest}")
-            }
-            _ => line.to_owned(),
-        };
-        text += &format!("{}\n", line.trim_end());
-    }
-    if !ran.err.is_empty() {
-        text += &format!("--- standard error\n{}", ran.err);
-    }
-    text += &format!("--- exit {}\n", ran.code.unwrap_or(-1));
-    expected.assert_eq(&text);
+pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
 }
 
 const MP: &str = "X86 MP
@@ -363,7 +345,7 @@ fn reach_peterson() {
         &["reach", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (218 nodes searched)
+            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (335 nodes searched)
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
@@ -391,12 +373,13 @@ fn reach_peterson() {
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
 
             SC cannot do this: each arrow means "comes before", and together they form a circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  flag[me] = 1                             -po->  program order of p[1]
               p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
@@ -427,12 +410,13 @@ fn reach_peterson() {
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[1]'s store turn=0 (line 17) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
 
             SC cannot do this: each arrow means "comes before", and together they form a circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  turn = 1 - me                            -co->  wrote turn=1, which the next overwrites
-              p[1]  turn = 1 - me                            -po->  program order of p[1]
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  flag[me] = 1                             -po->  program order of p[1]
               p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
@@ -447,29 +431,39 @@ fn reach_trencher_and_memorax() {
         &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-turns","reachable":false,"explored":85,"algorithm":"sc"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker-turns","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"lamport-fast-3","reachable":false,"explored":253,"algorithm":"sc"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"lamport-fast-3","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":1,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":26,"algorithm":"sc"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":8,"algorithm":"sc"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":14,"algorithm":"eager"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"parker","reachable":false,"explored":30,"algorithm":"sc"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"parker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":100},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":101},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":101},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0}],"explored":5,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":26,"algorithm":"sc"}
             {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":12,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":37,"algorithm":"sc"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":16,"algorithm":"sc"}
             {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":21,"algorithm":"sc"}
             {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":38,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":103,"algorithm":"sc"}
             {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":2,"algorithm":"sc"}
             {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":20,"algorithm":"sc"}
             {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":2,"algorithm":"sc"}
             {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
             --- exit 1
         "#]],
@@ -609,8 +603,11 @@ fn help() {
             Commands:
               litmus   Which final states do SC, TSO and PSO allow?
               reach    Does everything hold that a program asks: control points, assertions, final states?
+              robust   Does every run under TSO or PSO do what some run under SC does, too?
+              fence    Which fences make a program robust, or safe, at the least cost?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
+              gen      Write inputs to try and to measure with
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 
@@ -737,6 +734,18 @@ fn help() {
                       Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
             Options:
+                  --algorithm <ALGORITHM>
+                      How to decide; all give the same answers, but not all give one for every program
+
+                      Possible values:
+                      - auto:   Several side by side, the first answer counts
+                      - eager:  Explore the store buffers themselves; ends if they are bounded
+                      - lazy:   Ask about SC only, and add delays where they matter; TSO only
+                      - unroll: The same with loops unrolled; TSO only
+                      - dual:   The complete procedure for finite data; TSO only
+
+                      [default: auto]
+
                   --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address
@@ -800,7 +809,7 @@ fn help() {
 
             Holds if the control points that the program forbids are never reached together, no assertion
             fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-            drawing out. The search explores the store buffers themselves.
+            drawing out.
             --- exit 0
         "#]],
     );

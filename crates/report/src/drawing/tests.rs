@@ -625,7 +625,7 @@ fn random_runs() {
         if matches!(run.stop, Stop::Impossible(_)) {
             continue;
         }
-        let cycle = sc_cycle(&run.execution);
+        let cycle = run.cycle();
         assert_eq!(cycle.is_none(), axioms::allows(Model::Sc, &run.execution), "seed {seed}");
         if let Some(cycle) = cycle {
             non_sc += 1;

@@ -1,0 +1,148 @@
+//! `weakspot robust`.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use weakspot_core::{Drain, Evidence, Limits, Model};
+use weakspot_explore::{
+    Decide, NoAnswer, Robust, TriangularRaceFree, robust, triangular_race_free,
+};
+use weakspot_lang::Parsed;
+use weakspot_report::{
+    ProgramResult, RobustAnswer, Words, draw_dot, failure_diagnostic, program_summary, race_json,
+    race_text, robust_json, robust_text,
+};
+
+use crate::args::{OutputFormat, RobustAlgorithm, RobustArgs};
+use crate::exit::Exit;
+use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
+use crate::job::Job;
+use crate::pool::{self, Answer, Listener};
+
+/// Answers each program under each model.
+pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
+    let common = &args.common;
+    if common.model.contains(&Model::Sc) {
+        bail!(
+            "every program is robust against sc: to be robust is to do nothing that SC does not; \
+             expected --model tso, pso or pso-own"
+        );
+    }
+    if args.algorithm == RobustAlgorithm::Attack && common.model.iter().any(|&m| m != Model::Tso) {
+        bail!("--algorithm attack decides robustness against TSO only: expected --model tso");
+    }
+    let tso = [Model::Tso];
+    let default = [Model::Tso, Model::Pso(Drain::All)];
+    if args.trf && common.model != tso && common.model != default {
+        bail!("--trf is about TSO only: expected --model tso");
+    }
+    if args.trf && common.witness.is_some() {
+        bail!("--trf has no witness files; --format json shows the run");
+    }
+    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    pool::check(common, inputs.len())?;
+    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+        let words = match args.trf {
+            false => Words { holds: "robust", violated: "not robust" },
+            true => Words { holds: "race free", violated: "race" },
+        };
+        eprint!("{}", program_summary(&results, words));
+    }
+    Ok(exit)
+}
+
+/// One file under all models.
+fn answer(input: &Input, args: &RobustArgs, limits: &Limits) -> Answer<ProgramResult> {
+    let mut job = Job::new(&args.common, "robust", input);
+    match job.read(input) {
+        Some((source, parsed)) => {
+            let models = if args.trf { &[Model::Tso][..] } else { &args.common.model };
+            for &model in models {
+                let result = ask_model(&mut job, &source, &parsed, model, args, limits);
+                job.answer.results.push(result);
+            }
+        }
+        None => job.answer.results.push(ProgramResult::error(&job.file, None)),
+    }
+    job.answer
+}
+
+fn ask_model(
+    job: &mut Job<'_, ProgramResult>,
+    source: &Source,
+    parsed: &Parsed,
+    model: Model,
+    args: &RobustArgs,
+    limits: &Limits,
+) -> ProgramResult {
+    let Parsed { program, names, .. } = parsed;
+    let start = Instant::now();
+    let (decide, word) = match args.algorithm {
+        RobustAlgorithm::Pending => (Decide::Pending, "pending"),
+        RobustAlgorithm::Attack => (Decide::Attack, "attack"),
+    };
+    let mut race = None;
+    let asked = match args.trf {
+        false => robust(program, model, decide, limits, &mut Listener::new()),
+        true => triangular_race_free(program, limits, &mut Listener::new()).map(|found| {
+            race = found.race;
+            let TriangularRaceFree { verdict, evidence, states, .. } = found;
+            Robust { verdict, evidence, reordered: None, states, queries: 1 }
+        }),
+    };
+    let found = match asked {
+        Ok(found) => found,
+        Err(NoAnswer::Fault(failure)) => {
+            let diagnostic = failure_diagnostic(program, names, &failure);
+            job.refuse_at(Some(model), source, &diagnostic);
+            return ProgramResult::error(&job.file, Some(model));
+        }
+        Err(NoAnswer::NotApplicable(why)) => {
+            job.refuse(Some(model), why, None, None);
+            return ProgramResult::error(&job.file, Some(model));
+        }
+        Err(NoAnswer::Rejected(rejected)) => {
+            job.refuse_rejected(model, &rejected);
+            return ProgramResult::error(&job.file, Some(model));
+        }
+    };
+    let run = match &found.evidence {
+        Some(Evidence::Run(run)) => Some(run),
+        _ => None,
+    };
+    let answer = RobustAnswer {
+        file: &job.file,
+        program,
+        names,
+        source: &source.text,
+        model,
+        verdict: &found.verdict,
+        run,
+        states: found.states,
+        queries: found.queries,
+        algorithm: if args.trf { "trf" } else { word },
+        time: start.elapsed(),
+    };
+    let text = match job.common.format {
+        OutputFormat::Text if args.trf => {
+            race_text(&answer, race, !job.common.quiet, job.color_out())
+        }
+        OutputFormat::Json if args.trf => race_json(&answer, race) + "\n",
+        OutputFormat::Text => robust_text(&answer, !job.common.quiet, job.color_out()),
+        OutputFormat::Json => robust_json(&answer) + "\n",
+        OutputFormat::Dot => {
+            run.map_or(String::new(), |run| draw_dot(program, names, &source.text, model, run))
+        }
+    };
+    job.answer.out += &text;
+    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
+    job.write_witness(source, model, &found.verdict, found.evidence.as_ref());
+    ProgramResult {
+        file: job.file.clone(),
+        name: names.program.clone(),
+        model: Some(model),
+        verdict: Some(found.verdict),
+    }
+}

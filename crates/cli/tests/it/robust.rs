@@ -1,0 +1,704 @@
+//! `weakspot robust`, its witnesses and what `weakspot certify` says of them.
+
+use std::path::PathBuf;
+
+use expect_test::{Expect, expect};
+
+use crate::{run, transcript};
+
+/// The transcript without the numbers that tell how much the search did.
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    let mut text = transcript(args, stdin);
+    for (before, after) in
+        [("\"states\":", ","), ("\"queries\":", ","), ("some run under SC does (", " ")]
+    {
+        let mut parts = text.split(before);
+        let mut clean = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let rest = part.find(after).map_or("", |i| &part[i..]);
+            clean += &format!("{before}_{rest}");
+        }
+        text = clean;
+    }
+    expected.assert_eq(&text);
+}
+
+const DEKKER: &str = "shared x = 0, y = 0
+
+thread p {
+    x = 1
+    if (y == 0) { cs: skip }
+}
+
+thread q {
+    y = 1
+    if (x == 0) { cs: skip }
+}
+";
+
+const MP: &str = "X86 MP
+{ x=0; y=0; }
+ P0         | P1          ;
+ MOV [x],$1 | MOV EAX,[y] ;
+ MOV [y],$1 | MOV EBX,[x] ;
+exists (1:EAX=1 /\\ 1:EBX=0)
+";
+
+/// A program that asks nothing is welcome.
+#[test]
+fn a_store_and_a_load() {
+    check(
+        &["robust", "--model", "tso", "-"],
+        DEKKER,
+        expect![[r#"
+        - TSO not robust: p's store to x (line 4) can reach memory after its later load of y (line 5)
+         --> -:4:5
+          |
+        4 |     x = 1
+          |     ^^^^^ this store is still in the buffer of p
+        5 |     if (y == 0) { cs: skip }
+          |     ^^^^^^^^^^^ when this load has already read
+
+        A run of - under TSO, time running downwards
+
+        p                                     │ q                                  │ memory
+        ──────────────────────────────────────┼────────────────────────────────────┼────────
+                                              │                                    │ x=0 y=0
+        x = 1        buffers x=1 as (1)       │                                    │
+        if (y == 0)  reads y=0 from memory    │                                    │
+                                              │ y = 1        writes y=1 to memory  │ y=1
+                                              │ if (x == 0)  reads x=0 from memory │
+        (1)          x=1 reaches memory,      │                                    │ x=1
+                     overtaken by if (y == 0) │                                    │
+
+        p's store x=1 (line 4) was still in its buffer when p loaded y (line 5).
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          p  line  4  x = 1        -po->  program order of p
+          p  line  5  if (y == 0)  -fr->  read y=0, which the next overwrites
+          q  line  9  y = 1        -po->  program order of q
+          q  line 10  if (x == 0)  -fr->  read x=0, which the next overwrites
+          p  line  4  x = 1  (back at the start)
+
+        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn two_stores_under_pso_only() {
+    check(
+        &["robust", "-"],
+        MP,
+        expect![[r#"
+        MP TSO robust: every run under TSO does what some run under SC does (_ states searched)
+        MP PSO not robust: P0's store to x (line 4) can reach memory after its later store to y (line 5)
+         --> -:4:2
+          |
+        4 |  MOV [x],$1 | MOV EAX,[y] ;
+          |  ^^^^^^^^^^ this store is still in the buffer of P0
+        5 |  MOV [y],$1 | MOV EBX,[x] ;
+          |  ^^^^^^^^^^ when this store has already reached memory
+
+        A run of MP under PSO, time running downwards
+
+        P0                                  │ P1                                 │ memory
+        ────────────────────────────────────┼────────────────────────────────────┼────────
+                                            │                                    │ x=0 y=0
+        MOV [x],$1  buffers x=1 as (1)      │                                    │
+        MOV [y],$1  writes y=1 to memory    │                                    │ y=1
+                                            │ MOV EAX,[y]  reads y=1 from memory │
+                                            │ MOV EBX,[x]  reads x=0 from memory │
+        (1)         x=1 reaches memory,     │                                    │ x=1
+                    overtaken by MOV [y],$1 │                                    │
+
+        Final state: 1:EAX=1; 1:EBX=0;
+        P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line 5) reached memory.
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          P0  line 4  MOV [x],$1   -po->  program order of P0
+          P0  line 5  MOV [y],$1   -rf->  wrote y=1, which the next reads
+          P1  line 4  MOV EAX,[y]  -po->  program order of P1
+          P1  line 5  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
+          P0  line 4  MOV [x],$1  (back at the start)
+
+        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["robust", "-q", "-"],
+        MP,
+        expect![[r#"
+        MP TSO robust: every run under TSO does what some run under SC does (_ states searched)
+        MP PSO not robust: P0's store to x (line 4) can reach memory after its later store to y (line 5)
+        --- exit 1
+    "#]],
+    );
+}
+
+/// Under the paper's PSO an atomic update overtakes stores to other addresses.
+#[test]
+fn an_update_overtakes() {
+    let text = "shared x = 0, y = 0\n\nthread p {\n    x = 1; fetch_add(y, 1)\n}\n\nthread q {\n    var r, s\n    r = y\n    s = x\n}\n";
+    check(
+        &["robust", "--model", "pso,pso-own", "-"],
+        text,
+        expect![[r#"
+        - PSO robust: every run under PSO does what some run under SC does (_ states searched)
+        - PSO-own not robust: p's store to x (line 4) can reach memory after its later atomic update of y (line 4)
+         --> -:4:5
+          |
+        4 |     x = 1; fetch_add(y, 1)
+          |     ^^^^^  ^^^^^^^^^^^^^^^ when this atomic update is already done
+          |     |
+          |     this store is still in the buffer of p
+
+        A run of - under PSO-own, time running downwards
+
+        p                                                 │ q                            │ memory
+        ──────────────────────────────────────────────────┼──────────────────────────────┼────────
+                                                          │                              │ x=0 y=0
+        x = 1            buffers x=1 as (1)               │                              │
+        fetch_add(y, 1)  reads y=0 and writes y=1 at once │                              │ y=1
+                                                          │ r = y  reads y=1 from memory │
+                                                          │ s = x  reads x=0 from memory │
+        (1)              x=1 reaches memory,              │                              │ x=1
+                         overtaken by fetch_add(y, 1)     │                              │
+
+        p's store x=1 (line 4) was still in its buffer when p updated y (line 4).
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          p  line  4  x = 1            -po->  program order of p
+          p  line  4  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
+          q  line  9  r = y            -po->  program order of q
+          q  line 10  s = x            -fr->  read x=0, which the next overwrites
+          p  line  4  x = 1  (back at the start)
+
+        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+
+        --- exit 1
+    "#]],
+    );
+}
+
+/// The plainest cycle: what both threads read, and not in which order they wrote `turn`.
+#[test]
+fn peterson() {
+    check(
+        &["robust", "--model", "tso", "corpus/programs/peterson.weak"],
+        "",
+        expect![[r#"
+            peterson TSO not robust: p[0]'s store to flag[0] (line 16) can reach memory after its later load of flag[1] (line 18)
+              --> corpus/programs/peterson.weak:16:9
+               |
+            16 |         flag[me] = 1
+               |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
+            17 |         turn = 1 - me
+            18 |         await (flag[1 - me] == 0 || turn == me)
+               |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
+
+            A run of peterson under TSO, time running downwards
+
+            p[0]                                  │ p[1]                                  │ memory
+            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                                  │                                       │ flag[0]=0 flag[1]=0
+                                                  │                                       │ turn=0
+            while (i < ROUNDS)                    │                                       │
+                                                  │ while (i < ROUNDS)                    │
+            flag[me] = 1                          │                                       │
+              buffers flag[0]=1 as (1)            │                                       │
+            turn = 1 - me                         │                                       │
+              buffers turn=1 as (2)               │                                       │
+            await (flag[1 - me] == 0 || turn == … │                                       │
+              reads flag[1]=0 from memory         │                                       │
+                                                  │ flag[me] = 1                          │ flag[1]=1
+                                                  │   writes flag[1]=1 to memory          │
+                                                  │ turn = 1 - me                         │ turn=0
+                                                  │   writes turn=0 to memory             │
+                                                  │ await (flag[1 - me] == 0 || turn == … │
+                                                  │   reads flag[0]=0 from memory         │
+            (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
+            (2) turn=1 reaches memory,            │                                       │ turn=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
+
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
+              p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
+              p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  line 16  flag[me] = 1  (back at the start)
+
+            A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+
+            --- exit 1
+        "#]],
+    );
+}
+
+/// Two places in one line, tabs, and lines that end as on Windows.
+#[test]
+fn odd_layout() {
+    let text = "shared x = 0, y = 0\r\nthread p {\r\n\tvar r; x = 1; r = y\r\n}\r\nthread q {\r\n\tvar r; y = 1; r = x\r\n}\r\n";
+    let ran = run(&["robust", "--model", "tso", "-"], text);
+    let head: Vec<&str> = ran.out.lines().take(7).collect();
+    expect![[r#"
+        - TSO not robust: p's store to x (line 3) can reach memory after its later load of y (line 3)
+         --> -:3:9
+          |
+        3 |     var r; x = 1; r = y
+          |            ^^^^^  ^^^^^ when this load has already read
+          |            |
+          |            this store is still in the buffer of p"#]].assert_eq(&head.join("\n"));
+}
+
+#[test]
+fn json() {
+    check(
+        &["robust", "--format", "json", "-"],
+        MP,
+        expect![[r#"
+        {"file":"-","question":"robust","model":"tso","verdict":"holds","time_s":_,"name":"MP","states":_,"queries":_,"algorithm":"pending"}
+        {"file":"-","question":"robust","model":"pso","verdict":"violated","time_s":_,"name":"MP","store":{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1"},"load":{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store"},"cycle":[{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1","kind":"store","edge":"po"},{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store","edge":"rf"},{"thread":"P1","line":4,"column":15,"text":"MOV EAX,[y]","kind":"load","edge":"po"},{"thread":"P1","line":5,"column":15,"text":"MOV EBX,[x]","kind":"load","edge":"fr"}],"init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"commit":979140608},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":979136512}],"states":_,"queries":_,"algorithm":"pending"}
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn dot() {
+    check(
+        &["robust", "--format", "dot", "--model", "tso", "-"],
+        DEKKER,
+        expect![[r#"
+        digraph execution {
+          label="- under TSO";
+          labelloc=t; fontname="monospace"; nodesep=0.8; ranksep=0.6;
+          node [shape=box, style=rounded, fontname="monospace"];
+          edge [fontname="monospace"];
+          init [label="initially x=0 y=0", color=gray];
+          init -> e1 [label="rf", color="gray", fontcolor="gray", style=dashed];
+          init -> e3 [label="rf", color="gray", fontcolor="gray", style=dashed];
+          subgraph cluster_0 {
+            label="p"; color=gray;
+            e0 [label="x = 1\nW x=1", penwidth=3];
+            e1 [label="if (y == 0)\nR y=0", penwidth=3];
+            e0 -> e1 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
+          }
+          subgraph cluster_1 {
+            label="q"; color=gray;
+            e2 [label="y = 1\nW y=1", penwidth=3];
+            e3 [label="if (x == 0)\nR x=0", penwidth=3];
+            e2 -> e3 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
+          }
+          e1 -> e2 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
+          e3 -> e0 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
+        }
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn many_files() {
+    check(
+        &["robust", "-q", "--model", "tso,pso", "corpus/trencher"],
+        "",
+        expect![[r#"
+            clh-3 TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            clh-3 PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            dekker-fenced TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            dekker-fenced PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            dekker-turns TSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 8)
+            dekker-turns PSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 8)
+            dekker TSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
+            dekker PSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
+            lamport-fast-3 TSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
+            lamport-fast-3 PSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
+            locked-counter TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            locked-counter PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            message-passing TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            message-passing PSO not robust: writer's store to [10] (line 11) can reach memory after its later store to [11] (line 12)
+            parker TSO not robust: waiter's store to [101] (line 15) can reach memory after its later load of [100] (line 10)
+            parker PSO not robust: waiter's store to [101] (line 15) can reach memory after its later load of [100] (line 10)
+            peterson-once TSO not robust: a's store to [0] (line 12) can reach memory after its later load of [1] (line 14)
+            peterson-once PSO not robust: a's store to [0] (line 12) can reach memory after its later store to [2] (line 13)
+            peterson TSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 9)
+            peterson PSO not robust: t0's store to [100] (line 7) can reach memory after its later store to [102] (line 8)
+            --- exit 1
+        "#]],
+    );
+    let ran = run(&["robust", "corpus/trencher", "nowhere.weak"], "");
+    assert_eq!(ran.code, Some(2));
+    expect![[r#"
+        error: nowhere.weak: failed to read: No such file or directory (os error 2)
+        11 programs
+        model     robust   not robust   unknown   errors
+        TSO            4            6         0        1
+        PSO            3            7         0        1
+        1 of 11 differs between the models:
+          message-passing  TSO robust       PSO not robust
+    "#]]
+    .assert_eq(&ran.err);
+    let ran = run(&["reach", "corpus/trencher", "corpus/memorax"], "");
+    assert_eq!(ran.code, Some(1));
+    expect![[r#"
+        17 programs
+        model      holds     violated   unknown   errors
+        SC            17            0         0        0
+        TSO            9            8         0        0
+        PSO            7           10         0        0
+        10 of 17 differ between the models:
+          dekker-turns     SC  holds        TSO violated     PSO violated
+          dekker           SC  holds        TSO violated     PSO violated
+          lamport-fast-3   SC  holds        TSO violated     PSO violated
+          message-passing  SC  holds        TSO holds        PSO violated
+          parker           SC  holds        TSO violated     PSO violated
+          peterson-once    SC  holds        TSO violated     PSO violated
+          peterson         SC  holds        TSO violated     PSO violated
+          dekker           SC  holds        TSO violated     PSO violated
+          hand-over        SC  holds        TSO holds        PSO violated
+          peterson         SC  holds        TSO violated     PSO violated
+    "#]]
+    .assert_eq(&ran.err);
+}
+
+/// The verdict does not depend on the number of threads, for one file or for many.
+#[test]
+fn threads() {
+    let verdicts = |args: &[&str]| -> Vec<String> {
+        let ran = run(args, "");
+        assert_eq!(ran.err, "");
+        ran.out.lines().map(|l| l.split(':').next().unwrap_or_default().to_owned()).collect()
+    };
+    let all = ["corpus/programs/mcs.weak", "corpus/litmus/SB.litmus"];
+    for files in [&all[..1], &all] {
+        let ask = |n: &str| verdicts(&[&["robust", "-q", "--threads", n], files].concat());
+        assert_eq!(ask("1"), ask("3"));
+    }
+}
+
+#[test]
+fn bad_usage() {
+    check(
+        &["robust", "--model", "sc,tso", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: every program is robust against sc: to be robust is to do nothing that SC does not; expected --model tso, pso or pso-own
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["robust", "--algorithm", "attack", "--model", "pso", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --algorithm attack decides robustness against TSO only: expected --model tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["robust", "--model", "tso,tso", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --model names a model twice
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["robust", "--witness", "w.json", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --witness takes one file and one model, as in --model tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["robust", "--model", "rmo", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'rmo' for '--model <MODEL>': expected sc, tso (which is x86), pso or pso-own
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn bad_input() {
+    check(
+        &["robust", "--model", "tso", "nowhere.weak"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: nowhere.weak: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["robust", "--model", "tso", "--format", "json", "nowhere.weak"],
+        "",
+        expect![[r#"
+        {"file":"nowhere.weak","question":"robust","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_}
+        --- standard error
+        error: nowhere.weak: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    let fault = "shared x in 0..1\n\nthread p {\n    var r = x\n    x = r + 2\n}\n";
+    check(
+        &["robust", "--model", "tso", "--format", "json", "-"],
+        fault,
+        expect![[r#"
+            {"file":"-","question":"robust","model":"tso","verdict":"error","message":"store of 2 to x, whose values are 0 to 1","line":5,"column":5,"time_s":_}
+            --- standard error
+            error: store of 2 to x, whose values are 0 to 1
+             --> -:5:5
+              |
+            5 |     x = r + 2
+              |     ^^^^^^^^^ reached in some run of p
+            --- exit 2
+        "#]],
+    );
+}
+
+#[test]
+fn limits() {
+    let endless = "shared x = 0, y = 0\n\nthread p {\n    while (true) { fetch_add(x, 1) }\n}\n\nthread q {\n    while (true) { fetch_add(y, 1) }\n}\n";
+    let ran =
+        run(&["robust", "--model", "tso", "--timeout", "200ms", "--memory", "8GiB", "-"], endless);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(
+        ran.out.contains("unknown: the search stopped at the time limit of 200 ms"),
+        "{}",
+        ran.out
+    );
+    let ran =
+        run(&["robust", "--model", "tso", "--memory", "20MB", "--format", "json", "-"], endless);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(ran.out.contains("\"limit\":{\"kind\":\"memory\""), "{}", ran.out);
+}
+
+#[test]
+fn help() {
+    check(
+        &["help", "robust"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot robust --model tso corpus/programs/peterson.weak
+              weakspot robust corpus/programs/*.weak
+
+            Does every run under TSO or PSO do what some run under SC does, too?
+
+            Usage: weakspot robust [OPTIONS] <FILE>...
+
+            Arguments:
+              <FILE>...
+                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+
+            Options:
+                  --algorithm <ALGORITHM>
+                      How to decide; all give the same answers
+
+                      Possible values:
+                      - pending: One search for all stores and loads
+                      - attack:  One search for each pair of a store and a load; TSO only
+
+                      [default: pending]
+
+                  --trf
+                      Ask for more: that there are no triangular races (Owens 2010), which implies robustness;
+                      TSO only
+
+                  --model <MODEL>
+                      Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
+
+                      [default: tso,pso]
+
+                  --format <FORMAT>
+                      What to print
+
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
+
+                      [default: text]
+
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+
+                  --timeout <TIME>
+                      Give up on a question after this time
+
+                      [default: 60s]
+
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
+
+                      [default: 4GiB]
+
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+
+                      [possible values: litmus, weak, trencher, memorax]
+
+                  --threads <N>
+                      How many files to work on at a time, or, with one file, how many threads search; by
+                      default one per processor
+
+              -q, --quiet
+                      No warnings, no summary
+
+                  --progress <WHEN>
+                      Show progress on standard error
+
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
+
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
+            one that is not: the store and the later access that overtakes it, with their lines, a run as short
+            as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
+            line out. The search explores SC runs only, never store buffers.
+            --- exit 0
+        "#]],
+    );
+}
+
+/// A file that goes away with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        Scratch(std::env::temp_dir().join(format!("weakspot-{}-{name}", std::process::id())))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("UTF-8")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_witness_of_a_violation() {
+    let witness = Scratch::new("robust-violated.json");
+    let input = "corpus/litmus/SB.litmus";
+    let ran = run(&["robust", "-q", "--model", "tso", "--witness", witness.path(), input], "");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    check(
+        &["certify", input, witness.path()],
+        "",
+        expect![[r#"
+        certified: the run is one of the machine, and SC has none like it
+        --- exit 0
+    "#]],
+    );
+    // A run in which everything reaches memory at once is one that SC has, too.
+    let text = std::fs::read_to_string(&witness.0).expect("the witness");
+    let steps = [(0, None), (0, Some(0)), (0, None), (1, None), (1, Some(1)), (1, None)];
+    let address = |i: usize| text.split("\"commit\":").nth(1 + i).and_then(|t| t.split('}').next());
+    let steps: Vec<String> = (steps.iter())
+        .map(|(thread, commit)| match commit {
+            Some(_) => format!(
+                "{{\"thread\":{thread},\"commit\":{}}}",
+                address(1 - thread).expect("an address")
+            ),
+            None => format!("{{\"thread\":{thread},\"edge\":0}}"),
+        })
+        .collect();
+    let (head, tail) = text.split_once("\"steps\": [").expect("steps");
+    let (_, tail) = tail.split_once("\n      ]").expect("the end of the steps");
+    let forged = format!("{head}\"steps\": [{}]{tail}", steps.join(","));
+    std::fs::write(&witness.0, forged).expect("a file");
+    check(
+        &["certify", input, witness.path()],
+        "",
+        expect![[r#"
+        rejected: sequential consistency allows the run
+        --- exit 1
+    "#]],
+    );
+    std::fs::write(&witness.0, text.replace("\"violated\"", "\"holds\"")).expect("a file");
+    check(
+        &["certify", input, witness.path()],
+        "",
+        expect![[r#"
+        rejected: the verdict needs evidence of another kind
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_witness_that_all_is_well() {
+    let witness = Scratch::new("robust-holds.json");
+    let ask = |input: &str| {
+        let ran = run(&["robust", "-q", "--model", "tso", "--witness", witness.path(), input], "");
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    };
+    ask("corpus/litmus/MP.litmus");
+    check(
+        &["certify", "corpus/litmus/MP.litmus", witness.path()],
+        "",
+        expect![[r#"
+        certified: SC allows every execution by definition
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["certify", "--max-states", "1", "corpus/litmus/MP.litmus", witness.path()],
+        "",
+        expect![[r#"
+            unknown: the claim that the program is robust was not checked. All executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1 executions (--max-states allows more)
+            --- exit 3
+        "#]],
+    );
+    // The same claim about PSO is wrong, and found to be.
+    let text = std::fs::read_to_string(&witness.0).expect("the witness");
+    std::fs::write(&witness.0, text.replace("\"tso\"", "\"pso\"")).expect("a file");
+    check(
+        &["certify", "corpus/litmus/MP.litmus", witness.path()],
+        "",
+        expect![[r#"
+        rejected: a full search contradicts the verdict
+        --- exit 1
+    "#]],
+    );
+    ask("corpus/memorax/spin-lock.rmm");
+    check(
+        &["certify", "corpus/memorax/spin-lock.rmm", witness.path()],
+        "",
+        expect![[r#"
+        unknown: the claim that the program is robust was not checked. All executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1000000 executions (--max-states allows more)
+        --- exit 3
+    "#]],
+    );
+}

@@ -1,0 +1,185 @@
+//! A program that emulates another one: it does under SC what the original does under TSO.
+//!
+//! Control points, registers and edges are added and edges replaced, so each edge says which edge
+//! of the original it stands for. A store that the original has issued but that sits in auxiliary
+//! registers here is in the original's buffer; it leaves the buffer when the emulation stores it.
+
+use weakspot_core::certify::Rejected;
+use weakspot_core::machine::{Entry, FailureKind, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::{Edge, Instr, Model, PointId, Program, Thread, ThreadId};
+
+use crate::reach::NoAnswer;
+
+/// A program and how its runs are to be read as runs of the original program.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    /// What is run under SC. Threads, locations and the original's registers keep their ids.
+    pub program: Program,
+    /// Per thread, control point and edge: the edge that the original thread takes at the same
+    /// time, from where it stands. `None` for edges that are there for bookkeeping only.
+    takes: Vec<Vec<Vec<Option<u32>>>>,
+    /// Per thread, how many registers the original has. Those behind them are auxiliary.
+    original_regs: Vec<usize>,
+}
+
+/// An edge of a thread: an instruction at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct At {
+    /// The control point.
+    pub point: PointId,
+    /// Which of its edges.
+    pub edge: usize,
+}
+
+/// A thread of an emulation while it is being built.
+pub(crate) struct Growing<'a> {
+    pub(crate) thread: &'a mut Thread,
+    takes: &'a mut Vec<Vec<Option<u32>>>,
+}
+
+impl Emulation {
+    /// A program as the emulation of itself.
+    #[must_use]
+    pub fn of(program: &Program) -> Emulation {
+        let takes = program.threads.iter().map(|thread| {
+            let points = thread.points.iter();
+            points.map(|p| (0..p.edges.len() as u32).map(Some).collect()).collect()
+        });
+        Emulation {
+            takes: takes.collect(),
+            original_regs: program.threads.iter().map(|t| t.regs.len()).collect(),
+            program: program.clone(),
+        }
+    }
+
+    /// How many registers of a thread are the original's own; they come first.
+    #[must_use]
+    pub fn original_regs(&self, thread: ThreadId) -> usize {
+        self.original_regs[thread.index()]
+    }
+
+    /// About how many bytes it takes, with what a search keeps for each of its control points.
+    pub(crate) fn bytes(&self) -> u64 {
+        let thread = |t: &Thread| {
+            let edges: usize = t.points.iter().map(|p| p.edges.len()).sum();
+            t.points.len() * (100 + t.regs.len()) + 150 * edges
+        };
+        self.program.threads.iter().map(thread).sum::<usize>() as u64
+    }
+
+    /// The edge, and which edge of the original it stands for.
+    pub(crate) fn edge(&self, thread: ThreadId, at: At) -> Option<(&Edge, Option<u32>)> {
+        let points = &self.program.threads.get(thread.index())?.points;
+        let edge = points.get(at.point.index())?.edges.get(at.edge)?;
+        Some((edge, self.takes[thread.index()][at.point.index()][at.edge]))
+    }
+
+    /// A thread to be changed.
+    pub(crate) fn grow(&mut self, thread: ThreadId) -> Growing<'_> {
+        Growing {
+            thread: &mut self.program.threads[thread.index()],
+            takes: &mut self.takes[thread.index()],
+        }
+    }
+
+    /// The run of the original under TSO that the run `sc` of the emulation under SC stands for.
+    pub(crate) fn original_run(
+        &self,
+        original: &Program,
+        sc: &Schedule,
+    ) -> Result<Schedule, NoAnswer> {
+        let here = Machine { program: &self.program, model: Model::Sc };
+        let mut state = here.initial_state(&sc.init);
+        let mut there = Replay::new(original, sc);
+        for (i, &step) in sc.steps.iter().enumerate() {
+            let rejected = || NoAnswer::Rejected(Rejected::Step(i));
+            let Step::Execute { thread, edge, choice } = step else { return Err(rejected()) };
+            let at = At { point: state.threads[thread.index()].point, edge: edge as usize };
+            let (taken, takes) = self.edge(thread, at).ok_or_else(rejected)?;
+            if let Some(edge) = takes {
+                let step = Step::Execute { thread, edge, choice };
+                if there.take(step)?.ok_or_else(rejected)? == Went::Failed {
+                    break;
+                }
+            }
+            let Outcome::Next(next) = here.take(&state, step) else { return Err(rejected()) };
+            state = next;
+            if let Instr::Store { .. } = taken.instr {
+                there.commit(thread)?.ok_or_else(rejected)?;
+            }
+        }
+        Ok(there.run)
+    }
+}
+
+/// What a step of the original did.
+#[derive(PartialEq, Eq)]
+enum Went {
+    On,
+    /// It failed an assertion, which ends the run.
+    Failed,
+}
+
+struct Replay<'p> {
+    machine: Machine<'p>,
+    state: State,
+    run: Schedule,
+}
+
+impl<'p> Replay<'p> {
+    fn new(program: &'p Program, sc: &Schedule) -> Replay<'p> {
+        let machine = Machine { program, model: Model::Tso };
+        let state = machine.initial_state(&sc.init);
+        Replay { machine, state, run: Schedule { init: sc.init.clone(), steps: Vec::new() } }
+    }
+
+    /// `None` if the machine does not allow the step.
+    fn take(&mut self, step: Step) -> Result<Option<Went>, NoAnswer> {
+        let went = match self.machine.take(&self.state, step) {
+            Outcome::Next(next) => {
+                self.state = next;
+                Went::On
+            }
+            Outcome::Failed(f) if f.kind == FailureKind::Assertion => Went::Failed,
+            // A store is checked when it is issued; the emulation may find out only later.
+            Outcome::Failed(failure) => return Err(NoAnswer::Fault(failure)),
+            Outcome::Blocked => return Ok(None),
+        };
+        self.run.steps.push(step);
+        Ok(Some(went))
+    }
+
+    fn commit(&mut self, thread: ThreadId) -> Result<Option<Went>, NoAnswer> {
+        match self.state.threads[thread.index()].buffer.first() {
+            Some(&Entry::Store { addr, .. }) => self.take(Step::Commit { thread, addr }),
+            Some(Entry::Barrier) | None => Ok(None),
+        }
+    }
+}
+
+impl Growing<'_> {
+    /// A new control point.
+    pub(crate) fn point(&mut self) -> PointId {
+        self.thread.points.push(weakspot_core::Point::default());
+        self.takes.push(Vec::new());
+        PointId::new(self.thread.points.len() - 1)
+    }
+
+    /// A new edge out of `from`.
+    pub(crate) fn edge(&mut self, from: PointId, edge: Edge, takes: Option<u32>) {
+        self.thread.points[from.index()].edges.push(edge);
+        self.takes[from.index()].push(takes);
+    }
+
+    /// Puts an edge where another one was.
+    pub(crate) fn replace(&mut self, at: At, edge: Edge, takes: Option<u32>) {
+        self.thread.points[at.point.index()].edges[at.edge] = edge;
+        self.takes[at.point.index()][at.edge] = takes;
+    }
+
+    /// Forgets all control points.
+    pub(crate) fn clear(&mut self) {
+        self.thread.points.clear();
+        self.takes.clear();
+    }
+}

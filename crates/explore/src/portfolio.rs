@@ -1,0 +1,184 @@
+//! Several algorithms for one question: no single one is best everywhere.
+//!
+//! The search of the store buffers comes first, alone, for a moment: most questions are answered
+//! then. After that it goes on beside the others, each in a thread of its own, and the first that
+//! knows the answer stops the rest:
+//! - *eager* ends on every program whose buffers are bounded;
+//! - *lazy* (TSO) finds violations behind long buffers, and knows robust programs to be safe;
+//! - *robust* (PSO): a robust program does what it does under SC;
+//! - *dual* (TSO) ends on every program with finite data.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use weakspot_core::{
+    Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict, Violation,
+};
+
+use crate::outcomes::Strategy;
+use crate::reach::{Algorithm, NoAnswer, Reach, eager, reach as reach_by};
+use crate::robust::{Decide, robust};
+use crate::{dual, lazy};
+
+/// How long the search of the store buffers is alone.
+const ALONE: Duration = Duration::from_millis(200);
+
+/// Answers everything that `program` asks under TSO or PSO.
+pub(crate) fn reach(
+    program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let start = Instant::now();
+    let short = Limits { time: Some(limits.time.map_or(ALONE, |t| t.min(ALONE))), ..*limits };
+    let first = eager(program, model, Strategy::Auto, &short, progress)?;
+    let left = limits.time.map(|t| t.saturating_sub(start.elapsed()));
+    let limit = match &first.verdict {
+        Verdict::Unknown(Limit::Interrupted) => return Ok(first),
+        Verdict::Unknown(limit) => limit.clone(),
+        _ => return Ok(first),
+    };
+    if left == Some(Duration::ZERO) {
+        return Ok(first);
+    }
+    // A search that met a limit of memory or of buffers meets it again.
+    let eager_goes_on = matches!(limit, Limit::Time(_));
+    let buffers: Racer<'_> =
+        &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
+    let lazily: Racer<'_> = &|limits, progress| lazy::lazy(program, limits, progress).map(Some);
+    let dually: Racer<'_> = &|limits, progress| dual::dual_reach(program, limits, progress);
+    let robustly: Racer<'_> = &|limits, progress| by_robustness(program, model, limits, progress);
+    let mut racers = if model == Model::Tso { vec![lazily, dually] } else { vec![robustly] };
+    if eager_goes_on {
+        racers.push(buffers);
+    }
+    let memory = limits.memory.map(|m| m / racers.len() as u64);
+    let share = Limits { time: left, memory, workers: 1, ..*limits };
+    let mut unknown = first;
+    for answer in race(&racers, &share, progress) {
+        match answer {
+            Ok(Some(Reach { verdict: Verdict::Unknown(limit), states, .. })) => {
+                unknown.states += states;
+                // What stopped the search of the buffers says most; else what stopped the others.
+                if matches!(limit, Limit::Interrupted) {
+                    unknown.verdict = Verdict::Unknown(limit);
+                }
+            }
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if let (Verdict::Unknown(Limit::Time(t)), Some(whole)) = (&mut unknown.verdict, limits.time) {
+        *t = whole;
+    }
+    Ok(unknown)
+}
+
+/// A robust program does under `model` what it does under SC.
+fn by_robustness(
+    program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Option<Reach>, NoAnswer> {
+    if lazy::can_hide_a_combination(program) {
+        return Ok(None);
+    }
+    let robust = robust(program, model, Decide::Pending, limits, progress)?;
+    let unknown = |limit, states| Reach {
+        verdict: Verdict::Unknown(limit),
+        violation: None,
+        evidence: None,
+        states,
+        algorithm: "robust",
+    };
+    match robust.verdict {
+        Verdict::Violated => return Ok(None),
+        Verdict::Unknown(limit) => return Ok(Some(unknown(limit, robust.states))),
+        Verdict::Holds => {}
+    }
+    let mut answer = reach_by(program, Model::Sc, Algorithm::Auto, limits, progress)?;
+    answer.states += robust.states;
+    answer.algorithm = "robust";
+    if let Some(Evidence::Run(run)) = &mut answer.evidence {
+        // An assertion fails in the last step, which then has no state behind it.
+        let last = match answer.violation {
+            Some(Violation::Assertion(_)) => run.steps.pop(),
+            _ => None,
+        };
+        let Some(mut plain) = run.committing_at_once(program, model) else { return Ok(None) };
+        plain.steps.extend(last);
+        *run = plain;
+    }
+    if let Some(Evidence::Exhausted { states }) = &mut answer.evidence {
+        *states = answer.states;
+    }
+    Ok(Some(answer))
+}
+
+/// `None` if an algorithm cannot tell.
+type Answer = Result<Option<Reach>, NoAnswer>;
+type Racer<'a> = &'a (dyn Fn(&Limits, &mut dyn Progress) -> Answer + Sync);
+
+/// Runs all side by side until one knows the answer; what each said, that one first.
+fn race(racers: &[Racer<'_>], limits: &Limits, progress: &mut dyn Progress) -> Vec<Answer> {
+    let stop = AtomicBool::new(false);
+    let counts: Vec<[AtomicU64; 3]> = racers.iter().map(|_| Default::default()).collect();
+    let mut answers: Vec<Answer> = Vec::new();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        for (racer, counts) in racers.iter().zip(&counts) {
+            let (sender, stop) = (sender.clone(), &stop);
+            scope.spawn(move || {
+                let answer = racer(limits, &mut Lane { stop, counts });
+                let _ = sender.send(answer);
+            });
+        }
+        drop(sender);
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(20)) {
+                Ok(answer) => {
+                    let known = match &answer {
+                        Ok(Some(answer)) => !matches!(answer.verdict, Verdict::Unknown(_)),
+                        Ok(None) => false,
+                        Err(_) => true,
+                    };
+                    if known && !stop.swap(true, Ordering::Relaxed) {
+                        answers.insert(0, answer);
+                    } else {
+                        answers.push(answer);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    let sum =
+                        |i: usize| counts.iter().map(|c| c[i].load(Ordering::Relaxed)).sum::<u64>();
+                    let snapshot = Snapshot { states: sum(0), frontier: sum(1), memory: sum(2) };
+                    if !progress.tick(snapshot) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    });
+    answers
+}
+
+/// What one of the racers hears and tells.
+struct Lane<'a> {
+    stop: &'a AtomicBool,
+    counts: &'a [AtomicU64; 3],
+}
+
+impl Progress for Lane<'_> {
+    fn tick(&mut self, snapshot: Snapshot) -> bool {
+        let Snapshot { states, frontier, memory } = snapshot;
+        for (count, now) in self.counts.iter().zip([states, frontier, memory]) {
+            count.store(now, Ordering::Relaxed);
+        }
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
