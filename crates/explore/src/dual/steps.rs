@@ -92,7 +92,7 @@ impl<'p> Graphs<'p> {
                 let (addr, value) = (eval(addr, regs)?, eval(value, regs)?);
                 let loc = self.location(addr)?;
                 self.mems.check(loc, value)?;
-                let item = self.stored(loc, value);
+                let item = self.stored(t, q, i, loc, value);
                 let to = self.local(t, edge.to, regs);
                 let step = execute(t, i, 0);
                 self.arc(Arc { thread: t, from: q, to, label: Label::Store(item), step });
@@ -143,7 +143,7 @@ impl<'p> Graphs<'p> {
                         // fails does that.
                         let writes = match looks && v == self.value(item) {
                             true => Vec::new(),
-                            false => vec![self.stored(self.loc(item), v)],
+                            false => vec![self.stored(t, q, i, self.loc(item), v)],
                         };
                         let to = self.local(t, edge.to, &regs);
                         self.atomic(t, q, to, Atomic { reads, writes, steps: vec![step] });
@@ -282,7 +282,7 @@ impl<'p> Graphs<'p> {
                 let (reads, mut writes) = same();
                 writes.retain(|w| !reads.contains(w));
                 for &item in &writes {
-                    self.stored(self.loc(item), self.value(item));
+                    self.stored(t, q, lock, self.loc(item), self.value(item));
                 }
                 let to = self.local(t, edge.to, &at.regs);
                 self.atomic(t, q, to, Atomic { reads, writes, steps });
