@@ -1,9 +1,11 @@
 //! Robustness against TSO: one question per pair of a store and a load, see
 //! [`attack`](crate::attack), several of them at a time.
 //!
-//! The pair that is reported is the first one, in the order of the source, whose attack succeeds,
-//! whatever the number of workers: a success stops only the questions behind it. Limits hold for
-//! all questions together.
+//! Some questions are hard, and the next one may be easy and decide. So there are rounds: in each
+//! of them a question may take 16 times as many states as in the one before, and those that need
+//! more are asked again in the next. The pair that is reported is, whatever the number of workers,
+//! the first one in the order of the source that succeeds in the earliest round: a success stops
+//! only the questions behind it. Limits hold for all questions together.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -32,26 +34,40 @@ pub(crate) fn robust(
     let ground = Ground::new(program, &threads);
     let pairs = ground.pairs(&threads);
     let workers = limits.workers.clamp(1, pairs.len().clamp(1, 64));
-    let shared = Shared::new(*limits, workers);
+    let mut shared = Shared::new(*limits, workers);
+    shared.open = (0..pairs.len()).collect();
+    loop {
+        one_round(&ground, &pairs, &shared, progress);
+        if shared.is_decided() {
+            return shared.answer();
+        }
+        shared.next_round();
+    }
+}
+
+/// Asks all open questions, by as many workers as there are.
+fn one_round(ground: &Ground<'_>, pairs: &[Pair], shared: &Shared, progress: &mut dyn Progress) {
+    shared.at_work.store(shared.workers.len() - 1, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let chair = std::thread::current();
-        for index in 1..workers {
-            let (shared, ground, pairs, chair) = (&shared, &ground, &pairs, chair.clone());
+        for index in 1..shared.workers.len() {
+            let chair = chair.clone();
             scope.spawn(move || {
                 ask_all(ground, pairs, shared, &mut Report { shared, index, listener: None });
                 shared.at_work.fetch_sub(1, Ordering::Release);
                 chair.unpark();
             });
         }
-        let mut report = Report { shared: &shared, index: 0, listener: Some(progress) };
-        ask_all(&ground, &pairs, &shared, &mut report);
+        let mut report = Report { shared, index: 0, listener: Some(progress) };
+        ask_all(ground, pairs, shared, &mut report);
         report.wait();
     });
-    shared.answer(pairs.len())
 }
 
-/// A question that was answered other than by "no".
+/// What came of a question, if it was not answered by "no".
 enum Asked {
+    /// It needs more states.
+    Open,
     /// The attack succeeds.
     Run(Schedule, Reordered),
     /// The run of the attack could not be told: a defect.
@@ -63,25 +79,30 @@ enum Asked {
 struct Shared {
     limits: Limits,
     start: Instant,
-    /// The next pair to ask about.
+    /// The pairs to ask about in this round.
+    open: Vec<usize>,
+    /// How many states a question may take in this round.
+    most_states: u64,
+    /// How many of them were taken up.
     next: AtomicUsize,
-    /// The first pair whose attack is known to succeed.
+    /// The first of them whose attack is known to succeed.
     success: AtomicUsize,
     asked: Mutex<Vec<(usize, Asked)>>,
     /// The limit that was reached.
     limit: Mutex<Option<Limit>>,
     stop: AtomicBool,
     at_work: AtomicUsize,
-    queries: AtomicU64,
+    /// Questions of earlier rounds.
+    queries: usize,
     /// States of finished questions.
     states: AtomicU64,
-    /// Per worker its present question: which, and states, waiting states and bytes.
+    /// Per worker its present question: its place in the round, states, waiting states and bytes.
     workers: Vec<Worker>,
 }
 
 #[derive(Default)]
 struct Worker {
-    pair: AtomicUsize,
+    place: AtomicUsize,
     states: AtomicU64,
     frontier: AtomicU64,
     memory: AtomicU64,
@@ -92,12 +113,11 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
     let mut threads = Threads::new(ground.program, true);
     loop {
         let i = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(&pair) = pairs.get(i) else { return };
+        let Some(&pair) = shared.open.get(i) else { return };
         if !report.begins(i) {
             return;
         }
-        shared.queries.fetch_add(1, Ordering::Relaxed);
-        let system = Attack::new(ground, pair);
+        let system = Attack::new(ground, pairs[pair]);
         let initial = match initial_rows(ground.program, &mut threads, FIELDS, PER_LOC) {
             Ok(initial) => initial,
             Err(failure) => {
@@ -110,7 +130,8 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
         threads = found.tables;
         shared.states.fetch_add(found.states, Ordering::Relaxed);
         match found.ended {
-            Ended::Complete | Ended::Limit(_) => {}
+            Ended::Complete => {}
+            Ended::Limit(_) => shared.note(i, Asked::Open),
             Ended::Fault(failure) => shared.note(i, Asked::Fault(failure)),
             Ended::Found(rows) => {
                 let told = tell(&system, ground.program, &mut threads, &rows);
@@ -129,23 +150,50 @@ impl Shared {
         Shared {
             limits,
             start: Instant::now(),
+            open: Vec::new(),
+            most_states: 1 << 12,
             next: AtomicUsize::new(0),
             success: AtomicUsize::new(usize::MAX),
             asked: Mutex::default(),
             limit: Mutex::default(),
             stop: AtomicBool::new(false),
-            at_work: AtomicUsize::new(workers - 1),
-            queries: AtomicU64::new(0),
+            at_work: AtomicUsize::new(0),
+            queries: 0,
             states: AtomicU64::new(0),
             workers: (0..workers).map(|_| Worker::default()).collect(),
         }
     }
 
-    fn note(&self, pair: usize, asked: Asked) {
-        if !matches!(asked, Asked::Fault(_)) {
-            self.success.fetch_min(pair, Ordering::Relaxed);
+    /// Notes what came of question `i` of the round.
+    fn note(&self, i: usize, asked: Asked) {
+        if matches!(asked, Asked::Run(..) | Asked::Untold) {
+            self.success.fetch_min(i, Ordering::Relaxed);
         }
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((pair, asked));
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((i, asked));
+    }
+
+    /// Whether there is nothing more to ask.
+    fn is_decided(&mut self) -> bool {
+        let asked = self.asked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // A run of an attack comes first, then what is open, then faults.
+        asked.sort_by_key(|(i, asked)| match asked {
+            Asked::Run(..) | Asked::Untold => (0, *i),
+            Asked::Open => (1, *i),
+            Asked::Fault(_) => (2, *i),
+        });
+        *self.stop.get_mut() || !matches!(asked.first(), Some((_, Asked::Open)))
+    }
+
+    /// What is open is asked again.
+    fn next_round(&mut self) {
+        let asked = self.asked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.queries += self.open.len();
+        let open = asked.iter().filter(|(_, asked)| matches!(asked, Asked::Open));
+        self.open = open.map(|&(i, _)| self.open[i]).collect();
+        // A fault may still give way to a run of an attack; it need not be asked about again.
+        asked.retain(|(_, asked)| matches!(asked, Asked::Fault(_)));
+        *self.next.get_mut() = 0;
+        self.most_states = self.most_states.saturating_mul(16);
     }
 
     fn end(&self, limit: Limit) {
@@ -153,25 +201,25 @@ impl Shared {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// A run of the attack decides; else a fault says that the program is wrong.
-    fn answer(self, pairs: usize) -> Result<Robust, NoAnswer> {
-        let mut asked = self.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
-        asked.sort_by_key(|(pair, asked)| (matches!(asked, Asked::Fault(_)), *pair));
+    /// A run of an attack decides; else a fault says that the program is wrong.
+    fn answer(self) -> Result<Robust, NoAnswer> {
+        let asked = self.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states = self.states.into_inner();
         let limit = self.limit.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (verdict, evidence, reordered, queries) = match (asked.into_iter().next(), limit) {
+        let begun = self.next.into_inner().min(self.open.len());
+        let found = asked.into_iter().find(|(_, asked)| !matches!(asked, Asked::Open));
+        let (verdict, evidence, reordered, queries) = match (found, limit) {
             (Some((_, Asked::Untold)), _) => {
                 return Err(NoAnswer::Rejected(Rejected::WrongState));
             }
             (Some((_, Asked::Fault(failure))), _) => return Err(NoAnswer::Fault(failure)),
-            (Some((pair, Asked::Run(run, reordered))), _) => {
-                (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered), pair as u64 + 1)
+            (Some((i, Asked::Run(run, reordered))), _) => {
+                (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered), i + 1)
             }
-            (None, Some(limit)) => (Verdict::Unknown(limit), None, None, self.queries.into_inner()),
-            (None, None) => {
-                (Verdict::Holds, Some(Evidence::Exhausted { states }), None, pairs as u64)
-            }
+            (_, Some(limit)) => (Verdict::Unknown(limit), None, None, begun),
+            (_, None) => (Verdict::Holds, Some(Evidence::Exhausted { states }), None, begun),
         };
+        let queries = (self.queries + queries) as u64;
         Ok(Robust { verdict, evidence, reordered, states, queries })
     }
 }
@@ -185,15 +233,15 @@ struct Report<'s> {
 }
 
 impl Report<'_> {
-    /// A new question begins; false if it need not be asked.
-    fn begins(&mut self, pair: usize) -> bool {
-        self.shared.workers[self.index].pair.store(pair, Ordering::Relaxed);
+    /// Question `i` of the round begins; false if it need not be asked.
+    fn begins(&mut self, i: usize) -> bool {
+        self.shared.workers[self.index].place.store(i, Ordering::Relaxed);
         self.tick(Snapshot::default())
     }
 
     /// Waits for the other workers.
     fn wait(&mut self) {
-        self.shared.workers[self.index].pair.store(0, Ordering::Relaxed);
+        self.shared.workers[self.index].place.store(0, Ordering::Relaxed);
         while self.shared.at_work.load(Ordering::Acquire) > 0 {
             std::thread::park_timeout(Duration::from_millis(20));
             self.tick(Snapshot::default());
@@ -225,6 +273,7 @@ impl Progress for Report<'_> {
             _ => {}
         }
         !self.shared.stop.load(Ordering::Relaxed)
-            && own.pair.load(Ordering::Relaxed) <= self.shared.success.load(Ordering::Relaxed)
+            && snapshot.states < self.shared.most_states
+            && own.place.load(Ordering::Relaxed) <= self.shared.success.load(Ordering::Relaxed)
     }
 }
