@@ -56,6 +56,8 @@ pub(crate) struct Threads<'p> {
     tables: Vec<Table<'p>>,
     /// What local states of interchangeable threads look like.
     shapes: Interner<Value>,
+    /// Per shape whether a register names another member.
+    knows_others: Vec<bool>,
 }
 
 /// One thread.
@@ -159,7 +161,7 @@ impl<'p> Threads<'p> {
             }
         }
         let tables = (0..program.threads.len()).map(table).collect();
-        Threads { locs, tables, shapes: Interner::new() }
+        Threads { locs, tables, shapes: Interner::new(), knows_others: Vec::new() }
     }
 
     /// The bits of the locations that an instruction may access, see [`loc_bit`]; all if its
@@ -195,18 +197,13 @@ impl<'p> Threads<'p> {
         to: usize,
     ) -> Result<Option<u32>, Missing> {
         let shape = self.shape(class, t, local)?;
-        if !class.ids.is_empty() && self.knows_others(shape) {
+        if self.knows_others[shape as usize] {
             return Ok(None);
         }
         match self.tables[to].twins.get(shape as usize) {
             Some(&twin) if twin != u32::MAX => Ok(Some(twin)),
             _ => Err(Missing::Twin(Box::new(class.clone()), t, local, to)),
         }
-    }
-
-    /// Whether a register of the local states of this shape names another member.
-    fn knows_others(&self, shape: u32) -> bool {
-        self.shapes.get(shape)[2..].iter().skip(1).step_by(2).any(|&kind| kind == 2)
     }
 
     /// The local state of thread `to` that is like `local` of thread `t` with its values mapped.
@@ -282,7 +279,11 @@ impl<'p> Threads<'p> {
         match missing {
             Missing::Shape(class, t, local) => {
                 let shape = shape(&class, &tables[t], t, local);
-                let shape = self.shapes.insert(&shape).0;
+                let others = shape[2..].iter().skip(1).step_by(2).any(|&kind| kind == 2);
+                let (shape, new) = self.shapes.insert(&shape);
+                if new {
+                    self.knows_others.push(others);
+                }
                 let known = &mut tables[t].shapes;
                 if known.len() <= local as usize {
                     known.resize(local as usize + 1, u32::MAX);

@@ -420,11 +420,9 @@ fn help() {
                                              by default 1 each
               -o, --patch <FILE>             Write the program with the fences to this file (one input, one
                                              model)
-                  --model <MODEL>            Memory models: sc, tso, pso; pso-own is PSO where an atomic update
+                  --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
                                              drains only its own address [default: tso]
                   --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
-                  --witness <FILE.json>      Write the answer's evidence to this file, for `weakspot certify`
-                                             (one file, one model)
                   --timeout <TIME>           Give up on a question after this time [default: 60s]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this
                                              [default: 4GiB]

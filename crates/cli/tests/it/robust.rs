@@ -401,10 +401,10 @@ fn bad_usage() {
         &["robust", "--algorithm", "attack", "--model", "pso", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: --algorithm attack decides robustness against TSO only: expected --model tso
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --algorithm attack and --trf are about TSO only: expected --model tso
+            --- exit 2
+        "#]],
     );
     check(
         &["robust", "--model", "tso,tso", "-"],
