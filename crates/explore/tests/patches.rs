@@ -41,7 +41,19 @@ fn a_place_in_the_text_is_that_place_in_the_program() {
     let mut places = 0;
     for path in corpus() {
         let (format, text) = read(&path);
-        let found = patches(format, &text).expect("a shipped program");
+        let found = match patches(format, &text) {
+            Ok(found) => found,
+            // Rows that share a line leave no room; nothing is claimed about such a test.
+            Err(refused) => {
+                assert!(
+                    path.ends_with("one-line.litmus"),
+                    "{}: {}",
+                    path.display(),
+                    refused.message
+                );
+                continue;
+            }
+        };
         assert_eq!(found.patched(&[]), text);
         let original = weakspot_lang::parse(format, &text).expect("a shipped program").program;
         let name = path.display();
