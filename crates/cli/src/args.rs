@@ -79,7 +79,11 @@ Example:
     after_help = "\
 Holds if the control points that the program forbids are never reached together, no assertion
 fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-drawing out."
+drawing out.",
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one file, how many threads search; by \
+default one per processor"
+    ))
 )]
 pub(crate) struct ReachArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
@@ -133,8 +137,8 @@ Example:
   weakspot robust --model tso corpus/programs/peterson.weak
   weakspot robust corpus/programs/*.weak",
     after_help = "\
-A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
-one that is not: the store and the later access that overtakes it, with their lines, a run as short
+A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts (but
+for control points inside of atomic blocks). For one that is not: the store and the later access that overtakes it, with their lines, a run as short
 as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
 line out. The search explores SC runs only, never store buffers.",
     mut_arg("model", |a| a.default_value("tso,pso").help(
