@@ -28,6 +28,9 @@ pub(crate) struct Answer<T> {
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);
+static FRONTIER: AtomicU64 = AtomicU64::new(0);
+/// States per second.
+static RATE: AtomicU64 = AtomicU64::new(0);
 
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
 pub(crate) fn run<I: Sync, T: Send>(
@@ -151,6 +154,9 @@ impl Listener {
 impl Progress for Listener {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
         if self.since.elapsed() > Duration::from_millis(100) {
+            let millis = self.since.elapsed().as_millis() as u64;
+            RATE.store(snapshot.states * 1000 / millis.max(1), Ordering::Relaxed);
+            FRONTIER.store(snapshot.frontier, Ordering::Relaxed);
             STATES.store(snapshot.states, Ordering::Relaxed);
             MEMORY.store(snapshot.memory, Ordering::Relaxed);
         }
@@ -162,8 +168,10 @@ fn search_message() -> String {
     match STATES.load(Ordering::Relaxed) {
         0 => String::new(),
         states => format!(
-            "current search: {} states, {}",
+            "current search: {} states, {} per second, {} waiting, {}",
             HumanCount(states),
+            HumanCount(RATE.load(Ordering::Relaxed)),
+            HumanCount(FRONTIER.load(Ordering::Relaxed)),
             HumanBytes(MEMORY.load(Ordering::Relaxed))
         ),
     }
