@@ -1,6 +1,6 @@
 //! Keeps a search within its limits and its listener informed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weakspot_core::{Limit, Limits, Progress, Snapshot};
 
@@ -10,6 +10,7 @@ pub(crate) struct Meter<'a> {
     start: Instant,
     progress: &'a mut dyn Progress,
     until_look: u32,
+    last_look: Instant,
     /// States visited.
     pub(crate) states: u64,
     /// Bytes in use besides those that the search at work knows of.
@@ -19,9 +20,29 @@ pub(crate) struct Meter<'a> {
 /// Work units between two looks at the clock: about a millisecond.
 const INTERVAL: u32 = 4096;
 
+/// How long work may go on without a look.
+const LONG: Duration = Duration::from_millis(10);
+
 impl<'a> Meter<'a> {
     pub(crate) fn new(limits: Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
-        Meter { limits, start: Instant::now(), progress, until_look: INTERVAL, states: 0, held: 0 }
+        let now = Instant::now();
+        Meter {
+            limits,
+            start: now,
+            progress,
+            until_look: INTERVAL,
+            last_look: now,
+            states: 0,
+            held: 0,
+        }
+    }
+
+    /// Some work was done that may have taken long: looks at the clock if it did.
+    pub(crate) fn long_work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
+        if self.last_look.elapsed() > LONG {
+            self.until_look = 1;
+        }
+        self.work(usage)
     }
 
     /// One unit of work was done. `usage` gives the frontier's length and the bytes in use.
@@ -31,6 +52,7 @@ impl<'a> Meter<'a> {
             return Ok(());
         }
         self.until_look = INTERVAL;
+        self.last_look = Instant::now();
         let (frontier, memory) = usage();
         let memory = memory + self.held;
         if !self.progress.tick(Snapshot { states: self.states, frontier, memory }) {

@@ -93,11 +93,14 @@ pub(crate) fn search(
         let id = nodes.len();
         add(&mut nodes, &mut todo, node, (id, None, false));
     }
+    // Each node is kept twice: a state, what is pending, and the tables around them.
+    let regs = program.threads.iter().map(|t| 120 + 8 * t.regs.len()).sum::<usize>();
+    let node = 2 * (300 + regs + 48 * program.locs.len()) as u64;
     while let Some(id) = todo.pop_front() {
         meter.states += 1;
-        let bytes = nodes.len() as u64 * 400;
+        let bytes = nodes.len() as u64 * node;
         let frontier = todo.len() as u64;
-        if let Err(limit) = meter.work(|| (frontier, bytes)) {
+        if let Err(limit) = meter.long_work(|| (frontier, bytes)) {
             let verdict = Verdict::Unknown(limit);
             return Ok(Robust {
                 verdict,
@@ -345,7 +348,9 @@ impl Pending {
         if !unseen && (self.written.contains(&addr) || writes && self.read.contains(&addr)) {
             self.after.insert(thread);
         }
-        if let Some(block) = &mut self.block {
+        if let Some(block) = &mut self.block
+            && !block.accesses.contains(&(addr, writes))
+        {
             block.accesses.push((addr, writes));
         }
         if self.after.contains(&thread) {

@@ -68,23 +68,22 @@ impl Symmetry {
         for class in &self.classes {
             let (now, asleep) = normal.as_ref().map_or((row, asleep), |n| (&n.row, n.asleep));
             // Who is asleep breaks ties only: it is no part of the row.
-            let mut keys = [(0u64, 0u32, 0usize); 32];
-            let n = class.members.len().min(32);
-            for (i, key) in keys[..n].iter_mut().enumerate() {
-                let asleep = asleep >> class.members[i].min(31) & 1;
-                *key = (class.key(threads, frame, fields, now, i)?, asleep, i);
+            let mut keys = Vec::with_capacity(class.members.len());
+            for (i, &t) in class.members.iter().enumerate() {
+                let asleep = asleep.checked_shr(t as u32).unwrap_or(0) & 1;
+                keys.push((class.key(threads, frame, fields, now, i)?, asleep, i));
             }
-            if keys[..n].is_sorted() || class.members.len() > 32 {
+            if keys.is_sorted() {
                 continue;
             }
-            keys[..n].sort_unstable();
-            let mut to = [0; 32];
-            for (place, &(_, _, member)) in keys[..n].iter().enumerate() {
+            keys.sort_unstable();
+            let mut to = vec![0; keys.len()];
+            for (place, &(_, _, member)) in keys.iter().enumerate() {
                 to[member] = place;
             }
-            let (moved, asleep) = class.permute(threads, frame, fields, now, asleep, &to[..n])?;
+            let (moved, asleep) = class.permute(threads, frame, fields, now, asleep, &to)?;
             let places = normal.map_or_else(|| (0..frame.n).collect(), |n: Normal| n.places);
-            let places = places.into_iter().map(|t| class.place(&to[..n], t)).collect();
+            let places = places.into_iter().map(|t| class.place(&to, t)).collect();
             normal = Some(Normal { row: moved, asleep, places });
         }
         Ok(normal)
@@ -158,7 +157,7 @@ impl Class {
         add(is_here(frame.owner()));
         fields.threads.iter().for_each(|&f| add(is_here(frame.field(f))));
         let masks = fields.masks.iter().map(|&f| row[frame.field(f)]);
-        masks.for_each(|mask| add(u64::from(mask >> t.min(31) & 1)));
+        masks.for_each(|mask| add(u64::from(mask.checked_shr(t as u32).unwrap_or(0) & 1)));
         for &addr in &self.addrs[i] {
             let Some(loc) = threads.locs.find(addr) else { continue };
             let value = threads.locs.value(loc, row[frame.value(loc)]);

@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use weakspot_core::Limit;
 use weakspot_core::machine::Failure;
@@ -152,6 +153,10 @@ impl Successors {
 
 /// States expanded before their successors are inserted.
 const BATCH: usize = 256;
+/// Numbers that the successors of a batch may have: wide rows make small batches.
+const WIDE: usize = 1 << 20;
+/// A batch that takes longer than this is cut short, so that limits are heeded.
+const SLOW: Duration = Duration::from_millis(10);
 /// Rows sent to another worker at a time.
 const PARCEL: usize = 2048;
 /// The parent of an initial state.
@@ -358,6 +363,7 @@ impl Worker {
         level_end: u32,
         meter: &mut Option<&mut Meter<'_>>,
     ) {
+        let begun = Instant::now();
         let mut row = Vec::new();
         let mut expanded = 0;
         let mut tables = shared.tables.read().unwrap_or_else(PoisonError::into_inner);
@@ -422,7 +428,9 @@ impl Worker {
                 }
                 fresh.clear();
             }
-            if shared.stop.load(Ordering::Relaxed) {
+            let waiting = self.out[own].rows.len();
+            let long = expanded % 16 == 0 && begun.elapsed() > SLOW;
+            if shared.stop.load(Ordering::Relaxed) || waiting > WIDE || long {
                 break;
             }
         }
@@ -452,11 +460,13 @@ impl Worker {
                 Order::Depth => self.stack.len() as u32,
             };
             let bytes: u64 = shared.bytes.iter().map(|b| b.load(Ordering::Relaxed)).sum();
-            for _ in 0..expanded.max(1) {
-                let usage = || (u64::from(waiting), bytes + table_bytes as u64);
-                if let Err(limit) = meter.work(usage) {
-                    shared.end(None, Ended::Limit(limit));
-                }
+            let usage = || (u64::from(waiting), bytes + table_bytes as u64);
+            let mut looked = meter.long_work(usage);
+            for _ in 1..expanded {
+                looked = looked.and_then(|()| meter.work(usage));
+            }
+            if let Err(limit) = looked {
+                shared.end(None, Ended::Limit(limit));
             }
         }
     }
