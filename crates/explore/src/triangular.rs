@@ -27,9 +27,10 @@ use crate::independence::{Access, future, in_loop};
 use crate::memory::loc_bit;
 use crate::meter::Meter;
 use crate::packed::{Ended, Expanded, Plan, Sleep, Successors, System, search};
+use crate::product::past_fences;
 use crate::reach::NoAnswer;
 use crate::threads::{Act, Kind, Missing, Threads};
-use crate::walk::{Sink, Stopped, Walk, initial_rows, past_fences, steps_of, tell};
+use crate::walk::{Sink, Stopped, Walk, initial_rows, steps_of, tell};
 
 /// The answer.
 #[derive(Clone, Debug)]
