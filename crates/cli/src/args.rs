@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
+use weakspot_lang::families::{Family, Syntax};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -29,8 +30,11 @@ pub(crate) enum Command {
     Litmus(LitmusArgs),
     Reach(ReachArgs),
     Robust(RobustArgs),
+    Fence(FenceArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
+    #[command(subcommand)]
+    Gen(GenCommand),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -75,7 +79,11 @@ Example:
     after_help = "\
 Holds if the control points that the program forbids are never reached together, no assertion
 fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-drawing out."
+drawing out.",
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one file, how many threads search; by \
+default one per processor"
+    ))
 )]
 pub(crate) struct ReachArgs {
     /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
@@ -129,8 +137,8 @@ Example:
   weakspot robust --model tso corpus/programs/peterson.weak
   weakspot robust corpus/programs/*.weak",
     after_help = "\
-A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
-one that is not: the store and the later access that overtakes it, with their lines, a run as short
+A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts (but
+for control points inside of atomic blocks). For one that is not: the store and the later access that overtakes it, with their lines, a run as short
 as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
 line out. The search explores SC runs only, never store buffers.",
     mut_arg("model", |a| a.default_value("tso,pso").help(
@@ -149,6 +157,9 @@ pub(crate) struct RobustArgs {
     /// How to decide; all give the same answers.
     #[arg(long, value_name = "ALGORITHM", default_value = "pending")]
     pub(crate) algorithm: RobustAlgorithm,
+    /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
+    #[arg(long)]
+    pub(crate) trf: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -160,6 +171,56 @@ pub(crate) enum RobustAlgorithm {
     Pending,
     /// One search for each pair of a store and a load; TSO only.
     Attack,
+}
+
+/// Which fences make a program robust, or safe, at the least cost?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot fence corpus/programs/dekker.weak
+  weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+  weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus",
+    after_help = "\
+Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
+cheaper do) unless a limit was reached, which is then said. A fence may go between any two
+statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
+    mut_arg("model", |a| a.default_value("tso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("witness", |a| a.hide(true))
+)]
+pub(crate) struct FenceArgs {
+    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the fences are for.
+    #[arg(long, value_name = "GOAL", default_value = "robust")]
+    pub(crate) goal: FenceGoal,
+    /// What fences cost: full ones, and store-store ones (`ss`, PSO only); by default 1 each.
+    #[arg(long, value_name = "full=N,ss=N", default_value = "full=1,ss=1", value_parser = cost, hide_default_value = true)]
+    pub(crate) cost: Cost,
+    /// Write the program with the fences to this file (one input, one model).
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What fences are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FenceGoal {
+    /// Nothing happens that SC does not do as well.
+    Robust,
+    /// What the program forbids does not happen.
+    Safe,
+}
+
+/// What fences cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) full: u32,
+    pub(crate) store_store: u32,
 }
 
 /// Check the witness of an answer by the definitions alone.
@@ -194,6 +255,44 @@ pub(crate) struct PrintArgs {
     pub(crate) input_format: Option<InputFormat>,
 }
 
+/// Write inputs to try and to measure with.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    Family(FamilyArgs),
+}
+
+/// A member of a family of programs or litmus tests that grows with a number.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen family lamport --size 4 -o lamport-4.weak
+  weakspot gen family diamond --size 50 --syntax trencher
+  weakspot gen family loop --size 20 -o loop-20.c
+  weakspot gen family --list",
+    after_help = "\
+The text goes to standard output unless -o names a file."
+)]
+pub(crate) struct FamilyArgs {
+    /// The family; --list tells which there are.
+    #[arg(value_name = "NAME", required_unless_present = "list", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(Family::ALL.map(Family::key)))]
+    pub(crate) name: Option<String>,
+    /// The size; each family has its own range and default.
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// The language; by default what FILE ends in, else the first that the family comes in.
+    #[arg(long, value_name = "LANGUAGE",
+        value_parser = clap::builder::PossibleValuesParser::new(Syntax::ALL.map(Syntax::key)))]
+    pub(crate) syntax: Option<String>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// List the families with their sizes and languages.
+    #[arg(long, conflicts_with_all = ["name", "size", "syntax", "output"])]
+    pub(crate) list: bool,
+}
+
 /// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -206,6 +305,54 @@ Example:
         #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
         timeout: Duration,
     },
+    Programs(ProgramsArgs),
+    /// One cell of the table of programs, in a process of its own.
+    #[command(hide = true)]
+    Cell {
+        /// The program.
+        program: String,
+        /// The question.
+        question: String,
+        /// When to give up.
+        #[arg(long, value_parser = duration)]
+        timeout: Duration,
+    },
+}
+
+/// Programs and families of programs: every algorithm side by side.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench programs
+  weakspot bench programs lamport fig12 --timeout 5s
+  weakspot bench programs --format json --svg times.svg > times.jsonl",
+    after_help = "\
+Each question is answered in a process of its own, so that processor time and memory are its own.
+`weakspot gen family --list` tells about the families."
+)]
+pub(crate) struct ProgramsArgs {
+    /// Only these programs and families; all if none is named.
+    #[arg(value_name = "NAME")]
+    pub(crate) programs: Vec<String>,
+    /// Give up on a question after this time.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Draw the processor times to this file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+/// How measurements are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchFormat {
+    /// A table.
+    Text,
+    /// JSON Lines, one object per row.
+    Json,
 }
 
 /// Options that all questions about programs share.
@@ -288,6 +435,23 @@ impl From<InputFormat> for Format {
 fn model(text: &str) -> Result<Model, String> {
     weakspot_report::model_of_key(&text.trim().to_ascii_lowercase())
         .ok_or_else(|| "expected sc, tso (which is x86), pso or pso-own".to_owned())
+}
+
+/// `full=2,ss=1`; what is not named costs 1.
+fn cost(text: &str) -> Result<Cost, String> {
+    let expected = || "expected costs of at least 1, such as full=2,ss=1".to_owned();
+    let mut cost = Cost { full: 1, store_store: 1 };
+    for part in text.split(',') {
+        let (kind, number) = part.split_once('=').ok_or_else(expected)?;
+        let number = number.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n));
+        let number = number.ok_or_else(expected)?;
+        match kind.trim() {
+            "full" => cost.full = number,
+            "ss" => cost.store_store = number,
+            _ => return Err(expected()),
+        }
+    }
+    Ok(cost)
 }
 
 /// `90s`, `2m`, `1h`, `500ms`; a bare number is seconds.

@@ -5,6 +5,8 @@ mod args;
 mod bench;
 mod certify;
 mod exit;
+mod fence;
+mod generate;
 mod input;
 mod job;
 mod litmus;
@@ -15,7 +17,7 @@ mod robust;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command};
+use args::{BenchCommand, Cli, Command, GenCommand};
 use clap::Parser;
 use exit::Exit;
 
@@ -35,9 +37,15 @@ fn main() -> ExitCode {
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
-        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus(timeout),
+        Command::Gen(GenCommand::Family(args)) => generate::family(&args),
+        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
+        Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
+        Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
+            bench::cell::run(&program, &question, timeout)
+        }
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
+        Command::Fence(args) => fence::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
-use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
+use weakspot_core::{Drain, Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, NoAnswer, Reach, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{
@@ -25,11 +25,13 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
     pool::check(common, inputs.len())?;
     let tso_only = ReachAlgorithm::tso_only(args.algorithm);
-    if tso_only && common.model.iter().any(|&m| m != Model::Tso) {
+    let default = [Model::Sc, Model::Tso, Model::Pso(Drain::All)];
+    let models = if tso_only && common.model == default { &default[1..2] } else { &common.model };
+    if tso_only && models != [Model::Tso] {
         bail!("--algorithm lazy, unroll and dual answer for TSO only: expected --model tso");
     }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
         eprint!("{}", program_summary(&results, Words { holds: "holds", violated: "violated" }));
     }
@@ -37,11 +39,16 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
 }
 
 /// One file under all models.
-fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramResult> {
+fn answer(
+    input: &Input,
+    args: &ReachArgs,
+    models: &[Model],
+    limits: &Limits,
+) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common, "reach", input);
     if let Some((source, parsed)) = job.read(input) {
         if asks_something(&parsed) {
-            for &model in &args.common.model {
+            for &model in models {
                 let verdict = ask_model(&mut job, &source, &parsed, model, args.algorithm, limits);
                 job.answer.results.push(ProgramResult {
                     file: job.file.clone(),

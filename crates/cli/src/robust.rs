@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use weakspot_core::{Evidence, Limits, Model};
-use weakspot_explore::{Decide, NoAnswer, robust};
+use weakspot_core::{Drain, Evidence, Limits, Model};
+use weakspot_explore::{
+    Decide, NoAnswer, Robust, TriangularRaceFree, robust, triangular_race_free,
+};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    ProgramResult, RobustAnswer, Words, draw_dot, failure_diagnostic, program_summary, robust_json,
-    robust_text,
+    ProgramResult, RobustAnswer, Words, draw_dot, failure_diagnostic, program_summary, race_json,
+    race_text, robust_json, robust_text,
 };
 
 use crate::args::{OutputFormat, RobustAlgorithm, RobustArgs};
@@ -26,27 +28,41 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
              expected --model tso, pso or pso-own"
         );
     }
-    if args.algorithm == RobustAlgorithm::Attack && common.model.iter().any(|&m| m != Model::Tso) {
-        bail!("--algorithm attack decides robustness against TSO only: expected --model tso");
+    let default = [Model::Tso, Model::Pso(Drain::All)];
+    let tso_only = args.trf || args.algorithm == RobustAlgorithm::Attack;
+    let models = if tso_only && common.model == default { &default[..1] } else { &common.model };
+    if tso_only && models != [Model::Tso] {
+        bail!("--algorithm attack and --trf are about TSO only: expected --model tso");
+    }
+    if args.trf && common.witness.is_some() {
+        bail!("--trf has no witness files; --format json shows the run");
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
     pool::check(common, inputs.len())?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
-        let words = Words { holds: "robust", violated: "not robust" };
+        let words = match args.trf {
+            false => Words { holds: "robust", violated: "not robust" },
+            true => Words { holds: "race free", violated: "race" },
+        };
         eprint!("{}", program_summary(&results, words));
     }
     Ok(exit)
 }
 
 /// One file under all models.
-fn answer(input: &Input, args: &RobustArgs, limits: &Limits) -> Answer<ProgramResult> {
+fn answer(
+    input: &Input,
+    args: &RobustArgs,
+    models: &[Model],
+    limits: &Limits,
+) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common, "robust", input);
     match job.read(input) {
         Some((source, parsed)) => {
-            for &model in &args.common.model {
-                let result = ask_model(&mut job, &source, &parsed, model, args.algorithm, limits);
+            for &model in models {
+                let result = ask_model(&mut job, &source, &parsed, model, args, limits);
                 job.answer.results.push(result);
             }
         }
@@ -60,16 +76,25 @@ fn ask_model(
     source: &Source,
     parsed: &Parsed,
     model: Model,
-    algorithm: RobustAlgorithm,
+    args: &RobustArgs,
     limits: &Limits,
 ) -> ProgramResult {
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
-    let (decide, word) = match algorithm {
+    let (decide, word) = match args.algorithm {
         RobustAlgorithm::Pending => (Decide::Pending, "pending"),
         RobustAlgorithm::Attack => (Decide::Attack, "attack"),
     };
-    let found = match robust(program, model, decide, limits, &mut Listener::new()) {
+    let mut race = None;
+    let asked = match args.trf {
+        false => robust(program, model, decide, limits, &mut Listener::new()),
+        true => triangular_race_free(program, limits, &mut Listener::new()).map(|found| {
+            race = found.race;
+            let TriangularRaceFree { verdict, evidence, states, .. } = found;
+            Robust { verdict, evidence, reordered: None, states, queries: 1 }
+        }),
+    };
+    let found = match asked {
         Ok(found) => found,
         Err(NoAnswer::Fault(failure)) => {
             let diagnostic = failure_diagnostic(program, names, &failure);
@@ -99,10 +124,14 @@ fn ask_model(
         run,
         states: found.states,
         queries: found.queries,
-        algorithm: word,
+        algorithm: if args.trf { "trf" } else { word },
         time: start.elapsed(),
     };
     let text = match job.common.format {
+        OutputFormat::Text if args.trf => {
+            race_text(&answer, race, !job.common.quiet, job.color_out())
+        }
+        OutputFormat::Json if args.trf => race_json(&answer, race) + "\n",
         OutputFormat::Text => robust_text(&answer, !job.common.quiet, job.color_out()),
         OutputFormat::Json => robust_json(&answer) + "\n",
         OutputFormat::Dot => {

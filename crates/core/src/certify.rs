@@ -33,6 +33,8 @@ pub enum Rejected {
     NoQuestion,
     /// The run is one that SC has, too: its events can be put into one order.
     AllowedBySc,
+    /// The proof that fences are optimal does not hold.
+    Fences(&'static str),
     /// The run has no triangular race.
     NoRace,
 }
@@ -53,6 +55,7 @@ impl fmt::Display for Rejected {
                 write!(f, "the program has loops, or more than {n} executions by definition")
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::Fences(why) => f.write_str(why),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }

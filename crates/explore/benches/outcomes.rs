@@ -7,7 +7,7 @@ use std::time::Duration;
 use divan::Bencher;
 use weakspot_core::{Drain, Limits, Model, Silent};
 use weakspot_explore::{Strategy, outcomes};
-use weakspot_lang::families::Family;
+use weakspot_lang::families::{Family, Syntax};
 use weakspot_lang::{Format, Parsed};
 
 fn main() {
@@ -35,6 +35,10 @@ fn parse(text: &str) -> Parsed {
     weakspot_lang::parse(Format::Litmus, text).unwrap_or_else(|d| panic!("{}", d.message))
 }
 
+fn text(family: Family, size: usize) -> String {
+    family.text(Syntax::Litmus, Some(size)).expect("a litmus test")
+}
+
 /// Text to program, for all shipped litmus tests.
 #[divan::bench]
 fn parse_corpus(bencher: Bencher<'_, '_>) {
@@ -57,8 +61,8 @@ fn answer_corpus(bencher: Bencher<'_, '_>, name: &str) {
 /// Each family at the size at which enumeration of executions is out of reach, under TSO.
 #[divan::bench(args = [0, 1, 2, 3, 4], sample_count = 10)]
 fn family(bencher: Bencher<'_, '_>, family: usize) {
-    let (family, size) = (Family::ALL[family], [5, 6, 8, 4, 3][family]);
-    let parsed = parse(&family.text(size));
+    let (family, size) = (Family::LITMUS[family], [5, 6, 8, 4, 3][family]);
+    let parsed = parse(&text(family, size));
     bencher.bench(|| answer(&parsed, Model::Tso, Strategy::Auto));
 }
 
@@ -66,8 +70,8 @@ fn family(bencher: Bencher<'_, '_>, family: usize) {
 #[divan::bench(args = [("SB all to all", "write order"), ("SB all to all", "explicit"), ("CoRR", "write order"), ("CoRR", "explicit")], sample_count = 5)]
 fn searches(bencher: Bencher<'_, '_>, (test, search): (&str, &str)) {
     let text = match test {
-        "CoRR" => Family::CoherenceReadRead.text(7),
-        _ => Family::StoreBufferingAllToAll.text(4),
+        "CoRR" => text(Family::CoherenceReadRead, 7),
+        _ => text(Family::StoreBufferingAllToAll, 4),
     };
     let strategy = if search == "explicit" { Strategy::Explicit } else { Strategy::WriteOrder };
     let parsed = parse(&text);

@@ -10,11 +10,12 @@
 //! is Theorem 4: the same for P_k with rising k, where each P_k is decided. Both remove the store
 //! with which σ begins, as in section 3, so that no σ comes back. (Section 5 keeps it; the oracle
 //! would then give the same σ again and again, and would have to be told what not to find.) So both
-//! end on programs without cycles, whether these are safe or not. With cycles they find what can be
-//! reached, and they end on safe programs if these are robust after finitely many extensions.
+//! end on programs without cycles, whether these are safe or not. With cycles, unrolling finds all
+//! that can be reached; the answer "unreachable" needs an extension that is robust, and for some
+//! safe programs there is none.
 //!
 //! The oracle may be asked several times before SC is asked again: once in the first round, twice
-//! as often in each later one. With two workers SC is asked while the oracle is at work.
+//! as often in each later one, about different threads in turn. With two workers SC is asked while the oracle is at work.
 //!
 //! Cost: a search under SC and one for robustness per extension, each in a program that is larger
 //! by what the extensions added. Docs: `docs/lazy.md`.
@@ -24,17 +25,19 @@ mod emulation;
 mod extend;
 mod unroll;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
-    Evidence, Instr, Limit, Limits, Model, Program, Progress, Quantifier, Snapshot, ThreadId,
-    Verdict, Violation,
+    Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program, Progress,
+    Quantifier, Snapshot, ThreadId, Verdict, Violation,
 };
 
-pub(crate) use blocks::can_hide_a_combination;
+pub(crate) use blocks::asks_about_the_inside;
+use blocks::can_hide_a_combination;
 pub use emulation::{At, Emulation};
 pub use extend::{First, extend};
 use unroll::unroll as unrolled;
@@ -363,7 +366,9 @@ impl Work<'_> {
         })
     }
 
-    /// Asks the oracle up to `witnesses` times, extending by each answer.
+    /// Asks the oracle up to `witnesses` times, extending by each answer. A thread that was named
+    /// is given fences for the questions that follow, until all others have had their turn: the
+    /// oracle likes short runs, and a loop has one more of these each time.
     fn oracle_round(
         &mut self,
         r: &Emulation,
@@ -371,6 +376,7 @@ impl Work<'_> {
         stop: &AtomicBool,
     ) -> Result<Round, NoAnswer> {
         let mut r = r.clone();
+        let mut named = BTreeSet::new();
         for _ in 0..witnesses {
             let limits = match self.remaining() {
                 Ok(limits) => limits,
@@ -380,18 +386,21 @@ impl Work<'_> {
             let share = if self.limits.workers > 1 { 2 } else { 1 };
             let limits = Limits { memory: limits.memory.map(|most| most / share), ..limits };
             let mut progress = Adding { inner: self.progress, states: self.states, stop };
-            let found = robust(&r.program, Model::Tso, Decide::Pending, &limits, &mut progress)?;
+            let asked = with_fences(&r.program, &named);
+            let found = robust(&asked, Model::Tso, Decide::Pending, &limits, &mut progress)?;
             self.states += found.states;
-            if let Verdict::Unknown(limit) = found.verdict {
-                return Ok(Round::Unknown(self.named(limit)));
+            match found.verdict {
+                Verdict::Unknown(limit) => return Ok(Round::Unknown(self.named(limit))),
+                Verdict::Holds if named.is_empty() => return Ok(Round::Robust(r)),
+                Verdict::Holds => named.clear(),
+                Verdict::Violated => {
+                    let wrong = NoAnswer::Rejected(Rejected::WrongState);
+                    let (thread, sigma) = overtaken_path(&asked, &found).ok_or(wrong.clone())?;
+                    r = extend(&r, thread, &sigma, First::Removed).ok_or(wrong)?;
+                    self.held = r.bytes();
+                    named.insert(thread);
+                }
             }
-            if found.verdict == Verdict::Holds {
-                return Ok(Round::Robust(r));
-            }
-            let wrong = NoAnswer::Rejected(Rejected::WrongState);
-            let (thread, sigma) = overtaken_path(&r.program, &found).ok_or(wrong.clone())?;
-            r = extend(&r, thread, &sigma, First::Removed).ok_or(wrong)?;
-            self.held = r.bytes();
         }
         Ok(Round::Extended(r))
     }
@@ -439,6 +448,28 @@ fn asks_for_more(program: &Program) -> bool {
     !program.forbidden.is_empty()
         || program.condition.as_ref().is_some_and(|c| c.quantifier != Quantifier::Exists)
         || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
+}
+
+/// The program with a fence behind each store of these threads, which then delay nothing. Points
+/// and edges keep their ids.
+fn with_fences(program: &Program, threads: &BTreeSet<ThreadId>) -> Program {
+    let mut program = program.clone();
+    for t in threads {
+        let points = &mut program.threads[t.index()].points;
+        for p in 0..points.len() {
+            for e in 0..points[p].edges.len() {
+                let behind = PointId::new(points.len());
+                let edge = &mut points[p].edges[e];
+                if let Instr::Store { .. } = edge.instr {
+                    let instr = Instr::Fence(Fence::Full);
+                    let fence = Edge { instr, to: edge.to, span: edge.span };
+                    edge.to = behind;
+                    points.push(Point { edges: vec![fence] });
+                }
+            }
+        }
+    }
+    program
 }
 
 /// σ: what the delaying thread does in a robustness witness from its store to the last load that

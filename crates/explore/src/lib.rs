@@ -4,6 +4,7 @@ mod attack;
 mod block;
 mod dual;
 mod explicit;
+mod fence;
 mod holds;
 mod independence;
 mod intern;
@@ -31,6 +32,7 @@ mod walk;
 mod write_order;
 
 pub use dual::dual_reach;
+pub use fence::{FenceQuestion, Fences, fenced, fences, misses_goal};
 pub use lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
 pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};

@@ -30,7 +30,7 @@ pub struct Reach {
 /// How a question is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Several at once, the first answer counts: see [`portfolio`](crate::portfolio).
+    /// Several at once, the first answer counts.
     Auto,
     /// Explore the store buffers themselves.
     Eager(Strategy),

@@ -197,7 +197,11 @@ impl Class {
         asleep: u32,
         to: &[usize],
     ) -> Result<(Vec<u32>, u32), Missing> {
-        let place = |t: usize| self.place(to, t);
+        let mut places: Vec<usize> = (0..frame.n).collect();
+        for (i, &t) in self.members.iter().enumerate() {
+            places[t] = self.members[to[i]];
+        }
+        let place = |t: usize| places[t];
         let value_of = |v: Value| match self.ids.iter().position(|&id| id == v) {
             Some(i) => self.ids[to[i]],
             None => v,
@@ -208,6 +212,9 @@ impl Class {
                 .fold(0, |moved, t| moved | 1 << place(t))
         };
         let loc_of = |loc: u32| {
+            if self.addrs[0].is_empty() {
+                return loc;
+            }
             let addr = threads.locs.addr(loc);
             let owner = self.addrs.iter().position(|a| a.contains(&addr));
             let moved = owner.and_then(|i| {
@@ -219,10 +226,9 @@ impl Class {
         let mut moved = row.to_vec();
         for (i, &t) in self.members.iter().enumerate() {
             let target = self.members[to[i]];
-            moved[target] = if target == t && self.ids.is_empty() {
-                row[t]
-            } else {
-                threads.counterpart(t, row[t], target, &value_of)?
+            moved[target] = match threads.twin(self, t, row[t], target)? {
+                Some(twin) => twin,
+                None => threads.counterpart(t, row[t], target, &value_of)?,
             };
         }
         // Threads outside of the class may know its members by their numbers.
@@ -248,8 +254,12 @@ impl Class {
         for loc in frame.locs(row) {
             let target = loc_of(loc);
             let number = |n: u32| {
-                let value = value_of(threads.locs.value(loc, n));
-                threads.locs.find_number(target, value)
+                let value = threads.locs.value(loc, n);
+                let moved = value_of(value);
+                if target == loc && moved == value {
+                    return Ok(n);
+                }
+                threads.locs.find_number(target, moved)
             };
             moved[frame.value(target)] = number(row[frame.value(loc)])?;
             for f in 0..fields.per_loc {

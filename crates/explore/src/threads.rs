@@ -56,6 +56,8 @@ pub(crate) struct Threads<'p> {
     tables: Vec<Table<'p>>,
     /// What local states of interchangeable threads look like.
     shapes: Interner<Value>,
+    /// Per shape whether a register names another member.
+    knows_others: Vec<bool>,
 }
 
 /// One thread.
@@ -78,6 +80,8 @@ struct Table<'p> {
     capped: FxHashSet<u32>,
     /// Per local state its shape, or `u32::MAX`.
     shapes: Vec<u32>,
+    /// Per shape that names no other member the local state that looks so, or `u32::MAX`.
+    twins: Vec<u32>,
     /// Per reading act and value seen, where known: the value stored and the range of `targets`.
     after: Vec<Vec<Option<After>>>,
 }
@@ -106,6 +110,8 @@ pub(crate) struct Locs {
 pub(crate) enum Missing {
     /// What a local state of a thread in a class looks like.
     Shape(Box<Class>, usize, u32),
+    /// The local state of another member that looks like one of this thread.
+    Twin(Box<Class>, usize, u32, usize),
     /// A local state of a thread.
     Local(usize, PointId, Vec<Value>),
     /// The number of a value at a location.
@@ -142,6 +148,7 @@ impl<'p> Threads<'p> {
                 targets: Vec::new(),
                 capped: FxHashSet::default(),
                 shapes: Vec::new(),
+                twins: Vec::new(),
                 after: Vec::new(),
             }
         };
@@ -154,7 +161,7 @@ impl<'p> Threads<'p> {
             }
         }
         let tables = (0..program.threads.len()).map(table).collect();
-        Threads { locs, tables, shapes: Interner::new() }
+        Threads { locs, tables, shapes: Interner::new(), knows_others: Vec::new() }
     }
 
     /// The bits of the locations that an instruction may access, see [`loc_bit`]; all if its
@@ -177,6 +184,25 @@ impl<'p> Threads<'p> {
         match self.tables[t].shapes.get(local as usize) {
             Some(&shape) if shape != u32::MAX => Ok(shape),
             _ => Err(Missing::Shape(Box::new(class.clone()), t, local)),
+        }
+    }
+
+    /// The local state of thread `to` that looks like `local` of thread `t`, both of them members
+    /// of `class`; `None` if `local` knows of other members.
+    pub(crate) fn twin(
+        &self,
+        class: &Class,
+        t: usize,
+        local: u32,
+        to: usize,
+    ) -> Result<Option<u32>, Missing> {
+        let shape = self.shape(class, t, local)?;
+        if self.knows_others[shape as usize] {
+            return Ok(None);
+        }
+        match self.tables[to].twins.get(shape as usize) {
+            Some(&twin) if twin != u32::MAX => Ok(Some(twin)),
+            _ => Err(Missing::Twin(Box::new(class.clone()), t, local, to)),
         }
     }
 
@@ -253,12 +279,31 @@ impl<'p> Threads<'p> {
         match missing {
             Missing::Shape(class, t, local) => {
                 let shape = shape(&class, &tables[t], t, local);
-                let shape = self.shapes.insert(&shape).0;
+                let others = shape[2..].iter().skip(1).step_by(2).any(|&kind| kind == 2);
+                let (shape, new) = self.shapes.insert(&shape);
+                if new {
+                    self.knows_others.push(others);
+                }
                 let known = &mut tables[t].shapes;
                 if known.len() <= local as usize {
                     known.resize(local as usize + 1, u32::MAX);
                 }
                 known[local as usize] = shape;
+                Ok(())
+            }
+            Missing::Twin(class, t, local, to) => {
+                let place = |t| class.members.iter().position(|&m| m == t);
+                let id = |t| place(t).and_then(|i| class.ids.get(i)).copied();
+                let own = |v| if Some(v) == id(t) { id(to).unwrap_or(v) } else { v };
+                let point = tables[t].point(local);
+                let regs: Vec<Value> = tables[t].regs(local).iter().map(|&v| own(v)).collect();
+                let shape = tables[t].shapes[local as usize] as usize;
+                let twin = tables[to].intern(point, &regs);
+                let twins = &mut tables[to].twins;
+                if twins.len() <= shape {
+                    twins.resize(shape + 1, u32::MAX);
+                }
+                twins[shape] = twin;
                 Ok(())
             }
             Missing::Local(t, point, regs) => {

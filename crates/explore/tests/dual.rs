@@ -170,6 +170,51 @@ fn four_threads_agree_with_the_reference() {
     straight(5_100_000, 200, size, |_| {});
 }
 
+/// Single final states: those that TSO has and SC has not, where buffers matter, another one, and
+/// such that nobody has, made from the halves of two that there are.
+#[test]
+fn outcomes_agree_with_the_reference() {
+    let [had, not, silent] = [const { AtomicUsize::new(0) }; 3];
+    let check = |program: &Program, model| {
+        let of = |model| reference::reachable(program, model, 20_000).map(|r| r.outcomes);
+        let (Some(tso), Some(sc)) = (of(model), of(Model::Sc)) else { return false };
+        let all: Vec<&Vec<Value>> = tso.iter().collect();
+        let mixed = all.iter().zip(all.iter().rev()).map(|(a, b)| {
+            let half = a.len() / 2;
+            [&a[..half], &b[half..]].concat()
+        });
+        let weak = all.iter().filter(|o| !sc.contains(**o)).map(|o| (*o).clone());
+        let nobody: BTreeSet<Vec<Value>> = mixed.filter(|o| !tso.contains(o)).collect();
+        let some = all.iter().take(1).map(|o| (*o).clone());
+        weak.take(4).chain(some).chain(nobody.into_iter().take(2)).any(|outcome| {
+            let equal = |(i, &v): (usize, &Value)| {
+                Expr::binary(BinOp::Eq, Expr::Reg(RegId::new(i)), Expr::Const(v))
+            };
+            let all = outcome.iter().enumerate().map(equal);
+            let Some(prop) = all.reduce(|a, b| Expr::binary(BinOp::And, a, b)) else {
+                return false;
+            };
+            let condition = Some(Condition { quantifier: Quantifier::NotExists, prop });
+            let p = Program { condition, ..program.clone() };
+            let said = dual(&p);
+            let counter = match said {
+                Said::Violated(true) => &had,
+                Said::Violated(false) => &not,
+                // With every register observed, there can be too many local states.
+                Said::Nothing | Said::Faults => &silent,
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+            said != Said::Violated(tso.contains(&outcome)) && said != Said::Nothing
+        })
+    };
+    let size = Size { threads: 2, instrs: 6, total: 10, locs: 2, loops: false };
+    check_programs(5_050_000, 2_000, size, &[Model::Tso], &check);
+    check_programs(5_060_000, 300, SMALL, &[Model::Tso], &check);
+    let [had, not, silent] = [had, not, silent].map(AtomicUsize::into_inner);
+    assert!(had > 500 && not > 500, "{had} are possible, {not} are not");
+    assert!(silent < 50, "{silent} without an answer");
+}
+
 /// Puts an instruction at the end of each thread.
 fn append(program: &mut Program, instr: impl Fn(Expr) -> Instr) {
     for thread in &mut program.threads {
@@ -242,22 +287,27 @@ fn undeclared_memory_agrees_with_the_reference() {
     });
 }
 
-/// One thread inside of an atomic block, the others anywhere: these may have stores in their
-/// buffers that the block does not see.
+/// One thread inside of an atomic block that has seen a given value, the others anywhere: these
+/// may have stores in their buffers that the block does not see.
 #[test]
 fn points_inside_of_blocks_agree_with_the_reference() {
-    let size = Size { threads: 2, instrs: 5, total: 8, locs: 2, loops: false };
+    let size = Size { threads: 3, instrs: 5, total: 8, locs: 2, loops: false };
     let counts = Counts::new();
-    check_programs(5_600_000, 4_000, size, &[Model::Tso], &|program, _| {
-        program.threads.iter().enumerate().any(|(t, thread)| {
+    check_programs(5_600_000, 6_000, size, &[Model::Tso], &|program, _| {
+        (0..program.threads.len()).any(|t| {
             let locks = |p: &Point| matches!(p.edges.first(), Some(e) if e.instr == Instr::Lock);
-            let Some(lock) = thread.points.iter().position(locks) else { return false };
-            (1..=3).any(|quarters| {
+            let Some(lock) = program.threads[t].points.iter().position(locks) else { return false };
+            let mut p = program.clone();
+            let points = &mut p.threads[t].points;
+            let Instr::Load { reg, .. } = points[lock + 1].edges[0].instr else { return false };
+            // What the block stores makes room for a look at what it has loaded.
+            let seen = Expr::binary(BinOp::Eq, Expr::Reg(reg), Expr::Const(lock as Value % 2));
+            points[lock + 2].edges[0].instr = Instr::Assume(seen);
+            (1..=4).any(|quarters| {
                 let at = |n: usize| Some(PointId::new((n - 1) * quarters / 4));
-                let mut points: Vec<_> =
-                    program.threads.iter().map(|t| at(t.points.len())).collect();
-                points[t] = Some(PointId::new(lock + quarters));
-                let p = Program { forbidden: vec![points], ..program.clone() };
+                let mut points: Vec<_> = p.threads.iter().map(|t| at(t.points.len())).collect();
+                points[t] = Some(PointId::new(lock + 3));
+                let p = Program { forbidden: vec![points], ..p.clone() };
                 let Some(expected) = expected(std::slice::from_ref(&p), 20_000) else {
                     return false;
                 };
@@ -267,7 +317,7 @@ fn points_inside_of_blocks_agree_with_the_reference() {
             })
         })
     });
-    counts.check(150);
+    counts.check(1_000);
 }
 
 /// Programs with loops, whose buffers may grow without bound: as the reference says where that
@@ -316,24 +366,32 @@ fn loops_agree() {
 fn corpus() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut count = 0;
-    for folder in ["programs", "trencher", "memorax"] {
+    for folder in ["programs", "trencher", "memorax", "litmus"] {
         for entry in std::fs::read_dir(root.join(folder)).expect("a part of the project") {
             let path = entry.expect("a readable folder").path();
             let Some(format) = Format::of_path(&path) else { continue };
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
-            let said = match dual(&parsed.program) {
-                Said::Violated(false) => "tso holds",
-                Said::Violated(true) => "tso violated",
+            if path.ends_with("CMPXCHG-loop.litmus") {
+                // Its counter is bounded only because no thread increments it twice, which the
+                // threads do not know when they are looked at one by one.
+                assert_eq!(dual(&parsed.program), Said::Nothing);
+                continue;
+            }
+            let said = match (dual(&parsed.program), folder) {
+                (Said::Violated(false), "litmus") => "tso ok",
+                (Said::Violated(true), "litmus") => "tso no",
+                (Said::Violated(false), _) => "tso holds",
+                (Said::Violated(true), _) => "tso violated",
                 other => panic!("{}: {other:?}", path.display()),
             };
             let expected = std::fs::read_to_string(path.with_extension("expected"));
             let expected = expected.expect("the answers stand beside the program");
-            assert!(expected.lines().any(|l| l == said), "{}: {said}", path.display());
+            assert!(expected.lines().any(|l| l.starts_with(said)), "{}: {said}", path.display());
             count += 1;
         }
     }
-    assert!(count >= 35, "{count}");
+    assert!(count >= 250, "{count}");
 }
 
 /// Fig. 12 of the lazy TSO reachability paper: both buffers grow without bound, and both threads
@@ -349,6 +407,23 @@ fn the_program_on_which_lazy_search_never_ends() {
     let text = thread("one", 100, 101) + &thread("two", 101, 100);
     let parsed = weakspot_lang::parse(Format::Trencher, &text).expect("a program");
     assert_eq!(dual(&parsed.program), Said::Violated(false));
+}
+
+/// A buffer that grows without bound, and an answer that rests on the order of its stores.
+#[test]
+fn an_endless_stream_of_stores() {
+    let text = |stores: &str| {
+        format!(
+            "shared data = 0, flag = 0\nthread p {{ loop {{\n{stores}\n}} }}\n\
+             thread q {{\nvar f, d\nf = flag\nd = data\nif (f == 1) {{ assert(d != 0) }}\n}}\n"
+        )
+    };
+    let said = |stores| {
+        let parsed = weakspot_lang::parse(Format::Weak, &text(stores)).expect("a program");
+        dual(&parsed.program)
+    };
+    assert_eq!(said("data = 1\nflag = 1\ndata = 2\nflag = 2"), Said::Violated(false));
+    assert_eq!(said("data = 1\nflag = 1\ndata = 0\nflag = 0"), Said::Violated(true));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod balanced;
 pub mod families;
 pub mod litmus;
 pub mod memorax;
+pub mod patch;
 mod suggest;
 #[cfg(test)]
 mod test_support;

@@ -287,7 +287,16 @@ impl Drawing<'_> {
             return;
         }
         let Some(cycle) = self.run.cycle() else {
-            out.push_str(match self.marks.iter().any(Option::is_some) {
+            let delayed = self.marks.iter().any(Option::is_some);
+            if delayed && self.run.end.lock.is_some() {
+                // The open block keeps buffers from draining, so that this moment is not one of SC.
+                out.push_str(
+                    "SC allows the same accesses, but only with stores delayed past an open atomic \
+                     block can the threads stand at these points together.\n",
+                );
+                return;
+            }
+            out.push_str(match delayed {
                 true => "SC allows the same: no thread can tell that stores were delayed.\n",
                 false => "SC allows the same.\n",
             });

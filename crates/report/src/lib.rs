@@ -5,13 +5,18 @@
 //! input makes it panic: names that are missing get a stand-in, text from files is stripped of
 //! control characters before it reaches a terminal.
 
+mod bench;
 mod communication;
 mod diagnostic;
+mod diff;
 mod dot;
 mod drawing;
+mod fence;
 mod json;
 mod limit;
 mod litmus;
+mod plot;
+mod race;
 mod reach;
 mod robust;
 mod run;
@@ -23,12 +28,17 @@ mod table;
 mod tally;
 mod witness;
 
+pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use diagnostic::{Severity, failure_diagnostic, render};
+pub use diff::unified_diff;
 pub use dot::draw_dot;
 pub use drawing::draw_run;
+pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
+pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};

@@ -96,12 +96,6 @@ fn pair<'a, 'r>(run: &'r Run<'a>, arc: &Arc) -> (&'r Taken<'a>, &'r Taken<'a>) {
 
 /// What overtakes what, in words.
 fn reordering(show: Show<'_>, store: &Taken<'_>, access: &Taken<'_>) -> String {
-    let cell = |taken: &Taken<'_>| match taken.did {
-        Did::Load { addr, .. } | Did::Store { addr, .. } | Did::Update { addr, .. } => {
-            show.cell(addr).into_owned()
-        }
-        _ => "memory".to_owned(),
-    };
     let what = match access.did {
         Did::Load { .. } => "load of",
         Did::Update { .. } => "atomic update of",
@@ -110,11 +104,21 @@ fn reordering(show: Show<'_>, store: &Taken<'_>, access: &Taken<'_>) -> String {
     format!(
         "{}'s store to {}{} can reach memory after its later {what} {}{}",
         show.thread(store.thread),
-        cell(store),
+        cell(show, store),
         show.at_line(store.edge.span),
-        cell(access),
+        cell(show, access),
         show.at_line(access.edge.span),
     )
+}
+
+/// The location of an access.
+pub(crate) fn cell(show: Show<'_>, taken: &Taken<'_>) -> String {
+    match taken.did {
+        Did::Load { addr, .. } | Did::Store { addr, .. } | Did::Update { addr, .. } => {
+            show.cell(addr).into_owned()
+        }
+        _ => "memory".to_owned(),
+    }
 }
 
 /// The two places in the source, with what happens there.
@@ -147,7 +151,7 @@ fn snippet(
     out
 }
 
-fn counted(n: u64, what: &str) -> String {
+pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
@@ -192,7 +196,7 @@ pub fn robust_json(a: &RobustAnswer<'_>) -> String {
     o.end()
 }
 
-fn place(a: &RobustAnswer<'_>, taken: &Taken<'_>) -> Object {
+pub(crate) fn place(a: &RobustAnswer<'_>, taken: &Taken<'_>) -> Object {
     let show = Show { program: a.program, names: a.names, source: a.source };
     let mut o = Object::new();
     o.string("thread", &show.thread(taken.thread));

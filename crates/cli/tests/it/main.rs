@@ -1,10 +1,16 @@
 //! The integration tests of the command:
+//! - `bench`: measurements;
+//! - `generate`: the families that `weakspot gen` writes;
+//! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
+mod bench;
+mod fences;
+mod generate;
 mod graph;
 mod readme;
 mod robust;

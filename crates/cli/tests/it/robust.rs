@@ -192,55 +192,55 @@ fn peterson() {
         &["robust", "--model", "tso", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-        peterson TSO not robust: p[0]'s store to flag[0] (line 16) can reach memory after its later load of flag[1] (line 18)
-          --> corpus/programs/peterson.weak:16:9
-           |
-        16 |         flag[me] = 1
-           |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
-        17 |         turn = 1 - me
-        18 |         await (flag[1 - me] == 0 || turn == me)
-           |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
+            peterson TSO not robust: p[0]'s store to flag[0] (line 16) can reach memory after its later load of flag[1] (line 18)
+              --> corpus/programs/peterson.weak:16:9
+               |
+            16 |         flag[me] = 1
+               |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
+            17 |         turn = 1 - me
+            18 |         await (flag[1 - me] == 0 || turn == me)
+               |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
 
-        A run of peterson under TSO, time running downwards
+            A run of peterson under TSO, time running downwards
 
-        p[0]                                  │ p[1]                                  │ memory
-        ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                              │                                       │ flag[0]=0 flag[1]=0
-                                              │                                       │ turn=0
-        while (i < ROUNDS)                    │                                       │
-        flag[me] = 1                          │                                       │
-          buffers flag[0]=1 as (1)            │                                       │
-        turn = 1 - me                         │                                       │
-          buffers turn=1 as (2)               │                                       │
-        await (flag[1 - me] == 0 || turn == … │                                       │
-          reads flag[1]=0 from memory         │                                       │
-                                              │ while (i < ROUNDS)                    │
-                                              │ flag[me] = 1                          │ flag[1]=1
-                                              │   writes flag[1]=1 to memory          │
-                                              │ turn = 1 - me                         │ turn=0
-                                              │   writes turn=0 to memory             │
-                                              │ await (flag[1 - me] == 0 || turn == … │
-                                              │   reads flag[0]=0 from memory         │
-        (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
-          overtaken by await (flag[1 - me] == │                                       │
-          …                                   │                                       │
-        (2) turn=1 reaches memory,            │                                       │ turn=1
-          overtaken by await (flag[1 - me] == │                                       │
-          …                                   │                                       │
+            p[0]                                  │ p[1]                                  │ memory
+            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
+                                                  │                                       │ flag[0]=0 flag[1]=0
+                                                  │                                       │ turn=0
+            while (i < ROUNDS)                    │                                       │
+                                                  │ while (i < ROUNDS)                    │
+            flag[me] = 1                          │                                       │
+              buffers flag[0]=1 as (1)            │                                       │
+            turn = 1 - me                         │                                       │
+              buffers turn=1 as (2)               │                                       │
+            await (flag[1 - me] == 0 || turn == … │                                       │
+              reads flag[1]=0 from memory         │                                       │
+                                                  │ flag[me] = 1                          │ flag[1]=1
+                                                  │   writes flag[1]=1 to memory          │
+                                                  │ turn = 1 - me                         │ turn=0
+                                                  │   writes turn=0 to memory             │
+                                                  │ await (flag[1 - me] == 0 || turn == … │
+                                                  │   reads flag[0]=0 from memory         │
+            (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
+            (2) turn=1 reaches memory,            │                                       │ turn=1
+              overtaken by await (flag[1 - me] == │                                       │
+              …                                   │                                       │
 
-        p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
-          p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
-          p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
-          p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
-          p[0]  line 16  flag[me] = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
+              p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
+              p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  line 16  flag[me] = 1  (back at the start)
 
-        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -313,43 +313,57 @@ fn many_files() {
         &["robust", "-q", "--model", "tso,pso", "corpus/trencher"],
         "",
         expect![[r#"
-        dekker-fenced TSO robust: every run under TSO does what some run under SC does (_ states searched)
-        dekker-fenced PSO robust: every run under PSO does what some run under SC does (_ states searched)
-        dekker TSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
-        dekker PSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
-        locked-counter TSO robust: every run under TSO does what some run under SC does (_ states searched)
-        locked-counter PSO robust: every run under PSO does what some run under SC does (_ states searched)
-        message-passing TSO robust: every run under TSO does what some run under SC does (_ states searched)
-        message-passing PSO not robust: writer's store to [10] (line 11) can reach memory after its later store to [11] (line 12)
-        peterson-once TSO not robust: a's store to [0] (line 12) can reach memory after its later load of [1] (line 14)
-        peterson-once PSO not robust: a's store to [0] (line 12) can reach memory after its later store to [2] (line 13)
-        --- exit 1
-    "#]],
+            clh-3 TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            clh-3 PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            dekker-fenced TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            dekker-fenced PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            dekker-turns TSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 8)
+            dekker-turns PSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 8)
+            dekker TSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
+            dekker PSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
+            lamport-fast-3 TSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
+            lamport-fast-3 PSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
+            locked-counter TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            locked-counter PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            message-passing TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            message-passing PSO not robust: writer's store to [10] (line 11) can reach memory after its later store to [11] (line 12)
+            parker TSO not robust: waiter's store to [101] (line 15) can reach memory after its later load of [100] (line 10)
+            parker PSO not robust: waiter's store to [101] (line 15) can reach memory after its later load of [100] (line 10)
+            peterson-once TSO not robust: a's store to [0] (line 12) can reach memory after its later load of [1] (line 14)
+            peterson-once PSO not robust: a's store to [0] (line 12) can reach memory after its later store to [2] (line 13)
+            peterson TSO not robust: t0's store to [100] (line 7) can reach memory after its later load of [101] (line 9)
+            peterson PSO not robust: t0's store to [100] (line 7) can reach memory after its later store to [102] (line 8)
+            --- exit 1
+        "#]],
     );
     let ran = run(&["robust", "corpus/trencher", "nowhere.weak"], "");
     assert_eq!(ran.code, Some(2));
     expect![[r#"
         error: nowhere.weak: failed to read: No such file or directory (os error 2)
-        6 programs
+        11 programs
         model     robust   not robust   unknown   errors
-        TSO            3            2         0        1
-        PSO            2            3         0        1
-        1 of 6 differs between the models:
+        TSO            4            6         0        1
+        PSO            3            7         0        1
+        1 of 11 differs between the models:
           message-passing  TSO robust       PSO not robust
     "#]]
     .assert_eq(&ran.err);
     let ran = run(&["reach", "corpus/trencher", "corpus/memorax"], "");
     assert_eq!(ran.code, Some(1));
     expect![[r#"
-        12 programs
+        17 programs
         model      holds     violated   unknown   errors
-        SC            12            0         0        0
-        TSO            8            4         0        0
-        PSO            6            6         0        0
-        6 of 12 differ between the models:
+        SC            17            0         0        0
+        TSO            9            8         0        0
+        PSO            7           10         0        0
+        10 of 17 differ between the models:
+          dekker-turns     SC  holds        TSO violated     PSO violated
           dekker           SC  holds        TSO violated     PSO violated
+          lamport-fast-3   SC  holds        TSO violated     PSO violated
           message-passing  SC  holds        TSO holds        PSO violated
+          parker           SC  holds        TSO violated     PSO violated
           peterson-once    SC  holds        TSO violated     PSO violated
+          peterson         SC  holds        TSO violated     PSO violated
           dekker           SC  holds        TSO violated     PSO violated
           hand-over        SC  holds        TSO holds        PSO violated
           peterson         SC  holds        TSO violated     PSO violated
@@ -387,10 +401,10 @@ fn bad_usage() {
         &["robust", "--algorithm", "attack", "--model", "pso", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: --algorithm attack decides robustness against TSO only: expected --model tso
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --algorithm attack and --trf are about TSO only: expected --model tso
+            --- exit 2
+        "#]],
     );
     check(
         &["robust", "--model", "tso,tso", "-"],
@@ -484,89 +498,93 @@ fn help() {
         &["help", "robust"],
         "",
         expect![[r#"
-        Example:
-          weakspot robust --model tso corpus/programs/peterson.weak
-          weakspot robust corpus/programs/*.weak
+            Example:
+              weakspot robust --model tso corpus/programs/peterson.weak
+              weakspot robust corpus/programs/*.weak
 
-        Does every run under TSO or PSO do what some run under SC does, too?
+            Does every run under TSO or PSO do what some run under SC does, too?
 
-        Usage: weakspot robust [OPTIONS] <FILE>...
+            Usage: weakspot robust [OPTIONS] <FILE>...
 
-        Arguments:
-          <FILE>...
-                  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+            Arguments:
+              <FILE>...
+                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
-        Options:
-              --algorithm <ALGORITHM>
-                  How to decide; all give the same answers
+            Options:
+                  --algorithm <ALGORITHM>
+                      How to decide; all give the same answers
 
-                  Possible values:
-                  - pending: One search for all stores and loads
-                  - attack:  One search for each pair of a store and a load; TSO only
+                      Possible values:
+                      - pending: One search for all stores and loads
+                      - attack:  One search for each pair of a store and a load; TSO only
 
-                  [default: pending]
+                      [default: pending]
 
-              --model <MODEL>
-                  Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
+                  --trf
+                      Ask for more: that there are no triangular races (Owens 2010), which implies robustness;
+                      TSO only
 
-                  [default: tso,pso]
+                  --model <MODEL>
+                      Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
 
-              --format <FORMAT>
-                  What to print
+                      [default: tso,pso]
 
-                  Possible values:
-                  - text: For people
-                  - json: JSON Lines, one object per file and model
-                  - dot:  Graphviz: the execution that decides the answer
+                  --format <FORMAT>
+                      What to print
 
-                  [default: text]
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
 
-              --witness <FILE.json>
-                  Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+                      [default: text]
 
-              --timeout <TIME>
-                  Give up on a question after this time
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-                  [default: 60s]
+                  --timeout <TIME>
+                      Give up on a question after this time
 
-              --memory <SIZE>
-                  Give up on a question when its search needs more memory than this
+                      [default: 60s]
 
-                  [default: 4GiB]
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
 
-              --input-format <LANGUAGE>
-                  Read the inputs as this language, whatever their ending
+                      [default: 4GiB]
 
-                  [possible values: litmus, weak, trencher, memorax]
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
 
-              --threads <N>
-                  How many files to work on at a time, or, with one file, how many threads search; by
-                  default one per processor
+                      [possible values: litmus, weak, trencher, memorax]
 
-          -q, --quiet
-                  No warnings, no summary
+                  --threads <N>
+                      How many files to work on at a time, or, with one file, how many threads search; by
+                      default one per processor
 
-              --progress <WHEN>
-                  Show progress on standard error
+              -q, --quiet
+                      No warnings, no summary
 
-                  [default: auto]
-                  [possible values: auto, always, never]
+                  --progress <WHEN>
+                      Show progress on standard error
 
-              --color <WHEN>
-                  Colours; NO_COLOR is heeded, too
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-                  [default: auto]
-                  [possible values: auto, always, never]
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
 
-          -h, --help
-                  Print help (see a summary with '-h')
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-        A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
-        one that is not: the store and the later access that overtakes it, with their lines, a run as short
-        as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
-        line out. The search explores SC runs only, never store buffers.
-        --- exit 0
-    "#]],
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts. For
+            one that is not: the store and the later access that overtakes it, with their lines, a run as short
+            as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
+            line out. The search explores SC runs only, never store buffers.
+            --- exit 0
+        "#]],
     );
 }
 

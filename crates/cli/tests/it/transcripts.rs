@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use crate::{root, run, transcript};
 
-fn check(args: &[&str], stdin: &str, expected: Expect) {
+pub(crate) fn check(args: &[&str], stdin: &str, expected: Expect) {
     expected.assert_eq(&transcript(args, stdin));
 }
 
@@ -345,7 +345,7 @@ fn reach_peterson() {
         &["reach", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (218 nodes searched)
+            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (335 nodes searched)
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
@@ -431,29 +431,39 @@ fn reach_trencher_and_memorax() {
         &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":7,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-turns","reachable":false,"explored":85,"algorithm":"sc"}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker-turns","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"lamport-fast-3","reachable":false,"explored":253,"algorithm":"sc"}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"lamport-fast-3","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":1,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":26,"algorithm":"sc"}
             {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":8,"algorithm":"sc"}
             {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":14,"algorithm":"eager"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"parker","reachable":false,"explored":30,"algorithm":"sc"}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"parker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":100},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":101},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":101},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0}],"explored":5,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":26,"algorithm":"sc"}
             {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":12,"algorithm":"eager"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":37,"algorithm":"sc"}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
             {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":16,"algorithm":"sc"}
             {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":21,"algorithm":"sc"}
             {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":38,"algorithm":"eager"}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":103,"algorithm":"sc"}
             {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":2,"algorithm":"sc"}
             {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":20,"algorithm":"sc"}
             {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":2,"algorithm":"sc"}
             {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
             --- exit 1
         "#]],
@@ -594,8 +604,10 @@ fn help() {
               litmus   Which final states do SC, TSO and PSO allow?
               reach    Does everything hold that a program asks: control points, assertions, final states?
               robust   Does every run under TSO or PSO do what some run under SC does, too?
+              fence    Which fences make a program robust, or safe, at the least cost?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
+              gen      Write inputs to try and to measure with
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 
@@ -722,6 +734,18 @@ fn help() {
                       Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
 
             Options:
+                  --algorithm <ALGORITHM>
+                      How to decide; all give the same answers, but not all give one for every program
+
+                      Possible values:
+                      - auto:   Several side by side, the first answer counts
+                      - eager:  Explore the store buffers themselves; ends if they are bounded
+                      - lazy:   Ask about SC only, and add delays where they matter; TSO only
+                      - unroll: The same with loops unrolled; TSO only
+                      - dual:   The complete procedure for finite data; TSO only
+
+                      [default: auto]
+
                   --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address
@@ -785,7 +809,7 @@ fn help() {
 
             Holds if the control points that the program forbids are never reached together, no assertion
             fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-            drawing out. The search explores the store buffers themselves.
+            drawing out.
             --- exit 0
         "#]],
     );

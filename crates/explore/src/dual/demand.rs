@@ -326,6 +326,12 @@ impl Demand {
         Demand { locals: locals.to_vec(), pins, wants }
     }
 
+    /// How much it asks for.
+    pub(crate) fn strength(&self) -> u32 {
+        let wants = self.wants.iter().map(|w| w.reads.len() + w.owns.len());
+        (self.pins.len() + wants.sum::<usize>()) as u32
+    }
+
     /// A set of bits that a weaker demand on the same local states has a part of.
     pub(crate) fn signature(&self) -> u64 {
         let bit = |kind: usize, item: Item| {
@@ -367,4 +373,41 @@ pub(crate) fn is_weaker(mut a: &[u32], mut b: &[u32]) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demand, Wants, is_weaker};
+
+    fn demand(pins: &[u32], reads: &[u32], owns: &[(u32, u32)]) -> Vec<u32> {
+        let wants = Wants { reads: reads.to_vec(), owns: owns.to_vec() };
+        let demand = Demand { locals: vec![0], pins: pins.to_vec(), wants: vec![wants] };
+        let mut words = Vec::new();
+        demand.pack(&mut words);
+        assert_eq!(Demand::unpack(&[0], &words), demand);
+        words
+    }
+
+    fn check(a: &[u32], b: &[u32], expected: (bool, bool)) {
+        assert_eq!((is_weaker(a, b), is_weaker(b, a)), expected);
+    }
+
+    #[test]
+    fn fewer_pins_and_fewer_reads_are_weaker() {
+        check(&demand(&[1], &[], &[]), &demand(&[1, 2], &[], &[]), (true, false));
+        check(&demand(&[1], &[], &[]), &demand(&[2], &[], &[]), (false, false));
+        check(&demand(&[], &[1, 3], &[]), &demand(&[], &[1, 2, 3], &[]), (true, false));
+        check(&demand(&[], &[1, 2], &[]), &demand(&[], &[2, 1], &[]), (false, false));
+        check(&demand(&[], &[1], &[]), &demand(&[1], &[], &[]), (false, false));
+    }
+
+    #[test]
+    fn an_own_that_may_be_older_is_weaker() {
+        check(&demand(&[], &[1], &[]), &demand(&[], &[1], &[(9, 0)]), (true, false));
+        check(&demand(&[], &[1], &[(9, 0)]), &demand(&[], &[1], &[(9, 1)]), (true, false));
+        check(&demand(&[], &[1], &[(9, 1)]), &demand(&[], &[1, 2], &[(9, 1)]), (true, false));
+        check(&demand(&[], &[2], &[(9, 1)]), &demand(&[], &[1, 2], &[(9, 1)]), (false, false));
+        check(&demand(&[], &[2], &[(9, 0)]), &demand(&[], &[1, 2], &[(9, 1)]), (true, false));
+        check(&demand(&[], &[], &[(8, 0)]), &demand(&[], &[], &[(9, 0)]), (false, false));
+    }
 }

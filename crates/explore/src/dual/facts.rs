@@ -27,6 +27,7 @@ struct ThreadFacts {
     /// Locations to which the thread may not have stored yet.
     untouched: Rows,
     ways: Vec<Option<Rc<Ways>>>,
+    distance: Vec<u32>,
 }
 
 /// How a local state is reached by one step that matters and any number of silent ones.
@@ -115,6 +116,11 @@ impl Facts {
         self.threads[t].pending.has(local, item)
     }
 
+    /// The least number of steps that matter from where the thread starts to `local`.
+    pub(crate) fn distance(&self, t: usize, local: u32) -> u32 {
+        if local == ANY { 0 } else { self.threads[t].distance[local as usize] }
+    }
+
     pub(crate) fn ways(&mut self, graphs: &Graphs<'_>, t: usize, local: u32) -> Rc<Ways> {
         if let Some(ways) = &self.threads[t].ways[local as usize] {
             return ways.clone();
@@ -133,6 +139,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         pending: Rows::new(n + 1, items),
         untouched: Rows::new(n + 1, locs),
         ways: vec![None; n],
+        distance: Vec::new(),
     };
     let mut from: Vec<Vec<u32>> = vec![Vec::new(); n];
     for (a, arc) in graphs.arcs.iter().enumerate().filter(|(_, a)| a.thread as usize == t) {
@@ -143,6 +150,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         facts.untouched.set(init, loc);
         facts.untouched.set(n, loc);
     }
+    facts.distance = distances(graphs, init, &from);
     let (mut waits, mut reached) = (vec![false; n], vec![false; n]);
     let mut todo = vec![init];
     while let Some(q) = todo.pop() {
@@ -187,6 +195,29 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         }
     }
     facts
+}
+
+/// Per local state the least number of steps that matter from `init` to it.
+fn distances(graphs: &Graphs<'_>, init: usize, from: &[Vec<u32>]) -> Vec<u32> {
+    let mut distances = vec![u32::MAX; from.len()];
+    distances[init] = 0;
+    let mut todo = VecDeque::from([init]);
+    while let Some(q) = todo.pop_front() {
+        for &a in &from[q] {
+            let arc = &graphs.arcs[a as usize];
+            let silent = arc.label == Label::Silent;
+            let (to, distance) = (arc.to as usize, distances[q] + u32::from(!silent));
+            if distance < distances[to] {
+                distances[to] = distance;
+                // Silent steps first, so that states are left by rising distance.
+                match silent {
+                    true => todo.push_front(to),
+                    false => todo.push_back(to),
+                }
+            }
+        }
+    }
+    distances
 }
 
 fn find_ways(graphs: &Graphs<'_>, t: usize, local: u32) -> Ways {

@@ -7,9 +7,11 @@
 //! the backward search needs no local states and values besides theirs. Data that do not stay
 //! within a bound are not finite as far as this procedure is concerned.
 //!
-//! Values come in rounds: those of round k + 1 are stored by threads that have loaded values of
-//! round k. A value causes the next only through a store that is issued later, so a program that
-//! stores at most n times needs n rounds. That keeps counters finite in programs without loops.
+//! Values come in rounds. In round k loads see the values of round k. What a store outside of all
+//! loops stores then is a value of round k + 1; what is stored in a loop is one of round k at once.
+//! Values cause others only through stores that are issued later, and a store outside of loops is
+//! taken once, so there are no more rounds than such stores. That keeps a counter finite that is
+//! incremented outside of loops, as behind a spin lock.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
@@ -37,8 +39,9 @@ pub(crate) struct Graphs<'p> {
     numbers: FxHashMap<(u32, Value), Item>,
     /// Per location where it is loaded: to be looked at again when there are more values.
     readers: Vec<FxHashSet<Reader>>,
-    /// Items that loads may see, now or from the next round on.
-    stored: FxHashSet<Item>,
+    visible: FxHashSet<Item>,
+    /// Per thread, points with the same number are on a cycle together.
+    cycles: Vec<Vec<u32>>,
     next_round: Vec<Item>,
     known_arcs: FxHashSet<(u32, u32, u32, Label)>,
     known_atomics: FxHashSet<(u32, u32, u32, Reads, Writes)>,
@@ -157,7 +160,7 @@ pub(crate) fn graphs<'p>(
     meter: &mut Meter<'_>,
 ) -> Result<Graphs<'p>, NoGraphs> {
     let mut graphs = Graphs::new(program, asked, bound);
-    let mut rounds = most_stores(program);
+    let mut rounds = graphs.stores_outside_of_loops();
     loop {
         while let Some(task) = graphs.todo.pop() {
             graphs.spend(1)?;
@@ -168,10 +171,10 @@ pub(crate) fn graphs<'p>(
                 Task::Access((t, q, edge, false), item) => graphs.access(t, q, edge, item),
             }
         }
-        if graphs.next_round.is_empty() || rounds == Some(0) {
+        if graphs.next_round.is_empty() || rounds == 0 {
             return Ok(graphs);
         }
-        rounds = rounds.map(|r| r - 1);
+        rounds -= 1;
         for item in std::mem::take(&mut graphs.next_round) {
             graphs.becomes_visible(item);
         }
@@ -191,7 +194,8 @@ impl<'p> Graphs<'p> {
             mems: Memories::new(program),
             numbers: FxHashMap::default(),
             readers: Vec::new(),
-            stored: FxHashSet::default(),
+            visible: FxHashSet::default(),
+            cycles: program.threads.iter().map(cycles).collect(),
             next_round: Vec::new(),
             known_arcs: FxHashSet::default(),
             known_atomics: FxHashSet::default(),
@@ -292,14 +296,15 @@ impl<'p> Graphs<'p> {
             self.readers.push(FxHashSet::default());
             for value in self.initial(new).to_vec() {
                 let item = self.item(new, value);
-                if self.stored.insert(item) {
-                    self.becomes_visible(item);
-                }
+                self.becomes_visible(item);
             }
         }
     }
 
     fn becomes_visible(&mut self, item: Item) {
+        if !self.visible.insert(item) {
+            return;
+        }
         let loc = self.loc(item) as usize;
         self.seen[loc].push(item);
         if self.seen[loc].len() > VALUES {
@@ -308,13 +313,35 @@ impl<'p> Graphs<'p> {
         self.todo.extend(self.readers[loc].iter().map(|&r| Task::Access(r, item)));
     }
 
-    /// Some thread may store `value` at `loc`.
-    pub(super) fn stored(&mut self, loc: u32, value: Value) -> Item {
+    /// Thread `t` may store `value` at `loc` by taking this edge.
+    pub(super) fn stored(&mut self, t: u32, q: u32, edge: u32, loc: u32, value: Value) -> Item {
         let item = self.item(loc, value);
-        if self.stored.insert(item) {
+        let point = self.point(t as usize, q);
+        let to = self.code(t as usize).points[point.index()].edges[edge as usize].to;
+        if self.is_in_a_loop(t as usize, point, to) {
+            self.becomes_visible(item);
+        } else if !self.visible.contains(&item) {
             self.next_round.push(item);
         }
         item
+    }
+
+    fn is_in_a_loop(&self, t: usize, from: PointId, to: PointId) -> bool {
+        self.cycles[t][from.index()] == self.cycles[t][to.index()]
+    }
+
+    fn stores_outside_of_loops(&self) -> usize {
+        let mut stores = 0;
+        for (t, code) in self.program.threads.iter().enumerate() {
+            for (p, point) in code.points.iter().enumerate() {
+                let is_store = |i: &Instr| {
+                    matches!(i, Instr::Store { .. } | Instr::Update { .. } | Instr::Lock)
+                };
+                let once = |to| !self.is_in_a_loop(t, PointId::new(p), to);
+                stores += point.edges.iter().filter(|e| is_store(&e.instr) && once(e.to)).count();
+            }
+        }
+        stores
     }
 
     /// The values at `loc` that `reader` may see now; it is called again for others.
@@ -405,34 +432,61 @@ impl From<FailureKind> for Fault {
     }
 }
 
-/// How many stores a run can have at most; `None` if there is one on a cycle.
-fn most_stores(program: &Program) -> Option<usize> {
-    let mut stores = 0;
-    for code in &program.threads {
-        for (p, point) in code.points.iter().enumerate() {
-            for edge in &point.edges {
-                if matches!(edge.instr, Instr::Store { .. } | Instr::Update { .. }) {
-                    stores += 1;
-                    if leads_to(code, edge.to, PointId::new(p)) {
-                        return None;
+/// Numbers for the points of a thread, the same for points that lead to each other and only for
+/// these (Kosaraju).
+fn cycles(code: &Thread) -> Vec<u32> {
+    let n = code.points.len();
+    let next: Vec<Vec<usize>> =
+        code.points.iter().map(|p| p.edges.iter().map(|e| e.to.index()).collect()).collect();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (p, next) in next.iter().enumerate() {
+        next.iter().for_each(|&q| before[q].push(p));
+    }
+    // Points in the order in which a walk is done with them.
+    let mut order = Vec::new();
+    let mut seen = vec![false; n];
+    for start in 0..n {
+        let mut path = if seen[start] { Vec::new() } else { vec![(start, 0)] };
+        seen[start] = true;
+        while let Some((p, i)) = path.pop() {
+            match next[p].get(i) {
+                None => order.push(p),
+                Some(&q) => {
+                    path.push((p, i + 1));
+                    if !std::mem::replace(&mut seen[q], true) {
+                        path.push((q, 0));
                     }
                 }
             }
         }
     }
-    Some(stores)
-}
-
-fn leads_to(code: &Thread, from: PointId, to: PointId) -> bool {
-    let mut seen = vec![false; code.points.len()];
-    let mut todo = vec![from];
-    while let Some(p) = todo.pop() {
-        if p == to {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[p.index()], true) {
-            todo.extend(code.points[p.index()].edges.iter().map(|e| e.to));
+    let mut numbers = vec![u32::MAX; n];
+    for (number, &start) in order.iter().rev().enumerate() {
+        let mut todo = vec![start];
+        while let Some(p) = todo.pop() {
+            if numbers[p] == u32::MAX {
+                numbers[p] = number as u32;
+                todo.extend(&before[p]);
+            }
         }
     }
-    false
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use weakspot_core::{Edge, Instr, Point, PointId, Span, Thread};
+
+    /// A loop of two points, a way out, a loop of one point.
+    #[test]
+    fn cycles_are_found() {
+        let edge = |to| Edge { instr: Instr::Nop, to: PointId::new(to), span: Span::default() };
+        let points = [vec![1], vec![2, 0], vec![3], vec![3, 4], vec![]];
+        let point = |to: &Vec<usize>| Point { edges: to.iter().map(|&t| edge(t)).collect() };
+        let points = points.iter().map(point).collect();
+        let numbers = super::cycles(&Thread { regs: Vec::new(), entry: PointId::new(0), points });
+        assert_eq!(numbers[0], numbers[1]);
+        let distinct: std::collections::BTreeSet<u32> = numbers.into_iter().collect();
+        assert_eq!(distinct.len(), 4);
+    }
 }

@@ -1,7 +1,16 @@
-//! The backward search: demands in the order in which they are found, the weakest ones kept.
+//! The backward search. It keeps the weakest demands, and ends in whatever order it takes them:
+//! a demand is kept only if no earlier one is weaker, and in a well-quasi-ordering there are no
+//! infinite sequences of that kind. Two orders take turns. Demands near to the initial local
+//! states come first in one, which finds goals that can be reached after a few hundred demands;
+//! demands that ask for little come first in the other, which spares most of those that would be
+//! replaced where a goal cannot be reached.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hash::Hasher;
 
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 use weakspot_core::Limit;
 
 use crate::intern::Interner;
@@ -29,7 +38,12 @@ pub(crate) struct Search<'s, 'p, 'm> {
     patterns: Vec<Vec<bool>>,
     words: Vec<u32>,
     entries: Vec<Entry>,
-    todo: VecDeque<u32>,
+    /// All demands that were kept, to find the same one again quickly.
+    same: HashTable<u32>,
+    /// Demands to expand, by how far their local states are from the initial ones.
+    nearest: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The same, by how much they ask for.
+    easiest: BinaryHeap<Reverse<(u32, u32)>>,
     scratch: Vec<u32>,
 }
 
@@ -37,8 +51,8 @@ struct Entry {
     key: u32,
     start: usize,
     len: u32,
-    /// A weaker demand was found later.
-    replaced: bool,
+    /// It was expanded, or a weaker demand was found later.
+    done: bool,
     origin: Origin,
 }
 
@@ -68,7 +82,9 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
             patterns: Vec::new(),
             words: Vec::new(),
             entries: Vec::new(),
-            todo: VecDeque::new(),
+            same: HashTable::new(),
+            nearest: BinaryHeap::new(),
+            easiest: BinaryHeap::new(),
             scratch: Vec::new(),
         }
     }
@@ -82,10 +98,12 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
     /// Searches until a demand is found that an initial state meets, or until there is nothing
     /// left to find.
     pub(crate) fn run(&mut self) -> Result<(), Limit> {
-        while self.found.is_none()
-            && let Some(id) = self.todo.pop_front()
-        {
-            if !self.entries[id as usize].replaced {
+        let mut turn = false;
+        while self.found.is_none() {
+            turn = !turn;
+            let queue = if turn { &mut self.nearest } else { &mut self.easiest };
+            let Some(Reverse((_, id))) = queue.pop() else { break };
+            if !std::mem::replace(&mut self.entries[id as usize].done, true) {
                 self.expand(id)?;
             }
         }
@@ -196,6 +214,14 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
     }
 
     fn add_packed(&mut self, demand: &Demand, packed: &[u32], origin: Origin) -> Result<(), Limit> {
+        let hash = hash(&demand.locals, packed);
+        let is_same = |&id: &u32| {
+            self.packed(id) == packed
+                && *self.keys.get(self.entries[id as usize].key) == demand.locals
+        };
+        if self.same.find(hash, is_same).is_some() {
+            return Ok(());
+        }
         let signature = demand.signature();
         if self.has_weaker(demand, signature, packed)? {
             return Ok(());
@@ -214,7 +240,7 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         }
         kept.retain(|&(other, id)| {
             let replaced = signature & !other == 0 && is_weaker(packed, self.packed(id));
-            self.entries[id as usize].replaced |= replaced;
+            self.entries[id as usize].done |= replaced;
             !replaced
         });
         let id = self.entries.len() as u32;
@@ -223,8 +249,15 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         let start = self.words.len();
         self.words.extend_from_slice(packed);
         let len = packed.len() as u32;
-        self.entries.push(Entry { key, start, len, replaced: false, origin });
-        self.todo.push_back(id);
+        self.entries.push(Entry { key, start, len, done: false, origin });
+        let way = demand.locals.iter().enumerate().map(|(t, &q)| self.facts.distance(t, q)).sum();
+        self.nearest.push(Reverse((way, id)));
+        self.easiest.push(Reverse((demand.strength(), id)));
+        let Search { same, keys, entries, words, .. } = self;
+        same.insert_unique(hash, id, |&id| {
+            let entry = &entries[id as usize];
+            self::hash(keys.get(entry.key), &words[entry.start..entry.start + entry.len as usize])
+        });
         self.meter.states += 1;
         if self.is_initial(demand) {
             self.found = Some(id);
@@ -273,13 +306,19 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
 
     /// One unit of work; also for goals while they are put together.
     pub(crate) fn work(&mut self) -> Result<(), Limit> {
-        let Search { graphs, meter, keys, words, entries, todo, .. } = self;
+        let Search { graphs, meter, keys, words, entries, nearest, .. } = self;
         meter.work(|| {
             let bytes = keys.bytes()
                 + words.capacity() * 4
-                + entries.capacity() * (size_of::<Entry>() + 16)
-                + todo.capacity() * 4;
-            (todo.len() as u64, bytes as u64 + graphs.bytes() + facts::bytes(graphs))
+                + entries.capacity() * (size_of::<Entry>() + 24)
+                + nearest.capacity() * 16;
+            (nearest.len() as u64, bytes as u64 + graphs.bytes() + facts::bytes(graphs))
         })
     }
+}
+
+fn hash(locals: &[u32], packed: &[u32]) -> u64 {
+    let mut hasher = FxHasher::default();
+    locals.iter().chain(packed).for_each(|&w| hasher.write_u32(w));
+    hasher.finish()
 }

@@ -27,6 +27,7 @@ impl<'p> Graphs<'p> {
     /// Adds everything that thread `t` can do in local state `q`.
     pub(super) fn explore(&mut self, t: u32, q: u32) -> Result<(), NoGraphs> {
         let point = self.point(t as usize, q);
+        let mut regs = self.regs(t as usize, q).to_vec();
         for (i, edge) in self.code(t as usize).points[point.index()].edges.iter().enumerate() {
             let i = i as u32;
             if let Instr::Choose { low, high, .. } = edge.instr {
@@ -34,63 +35,74 @@ impl<'p> Graphs<'p> {
                 let choices = usize::try_from(i128::from(high) - i128::from(low) + 1);
                 self.spend(choices.unwrap_or(if low <= high { usize::MAX } else { 0 }))?;
             }
-            if let Err(kind) = self.explore_edge(t, q, i, edge) {
+            if let Err(kind) = self.explore_edge(t, q, i, edge, &mut regs) {
                 self.fails(t, q, point, i, Vec::new(), kind);
             }
         }
         Ok(())
     }
 
-    fn explore_edge(&mut self, t: u32, q: u32, i: u32, edge: &Edge) -> Result<(), FailureKind> {
-        let mut regs = self.regs(t as usize, q).to_vec();
+    /// Adds edge `i`, and leaves `regs` as they are.
+    fn explore_edge(
+        &mut self,
+        t: u32,
+        q: u32,
+        i: u32,
+        edge: &Edge,
+        regs: &mut [Value],
+    ) -> Result<(), FailureKind> {
         match &edge.instr {
-            Instr::Nop | Instr::Fence(Fence::StoreStore) => self.silent(t, q, i, 0, &regs),
+            Instr::Nop | Instr::Fence(Fence::StoreStore) => self.silent(t, q, i, 0, regs),
             Instr::Assign { reg, value } => {
-                regs[reg.index()] = eval(value, &regs)?;
-                self.silent(t, q, i, 0, &regs);
+                let value = eval(value, regs)?;
+                let old = std::mem::replace(&mut regs[reg.index()], value);
+                self.silent(t, q, i, 0, regs);
+                regs[reg.index()] = old;
             }
             Instr::Choose { reg, low, high } => {
+                let old = regs[reg.index()];
                 for choice in *low..=*high {
                     regs[reg.index()] = choice;
-                    self.silent(t, q, i, choice, &regs);
+                    self.silent(t, q, i, choice, regs);
                     if !self.looks_at(t, edge.to, *reg) {
                         break;
                     }
                 }
+                regs[reg.index()] = old;
             }
             Instr::Assume(e) => {
-                if eval(e, &regs)? != 0 {
-                    self.silent(t, q, i, 0, &regs);
+                if eval(e, regs)? != 0 {
+                    self.silent(t, q, i, 0, regs);
                 }
             }
             Instr::Assert(e) => {
-                if eval(e, &regs)? == 0 {
+                if eval(e, regs)? == 0 {
                     return Err(FailureKind::Assertion);
                 }
-                self.silent(t, q, i, 0, &regs);
+                self.silent(t, q, i, 0, regs);
             }
             Instr::Load { reg, addr } => {
-                let loc = self.location(eval(addr, &regs)?)?;
+                let loc = self.location(eval(addr, regs)?)?;
                 match self.looks_at(t, edge.to, *reg) {
                     true => self.accesses(t, q, i, loc),
-                    false => self.silent(t, q, i, 0, &regs),
+                    false => self.silent(t, q, i, 0, regs),
                 }
             }
             Instr::Store { addr, value } => {
-                let (addr, value) = (eval(addr, &regs)?, eval(value, &regs)?);
+                let (addr, value) = (eval(addr, regs)?, eval(value, regs)?);
                 let loc = self.location(addr)?;
                 self.mems.check(loc, value)?;
-                let item = self.stored(loc, value);
-                let to = self.local(t, edge.to, &regs);
+                let item = self.stored(t, q, i, loc, value);
+                let to = self.local(t, edge.to, regs);
                 let step = execute(t, i, 0);
                 self.arc(Arc { thread: t, from: q, to, label: Label::Store(item), step });
             }
             Instr::Update { addr, .. } => {
-                let loc = self.location(eval(addr, &regs)?)?;
+                let loc = self.location(eval(addr, regs)?)?;
                 self.accesses(t, q, i, loc);
             }
             Instr::Fence(Fence::Full) => {
-                let to = self.local(t, edge.to, &regs);
+                let to = self.local(t, edge.to, regs);
                 let steps = vec![execute(t, i, 0)];
                 self.atomic(t, q, to, Atomic { reads: Vec::new(), writes: Vec::new(), steps });
             }
@@ -127,7 +139,12 @@ impl<'p> Graphs<'p> {
                 let new = new.and_then(|v| self.mems.check(self.loc(item), v).map(|()| v));
                 match new {
                     Ok(v) => {
-                        let writes = vec![self.stored(self.loc(item), v)];
+                        // To write what is there is to write nothing; a compare-and-swap that
+                        // fails does that.
+                        let writes = match looks && v == self.value(item) {
+                            true => Vec::new(),
+                            false => vec![self.stored(t, q, i, self.loc(item), v)],
+                        };
                         let to = self.local(t, edge.to, &regs);
                         self.atomic(t, q, to, Atomic { reads, writes, steps: vec![step] });
                     }
@@ -262,11 +279,12 @@ impl<'p> Graphs<'p> {
             Instr::Unlock => {
                 let mut steps = at.steps.clone();
                 steps.push(execute(t, e, 0));
-                for &item in &at.writes {
-                    self.stored(self.loc(item), self.value(item));
+                let (reads, mut writes) = same();
+                writes.retain(|w| !reads.contains(w));
+                for &item in &writes {
+                    self.stored(t, q, lock, self.loc(item), self.value(item));
                 }
                 let to = self.local(t, edge.to, &at.regs);
-                let (reads, writes) = same();
                 self.atomic(t, q, to, Atomic { reads, writes, steps });
             }
         }

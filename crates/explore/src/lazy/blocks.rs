@@ -12,6 +12,10 @@
 //! or those of others that have nothing in their buffers there, then let the others stop before
 //! their first store that is still pending: nobody has seen anything of what came after it. All
 //! buffers are empty when the block begins, so SC gets there, too, and then runs the same block.
+//!
+//! That is so under TSO. Under PSO what came after the pending store may have been seen, and a
+//! block that fails an assertion for that reason does not come to its end, where robustness would
+//! have noticed. Under PSO nothing can be said about the inside of blocks.
 
 use weakspot_core::{Fence, Instr, Program, Thread};
 
@@ -30,6 +34,17 @@ pub(crate) fn can_hide_a_combination(program: &Program) -> bool {
             })
         };
         at(|w| w.inside).any(|a| at(|w| w.pending).any(|b| a != b))
+    })
+}
+
+/// Whether a forbidden combination or an assertion is about a point inside of an atomic block.
+pub(crate) fn asks_about_the_inside(program: &Program) -> bool {
+    program.threads.iter().enumerate().any(|(t, thread)| {
+        let forbidden = |p| program.forbidden.iter().any(|c| c[t].is_some_and(|q| q.index() == p));
+        let asserts =
+            |p: usize| thread.points[p].edges.iter().any(|e| matches!(e.instr, Instr::Assert(_)));
+        let ways = ways(thread);
+        (0..ways.len()).any(|p| ways[p].inside && (forbidden(p) || asserts(p)))
     })
 }
 

@@ -67,7 +67,7 @@ const CHUNK: usize = 1 << 14;
 /// What a state carries besides its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note {
-    /// The state that it was found from; see [`Store::number`].
+    /// The state that it was found from; numbers are of all shards.
     pub(crate) parent: u32,
     /// The threads that need not move from here.
     pub(crate) asleep: u32,

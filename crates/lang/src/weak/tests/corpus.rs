@@ -45,7 +45,9 @@ fn programs_have_answers_and_a_fenced_version_that_holds() {
         if stem.ends_with("-fenced") {
             assert_eq!(answers, ["holds"; 3], "{name}");
         } else {
-            let fenced = path.with_file_name(format!("{stem}-fenced.weak"));
+            // For the same algorithm with more threads, the fences are those of the smaller one.
+            let base = stem.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
+            let fenced = path.with_file_name(format!("{base}-fenced.weak"));
             assert!(fenced.exists(), "{name} has no fenced version");
         }
     }

@@ -1,4 +1,4 @@
-//! `weakspot bench`.
+//! `weakspot bench litmus`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -7,23 +7,23 @@ use anyhow::{Context, Result};
 use weakspot_core::{Drain, Limits, Model};
 use weakspot_explore::{Strategy, outcomes};
 use weakspot_lang::Format;
-use weakspot_lang::families::Family;
+use weakspot_lang::families::{Family, Syntax};
 
 use crate::exit::Exit;
 use crate::pool::Listener;
 
 /// The families of litmus tests under three models: final states, nodes visited and time of the
 /// command's own search, then each search on its own as a multiple of that time.
-pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
+pub(crate) fn run(timeout: Duration) -> Result<Exit> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "{:26} {:>3} {:5} {:>9} {:>10} {:>10} {:>12} {:>12}",
         "family", "N", "model", "states", "visited", "seconds", "write order", "explicit"
     )?;
-    for family in Family::ALL {
+    for family in Family::LITMUS {
         for &n in family.sizes() {
-            let text = family.text(n);
+            let text = family.text(Syntax::Litmus, Some(n))?;
             let parsed = weakspot_lang::parse(Format::Litmus, &text)
                 .map_err(|d| anyhow::anyhow!(d.message))
                 .with_context(|| format!("failed to read {} at {n}", family.name()))?;

@@ -1,0 +1,184 @@
+//! One cell of `weakspot bench programs`: one question about one program. It is answered in a process
+//! of its own, so that processor time and memory are its own, and a limit that the search does not
+//! heed can be enforced from outside.
+
+use std::fmt;
+use std::io::Write;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use weakspot_core::{Drain, Limit, Limits, Model, Program, Silent, Verdict};
+use weakspot_explore::{
+    Algorithm, Decide, Lazily, NoAnswer, Strategy, reach, reach_lazily, robust,
+};
+use weakspot_report::{BenchEnd, model_key};
+
+use super::subjects;
+use crate::exit::Exit;
+
+/// What is asked, and how it is to be answered.
+pub(crate) struct Question {
+    pub(crate) question: &'static str,
+    pub(crate) model: Model,
+    pub(crate) algorithm: &'static str,
+    ask: fn(&Program, Model, &Limits) -> Result<Found, NoAnswer>,
+}
+
+/// All questions. A line more here is a row more per program and a line more in the plot.
+pub(crate) const QUESTIONS: &[Question] = &[
+    reach_tso("auto", |p, m, l| by_reach(p, m, Algorithm::Auto, l)),
+    reach_tso("eager", |p, m, l| by_reach(p, m, Algorithm::Eager(Strategy::Auto), l)),
+    reach_tso("lazy", |p, _, l| by_lazy(p, Lazily::Whole, l)),
+    reach_tso("unroll", |p, _, l| by_lazy(p, Lazily::Unrolled, l)),
+    reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
+    robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
+    robust_against(Model::Tso, "attack", |p, m, l| by_robust(p, m, Decide::Attack, l)),
+    robust_against(Model::Pso(Drain::All), "pending", |p, m, l| {
+        by_robust(p, m, Decide::Pending, l)
+    }),
+];
+
+type Ask = fn(&Program, Model, &Limits) -> Result<Found, NoAnswer>;
+
+const fn reach_tso(algorithm: &'static str, ask: Ask) -> Question {
+    Question { question: "reach", model: Model::Tso, algorithm, ask }
+}
+
+const fn robust_against(model: Model, algorithm: &'static str, ask: Ask) -> Question {
+    Question { question: "robust", model, algorithm, ask }
+}
+
+struct Found {
+    verdict: Verdict,
+    states: u64,
+    queries: Option<u64>,
+}
+
+fn by_reach(p: &Program, m: Model, algorithm: Algorithm, l: &Limits) -> Result<Found, NoAnswer> {
+    let found = reach(p, m, algorithm, l, &mut Silent)?;
+    Ok(Found { verdict: found.verdict, states: found.states, queries: None })
+}
+
+/// TSO only.
+fn by_lazy(p: &Program, lazily: Lazily, l: &Limits) -> Result<Found, NoAnswer> {
+    let (found, asked) = reach_lazily(p, lazily, l, &mut Silent)?;
+    let queries = Some(asked.sc + asked.oracle);
+    Ok(Found { verdict: found.verdict, states: found.states, queries })
+}
+
+fn by_robust(p: &Program, m: Model, decide: Decide, l: &Limits) -> Result<Found, NoAnswer> {
+    let found = robust(p, m, decide, l, &mut Silent)?;
+    Ok(Found { verdict: found.verdict, states: found.states, queries: Some(found.queries) })
+}
+
+impl Question {
+    /// `reach-tso-eager`.
+    pub(crate) fn key(&self) -> String {
+        format!("{}-{}-{}", self.question, model_key(self.model), self.algorithm)
+    }
+}
+
+/// What the process of a cell tells the one that started it, as one line of text.
+pub(crate) struct Cell {
+    pub(crate) end: BenchEnd,
+    pub(crate) explored: Option<u64>,
+    pub(crate) queries: Option<u64>,
+    pub(crate) cpu: Option<f64>,
+    pub(crate) peak: Option<u64>,
+}
+
+/// The process of a cell.
+pub(crate) fn run(subject: &str, question: &str, timeout: Duration) -> Result<Exit> {
+    let subjects = subjects::all();
+    let subject = subjects.iter().find(|s| s.name == subject).context("no such program")?;
+    let question = QUESTIONS.iter().find(|q| q.key() == question).context("no such question")?;
+    let limits = Limits { time: Some(timeout), memory: Some(4 << 30), buffer: 1024, workers: 1 };
+    let parsed = subject.parse()?;
+    let found = (question.ask)(&parsed.program, question.model, &limits);
+    let (end, explored, queries) = match found {
+        Ok(found) => (end(&found.verdict), Some(found.states), found.queries),
+        Err(NoAnswer::NotApplicable(_)) => (BenchEnd::Unknown("n/a".to_owned()), None, None),
+        Err(error) => (BenchEnd::Error(format!("{error:?}")), None, None),
+    };
+    let cell = Cell { end, explored, queries, cpu: cpu_seconds(), peak: peak_bytes() };
+    writeln!(std::io::stdout().lock(), "{cell}")?;
+    Ok(Exit::Holds)
+}
+
+fn end(verdict: &Verdict) -> BenchEnd {
+    match verdict {
+        Verdict::Holds => BenchEnd::Holds,
+        Verdict::Violated => BenchEnd::Violated,
+        Verdict::Unknown(limit) => BenchEnd::Unknown(
+            match limit {
+                Limit::Time(_) => "time",
+                Limit::Memory(_) => "memory",
+                Limit::Buffer { .. } => "buffer",
+                Limit::Interrupted => "interrupted",
+            }
+            .to_owned(),
+        ),
+    }
+}
+
+/// Processor seconds of this process until now, all its threads together.
+fn cpu_seconds() -> Option<f64> {
+    #[cfg(unix)]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Some(now.tv_sec as f64 + now.tv_nsec as f64 / 1e9)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The most memory that this process has held at a time, where the system tells.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, word) = match &self.end {
+            BenchEnd::Holds => ("holds", ""),
+            BenchEnd::Violated => ("violated", ""),
+            BenchEnd::Unknown(limit) => ("unknown", limit.as_str()),
+            BenchEnd::Error(message) => ("error", message.as_str()),
+        };
+        let count = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
+        let cpu = self.cpu.map_or("-".to_owned(), |s| s.to_string());
+        let (explored, queries, peak) =
+            (count(self.explored), count(self.queries), count(self.peak));
+        write!(f, "{explored} {queries} {cpu} {peak} {kind} {word}")
+    }
+}
+
+impl FromStr for Cell {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Cell> {
+        let wrong = || anyhow!("the process of a measurement said {text:?}");
+        let parts: Vec<&str> = text.trim_end_matches('\n').splitn(6, ' ').collect();
+        let [explored, queries, cpu, peak, kind, word] = parts[..] else { return Err(wrong()) };
+        let count = |word: &str| match word {
+            "-" => Ok(None),
+            word => word.parse().map(Some).map_err(|_| wrong()),
+        };
+        Ok(Cell {
+            end: match kind {
+                "holds" => BenchEnd::Holds,
+                "violated" => BenchEnd::Violated,
+                "unknown" => BenchEnd::Unknown(word.to_owned()),
+                "error" => BenchEnd::Error(word.to_owned()),
+                _ => return Err(wrong()),
+            },
+            explored: count(explored)?,
+            queries: count(queries)?,
+            cpu: if cpu == "-" { None } else { Some(cpu.parse().map_err(|_| wrong())?) },
+            peak: count(peak)?,
+        })
+    }
+}

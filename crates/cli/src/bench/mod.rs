@@ -1,0 +1,6 @@
+//! `weakspot bench`.
+
+pub(crate) mod cell;
+pub(crate) mod litmus;
+pub(crate) mod programs;
+mod subjects;

@@ -1,0 +1,173 @@
+//! `weakspot bench programs`: every question about every program, each in a process of its own.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use weakspot_lang::families::Family;
+use weakspot_report::{
+    Axis, BenchEnd, BenchRow, Mark, Panel, Plot, bench_head, bench_json, bench_text, plot_svg,
+};
+
+use super::cell::{Cell, QUESTIONS, Question};
+use super::subjects::{self, Subject};
+use crate::args::{BenchFormat, ProgramsArgs};
+use crate::exit::Exit;
+
+/// Prints a row per program and question as soon as it is measured, and draws the plot at the end.
+pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
+    let subjects = chosen(&args.programs)?;
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        write!(out, "{}", bench_head())?;
+    }
+    let mut rows: Vec<(usize, BenchRow)> = Vec::new();
+    let mut exit = Exit::Holds;
+    for subject in &subjects {
+        for (number, question) in QUESTIONS.iter().enumerate() {
+            if rows.iter().any(|(n, row)| *n == number && is_beyond(subject, row)) {
+                continue;
+            }
+            let row = measure(subject, question, args.timeout)?;
+            match args.format {
+                BenchFormat::Text => write!(out, "{}", bench_text(&row))?,
+                BenchFormat::Json => writeln!(out, "{}", bench_json(&row))?,
+            }
+            out.flush()?;
+            if let BenchEnd::Error(message) = &row.end {
+                eprintln!("error: {}, {}: {message}", row.name, question.key());
+                exit = Exit::Bad;
+            }
+            rows.push((number, row));
+        }
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\nT: threads; St: control points; Tr: transitions; RQ: SC searches made; CPU, wall, \
+             peak: of a process that answers\nonly this. No sizes of a family follow after one that \
+             was not done within {} s or 4 GiB.",
+            args.timeout.as_secs_f64()
+        )?;
+    }
+    if let Some(path) = &args.svg {
+        let picture = plot_svg(&plot(&subjects, &rows, args.timeout));
+        std::fs::write(path, picture)
+            .with_context(|| format!("failed to write {}", Path::new(path).display()))?;
+    }
+    Ok(exit)
+}
+
+/// The programs that were asked for: all, or those named, alone or by their families.
+fn chosen(words: &[String]) -> Result<Vec<Subject>> {
+    let mut all = subjects::all();
+    if let Some(word) = words.iter().find(|w| !all.iter().any(|s| s.answers_to(w))) {
+        let mut known: Vec<&str> = Vec::new();
+        for subject in &all {
+            let name = subject.member.map_or(subject.name.as_str(), |(family, _)| family.key());
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
+        bail!("no program or family `{word}`; there are {}", known.join(", "));
+    }
+    all.retain(|s| words.is_empty() || words.iter().any(|w| s.answers_to(w)));
+    Ok(all)
+}
+
+/// Whether a smaller member of the same family was too much already.
+fn is_beyond(subject: &Subject, row: &BenchRow) -> bool {
+    let too_much = matches!(&row.end, BenchEnd::Unknown(l) if l == "time" || l == "memory");
+    let family = |name: &String| subject.member.is_some_and(|(f, _)| f.key() == name);
+    too_much && row.member.as_ref().is_some_and(|(name, _)| family(name))
+}
+
+/// Asks one question in a process of its own.
+fn measure(subject: &Subject, question: &Question, timeout: Duration) -> Result<BenchRow> {
+    let program = subject.parse()?.program;
+    let points = program.threads.iter().flat_map(|t| &t.points);
+    let start = Instant::now();
+    let cell = ask(subject, question, timeout)?;
+    Ok(BenchRow {
+        name: subject.name.clone(),
+        member: subject.member.map(|(family, n)| (family.key().to_owned(), n)),
+        threads: program.threads.len(),
+        points: points.clone().count(),
+        edges: points.map(|p| p.edges.len()).sum(),
+        question: question.question,
+        model: question.model,
+        algorithm: question.algorithm,
+        end: cell.end,
+        explored: cell.explored,
+        queries: cell.queries,
+        cpu: cell.cpu,
+        wall: start.elapsed().as_secs_f64(),
+        peak: cell.peak,
+    })
+}
+
+fn ask(subject: &Subject, question: &Question, timeout: Duration) -> Result<Cell> {
+    let nothing = |end| Cell { end, explored: None, queries: None, cpu: None, peak: None };
+    let program = std::env::current_exe().context("failed to find this program")?;
+    let mut child = Command::new(program)
+        .args(["bench", "cell", &subject.name, &question.key(), "--timeout"])
+        .arg(format!("{}ms", timeout.as_millis()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("failed to start a measurement")?;
+    let mut pipe = child.stdout.take().context("failed to listen to a measurement")?;
+    let (sender, receiver) = mpsc::channel();
+    let listener = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = pipe.read_to_string(&mut text);
+        let _ = sender.send(text);
+    });
+    // The search keeps the limit itself; one that does not is ended from here.
+    let heard = receiver.recv_timeout(timeout + timeout / 4 + Duration::from_secs(2));
+    if heard.is_err() {
+        child.kill().context("failed to end a measurement")?;
+    }
+    let status = child.wait().context("failed to wait for a measurement")?;
+    let _ = listener.join();
+    match heard {
+        Err(_) => Ok(nothing(BenchEnd::Unknown("time".to_owned()))),
+        Ok(_) if !status.success() => {
+            Ok(nothing(BenchEnd::Error(format!("it ended with {status}"))))
+        }
+        Ok(text) => text.parse(),
+    }
+}
+
+/// A panel for the programs without size, and one for each family.
+fn plot(subjects: &[Subject], rows: &[(usize, BenchRow)], timeout: Duration) -> Plot {
+    let single = subjects.iter().filter(|s| s.member.is_none());
+    let names: Vec<String> = single.map(|s| s.name.clone()).collect();
+    let mark = |series: usize, x: usize, row: &BenchRow| {
+        let done = matches!(row.end, BenchEnd::Holds | BenchEnd::Violated);
+        Mark { series, x, seconds: row.cpu.filter(|_| done) }
+    };
+    let mut panels = Vec::new();
+    if !names.is_empty() {
+        let place = |row: &BenchRow| names.iter().position(|n| *n == row.name);
+        let points = rows.iter().filter_map(|(s, row)| Some(mark(*s, place(row)?, row))).collect();
+        panels.push(Panel { title: "programs".into(), axis: Axis::Names(names), points });
+    }
+    for family in Family::PROGRAMS {
+        let size = |row: &BenchRow| match &row.member {
+            Some((name, n)) if name == family.key() => Some(*n),
+            _ => None,
+        };
+        let points: Vec<Mark> =
+            rows.iter().filter_map(|(s, row)| Some(mark(*s, size(row)?, row))).collect();
+        if !points.is_empty() {
+            panels.push(Panel { title: family.name().into(), axis: Axis::Size, points });
+        }
+    }
+    let title = "CPU time per program and algorithm".to_owned();
+    let series = QUESTIONS.iter().map(|q| q.key().replacen('-', " ", 1).replacen('-', ", ", 1));
+    Plot { title, series: series.collect(), limit: timeout.as_secs_f64(), panels }
+}

@@ -1,0 +1,188 @@
+//! `weakspot fence`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use weakspot_core::{
+    Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program, Verdict, same_program,
+};
+use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
+use weakspot_lang::Parsed;
+use weakspot_lang::patch::{Patches, has_fence, patches};
+use weakspot_report::{FenceAnswer, FenceLine, failure_diagnostic, fence_json, fence_text};
+
+use crate::args::{FenceArgs, FenceGoal, OutputFormat};
+use crate::exit::Exit;
+use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
+use crate::job::Job;
+use crate::pool::{self, Answer, Listener};
+
+/// Answers each program under each model.
+pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
+    let common = &args.common;
+    if common.model.contains(&Model::Sc) {
+        bail!("SC needs no fences; expected --model tso, pso or pso-own");
+    }
+    if common.format == OutputFormat::Dot {
+        bail!("fences are no graph; expected --format text or json");
+    }
+    if common.witness.is_some() {
+        bail!("--witness is not for fences: `robust` and `reach` write witnesses of single runs");
+    }
+    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    pool::check(common, inputs.len())?;
+    if args.patch.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
+        bail!("--patch takes one file and one model");
+    }
+    if args.patch.as_deref() == Some(std::path::Path::new("-")) {
+        bail!("--patch takes the name of a file, not `-`");
+    }
+    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let (exit, _) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    Ok(exit)
+}
+
+/// One file under all models.
+fn answer(input: &Input, args: &FenceArgs, limits: &Limits) -> Answer<()> {
+    let mut job = Job::new(&args.common, "fence", input);
+    let Some((source, parsed)) = job.read(input) else { return job.answer };
+    if args.goal == FenceGoal::Safe && !forbids_something(&parsed.program) {
+        let message = "the program forbids nothing that fences could prevent: expected `never at`, \
+                       an assertion, or `forall` or `~exists` about final states; or --goal robust";
+        job.refuse(None, message, None, None);
+        return job.answer;
+    }
+    for &model in &args.common.model {
+        ask_model(&mut job, args, &source, &parsed, model, limits);
+    }
+    job.answer
+}
+
+/// Whether there is something to keep from happening. An `exists` only asks that something can.
+fn forbids_something(program: &Program) -> bool {
+    let asked = Goal::Safe.question(program);
+    let mut edges = asked.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    asked.condition.is_some()
+        || !asked.forbidden.is_empty()
+        || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
+}
+
+fn ask_model(
+    job: &mut Job<'_, ()>,
+    args: &FenceArgs,
+    source: &Source,
+    parsed: &Parsed,
+    model: Model,
+    limits: &Limits,
+) {
+    let start = Instant::now();
+    let goal = match args.goal {
+        FenceGoal::Robust => Goal::Robust,
+        FenceGoal::Safe => Goal::Safe,
+    };
+    let patches = match patches(source.format, &source.text) {
+        Ok(patches) => patches,
+        Err(diagnostic) => {
+            let why = format!("failed to place fences in the text: {}", diagnostic.message);
+            return job.refuse(Some(model), &why, None, None);
+        }
+    };
+    let stores = has_fence(source.format, Fence::StoreStore);
+    let costs =
+        FenceCosts { full: args.cost.full, store_store: stores.then_some(args.cost.store_store) };
+    let question = FenceQuestion { model, goal, costs };
+    let found = match find(parsed, &patches, question, limits) {
+        Ok(found) => found,
+        Err(NoAnswer::Fault(failure)) => {
+            let diagnostic = failure_diagnostic(&parsed.program, &parsed.names, &failure);
+            return job.refuse_at(Some(model), source, &diagnostic);
+        }
+        Err(NoAnswer::NotApplicable(why)) => return job.refuse(Some(model), why, None, None),
+        Err(NoAnswer::Rejected(rejected)) => return job.refuse_rejected(model, &rejected),
+    };
+    let lines: Option<Vec<FenceLine>> = found.fences.as_ref().map(|fences| {
+        fences.iter().zip(&found.reasons).map(|(f, why)| line(&patches, *f, *why)).collect()
+    });
+    let patched = found.fences.as_ref().map(|fences| patches.patched(fences));
+    let counts = args.cost.full == 1 && args.cost.store_store == 1;
+    let answer = FenceAnswer {
+        file: &job.file,
+        names: &parsed.names,
+        source: &source.text,
+        model,
+        goal,
+        verdict: &found.verdict,
+        fences: lines.as_deref(),
+        patched: patched.as_deref(),
+        optimal: found.optimal,
+        cost: found.fences.as_ref().filter(|_| !counts).map(|fences| costs.total(fences)),
+        limit: found.limit.as_ref(),
+        searched: found.states,
+        queries: found.queries,
+        time: start.elapsed(),
+    };
+    job.answer.out += &match job.common.format {
+        OutputFormat::Json => fence_json(&answer) + "\n",
+        OutputFormat::Text | OutputFormat::Dot => fence_text(&answer),
+    };
+    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
+    if let Some(path) = &args.patch {
+        write_patch(job, path, patched.as_deref());
+    }
+}
+
+/// The fences, checked once more on the text that the user gets.
+fn find(
+    parsed: &Parsed,
+    patches: &Patches,
+    question: FenceQuestion,
+    limits: &Limits,
+) -> Result<Fences, NoAnswer> {
+    use weakspot_core::certify::Rejected;
+    let FenceQuestion { model, goal, .. } = question;
+    let places = &patches.places;
+    let mut found = fences(places, question, limits, &mut Listener::new())?;
+    // That nothing cheaper does is only shown for the program that was searched.
+    found.optimal &= same_program(&parsed.program, &fenced(places, &[]));
+    let Some(chosen) = &found.fences else { return Ok(found) };
+    let program = patches
+        .program(chosen)
+        .map_err(|_| NoAnswer::Rejected(Rejected::Fences("the text with fences is refused")))?;
+    if same_program(&program, &fenced(places, chosen)) {
+        return Ok(found);
+    }
+    match misses_goal(&program, model, goal, limits, &mut Listener::new())?.0 {
+        Verdict::Holds => Ok(found),
+        Verdict::Violated => {
+            Err(NoAnswer::Rejected(Rejected::Fences("the text with fences misses the goal")))
+        }
+        Verdict::Unknown(limit) => {
+            Ok(Fences { fences: None, optimal: false, limit: Some(limit), ..found })
+        }
+    }
+}
+
+/// A fence as it is told to the user.
+fn line(
+    patches: &Patches,
+    fence: PlacedFence,
+    keeps: Option<(weakspot_core::Span, weakspot_core::Span)>,
+) -> FenceLine {
+    let site = &patches.sites[fence.place];
+    let mut threads: Vec<_> = patches.places.places[fence.place].iter().map(|e| e.thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    FenceLine { threads, kind: fence.kind, after: site.after, before: site.before, keeps }
+}
+
+fn write_patch(job: &mut Job<'_, ()>, path: &Path, patched: Option<&str>) {
+    let Some(text) = patched else {
+        let path = path.display();
+        job.answer.err += &format!("{}: {path} is not written: no fences are known\n", job.file);
+        return;
+    };
+    if let Err(error) = std::fs::write(path, text) {
+        job.complain(&format!("failed to write {}: {error}", path.display()));
+    }
+}

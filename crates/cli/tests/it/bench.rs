@@ -1,0 +1,127 @@
+//! `weakspot bench`.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::run;
+use crate::transcripts::check;
+
+#[test]
+fn help() {
+    check(
+        &["help", "bench"],
+        "",
+        expect![[r#"
+        Measure how long the searches take
+
+        Usage: weakspot bench <COMMAND>
+
+        Commands:
+          litmus    Families of litmus tests whose size grows, both searches side by side
+          programs  Programs and families of programs: every algorithm side by side
+          help      Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help  Print help
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["help", "bench", "programs"],
+        "",
+        expect![[r#"
+        Example:
+          weakspot bench programs
+          weakspot bench programs lamport fig12 --timeout 5s
+          weakspot bench programs --format json --svg times.svg > times.jsonl
+
+        Programs and families of programs: every algorithm side by side
+
+        Usage: weakspot bench programs [OPTIONS] [NAME]...
+
+        Arguments:
+          [NAME]...
+                  Only these programs and families; all if none is named
+
+        Options:
+              --timeout <TIME>
+                  Give up on a question after this time
+
+                  [default: 20s]
+
+              --svg <FILE.svg>
+                  Draw the processor times to this file
+
+              --format <FORMAT>
+                  What to print
+
+                  Possible values:
+                  - text: A table
+                  - json: JSON Lines, one object per row
+
+                  [default: text]
+
+          -h, --help
+                  Print help (see a summary with '-h')
+
+        Each question is answered in a process of its own, so that processor time and memory are its own.
+        `weakspot gen family --list` tells about the families.
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn unknown_programs() {
+    check(
+        &["bench", "programs", "parker", "lampert"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: no program or family `lampert`; there are parker, peterson, dekker, lamport-fast-3, mcs-4, clh-3, treiber-4, lamport, diamond, loop, fig12
+        --- exit 2
+    "#]],
+    );
+}
+
+/// A row per program and question; the verdicts that are known; numbers that can be.
+#[test]
+fn rows_of_two_programs() {
+    let svg = std::env::temp_dir().join(format!("weakspot-bench-{}.svg", std::process::id()));
+    let path = svg.to_str().expect("UTF-8");
+    let args = ["bench", "programs", "diamond", "parker", "--format", "json", "--svg", path];
+    let ran = run(&args, "");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let rows: Vec<Value> =
+        ran.out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let names: Vec<&str> = rows.iter().map(|r| r["name"].as_str().expect("a name")).collect();
+    for name in ["parker", "diamond-2", "diamond-1000"] {
+        assert!(names.iter().filter(|n| **n == name).count() >= 4, "{names:?}");
+    }
+    for row in &rows {
+        assert_eq!(row["verdict"], "violated", "{row}");
+        assert_eq!(row["threads"], 2, "{row}");
+        assert!(row["explored"].as_u64().is_some_and(|n| n > 0), "{row}");
+        assert!(row["time_s"].as_f64().is_some_and(|s| s > 0.0), "{row}");
+        if cfg!(target_os = "linux") {
+            assert!(row["cpu_s"].as_f64().is_some_and(|s| s > 0.0), "{row}");
+            assert!(row["peak_bytes"].as_u64().is_some_and(|b| b > 1 << 20), "{row}");
+        }
+        let named = row["name"].as_str().is_some_and(|n| n.starts_with("diamond-"));
+        assert_eq!(row["family"] == "diamond", named, "{row}");
+    }
+    let picture = std::fs::read_to_string(&svg).expect("the picture");
+    std::fs::remove_file(&svg).expect("the picture");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
+    assert!(picture.contains("N-branching diamond") && picture.contains(">parker<"), "{picture}");
+}
+
+/// What the process of a row says about itself.
+#[test]
+fn a_row_has_a_process_of_its_own() {
+    let ran = run(&["bench", "cell", "fig12", "robust-tso-pending", "--timeout", "20s"], "");
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.ends_with(" violated \n"), "{}", ran.out);
+    let ran = run(&["bench", "cell", "fig12", "robust-tso-luck", "--timeout", "20s"], "");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), "error: no such question\n"));
+}

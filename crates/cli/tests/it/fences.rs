@@ -1,0 +1,447 @@
+//! `weakspot fence`: commands with their output and exit codes.
+
+use expect_test::{Expect, expect};
+
+use crate::{run, transcript};
+
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
+}
+
+/// Which searches were made is not part of the answer: left out.
+fn check_json(args: &[&str], stdin: &str, expected: Expect) {
+    let ran = run(args, stdin);
+    let mut text = String::new();
+    for line in ran.out.lines() {
+        let mut json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        for key in ["time_s", "explored", "queries"] {
+            assert!(json[key].is_number(), "{line}");
+            json[key] = "_".into();
+        }
+        text += &format!("{json}\n");
+    }
+    text += &format!("--- exit {}\n", ran.code.unwrap_or(-1));
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn a_weak_program() {
+    check(
+        &["fence", "corpus/programs/dekker.weak"],
+        "",
+        expect![[r#"
+        dekker TSO needs 3 fences to be robust; no fewer do
+          corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
+          corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
+          corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
+        --- corpus/programs/dekker.weak
+        +++ corpus/programs/dekker.weak
+        @@ -14,11 +14,14 @@
+             var i = 0, c
+             while (i < ROUNDS) {
+                 flag[me] = 1
+        +        fence
+                 while (flag[1 - me] == 1) {
+                     if (turn != me) {
+                         flag[me] = 0
+        +                fence
+                         await (turn == me)
+                         flag[me] = 1
+        +                fence
+                     }
+                 }
+                 cs: c = count
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn the_goal_may_be_less() {
+    let args = ["fence", "--goal", "safe", "--model", "pso", "corpus/programs/dekker.weak"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        dekker PSO needs 3 fences to be safe; no fewer do
+          corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
+          corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
+          corpus/programs/dekker.weak:25: a store-store fence in p[0], p[1], between `count = c + 1` and `turn = 1 - me`: the store of line 25 reaches memory before the store of line 26
+        --- corpus/programs/dekker.weak
+        +++ corpus/programs/dekker.weak
+        @@ -14,15 +14,18 @@
+             var i = 0, c
+             while (i < ROUNDS) {
+                 flag[me] = 1
+        +        fence
+                 while (flag[1 - me] == 1) {
+                     if (turn != me) {
+                         flag[me] = 0
+                         await (turn == me)
+                         flag[me] = 1
+        +                fence
+                     }
+                 }
+                 cs: c = count
+                 count = c + 1
+        +        fence.ss
+                 turn = 1 - me
+                 flag[me] = 0
+                 i = i + 1
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_litmus_test() {
+    check(
+        &["fence", "--model", "tso,pso", "corpus/litmus/MP.litmus"],
+        "",
+        expect![[r#"
+        MP TSO is robust without fences
+        MP PSO needs 1 fence to be robust; no fewer do
+          corpus/litmus/MP.litmus:6: a store-store fence in P0, between `MOV [x],$1` and `MOV [y],$1`: the store of line 6 reaches memory before the store of line 7
+        --- corpus/litmus/MP.litmus
+        +++ corpus/litmus/MP.litmus
+        @@ -4,5 +4,6 @@
+         { x=0; y=0; }
+          P0         | P1          ;
+          MOV [x],$1 | MOV EAX,[y] ;
+        + SFENCE     |             ;
+          MOV [y],$1 | MOV EBX,[x] ;
+         exists (1:EAX=1 /\ 1:EBX=0)
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["fence", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        SB TSO needs 2 fences to be robust; no fewer do
+          corpus/litmus/SB.litmus:6: a fence in P0, between `MOV [x],$1` and `MOV EAX,[y]`: the store of line 6 reaches memory before line 7 takes effect
+          corpus/litmus/SB.litmus:6: a fence in P1, between `MOV [y],$1` and `MOV EAX,[x]`: the store of line 6 reaches memory before line 7 takes effect
+        --- corpus/litmus/SB.litmus
+        +++ corpus/litmus/SB.litmus
+        @@ -4,5 +4,6 @@
+         { x=0; y=0; }
+          P0          | P1          ;
+          MOV [x],$1  | MOV [y],$1  ;
+        + MFENCE      | MFENCE      ;
+          MOV EAX,[y] | MOV EAX,[x] ;
+         exists (0:EAX=0 /\ 1:EAX=0)
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn trencher_and_memorax() {
+    check(
+        &["fence", "corpus/trencher/dekker.txt"],
+        "",
+        expect![[r#"
+        dekker TSO needs 2 fences to be robust; no fewer do
+          corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
+          corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
+        --- corpus/trencher/dekker.txt
+        +++ corpus/trencher/dekker.txt
+        @@ -9,7 +9,8 @@
+         initial start
+         final critical
+         transition start raised write 1 0
+        -transition raised looked read other 1
+        +transition raised raised_fenced mfence
+        +transition raised_fenced looked read other 1
+         transition looked critical check == other 0
+         transition looked raised check != other 0
+         transition critical start write 0 0
+        @@ -19,7 +20,8 @@
+         initial start
+         final critical
+         transition start raised write 1 1
+        -transition raised looked read other 0
+        +transition raised raised_fenced mfence
+        +transition raised_fenced looked read other 0
+         transition looked critical check == other 0
+         transition looked raised check != other 0
+         transition critical start write 0 1
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["fence", "--goal", "safe", "corpus/memorax/peterson.rmm"],
+        "",
+        expect![[r#"
+        peterson TSO needs 2 fences to be safe; no fewer do
+          corpus/memorax/peterson.rmm:18: a fence in P0, between `write: turn := 1` and `read: $flag := flag[0]`: the store of line 17 reaches memory before line 19 takes effect
+          corpus/memorax/peterson.rmm:36: a fence in P1, between `write: turn := 0` and `read: $flag := flag[0]`: the store of line 35 reaches memory before line 37 takes effect
+        --- corpus/memorax/peterson.rmm
+        +++ corpus/memorax/peterson.rmm
+        @@ -16,6 +16,7 @@
+         text
+           START: write: flag[my] := 1;
+           write: turn := 1;
+        +  fence;
+           read: $flag := flag[0];
+           read: $turn := turn;
+           while $flag = 1 && $turn = 1 do {
+        @@ -34,6 +35,7 @@
+         text
+           START: write: flag[my] := 1;
+           write: turn := 0;
+        +  fence;
+           read: $flag := flag[0];
+           read: $turn := turn;
+           while $flag = 1 && $turn = 0 do {
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn costs_are_told() {
+    let args = ["fence", "--model", "pso", "--cost", "full=5,ss=2", "corpus/litmus/R.litmus"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        R PSO needs 2 fences at a cost of 7 to be robust; nothing cheaper does
+          corpus/litmus/R.litmus:6: a store-store fence in P0, between `MOV [x],$1` and `MOV [y],$1`: the store of line 6 reaches memory before the store of line 7
+          corpus/litmus/R.litmus:6: a fence in P1, between `MOV [y],$2` and `MOV EAX,[x]`: the store of line 6 reaches memory before line 7 takes effect
+        --- corpus/litmus/R.litmus
+        +++ corpus/litmus/R.litmus
+        @@ -4,5 +4,6 @@
+         {}
+          P0         | P1          ;
+          MOV [x],$1 | MOV [y],$2  ;
+        + SFENCE     | MFENCE      ;
+          MOV [y],$1 | MOV EAX,[x] ;
+         exists (y=2 /\ 1:EAX=0)
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn json() {
+    let args = [
+        "fence",
+        "--format",
+        "json",
+        "--model",
+        "tso,pso",
+        "corpus/litmus/MP.litmus",
+        "corpus/programs/dekker-simple.weak",
+    ];
+    check_json(
+        &args,
+        "",
+        expect![[r#"
+        {"explored":"_","fences":[],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"tso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"holds"}
+        {"explored":"_","fences":[{"access_line":7,"after":"MOV [x],$1","before":"MOV [y],$1","kind":"store-store","line":6,"store_line":6,"thread":"P0"}],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"pso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
+        {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"tso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
+        {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"pso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
+        --- exit 1
+    "#]],
+    );
+}
+
+/// What SC does, too, no fence prevents.
+#[test]
+fn no_fences_help() {
+    let program = "shared x\nthread t { x = 1 }\nthread u { var r = x; assert(r == 0) }\n";
+    check(
+        &["fence", "--goal", "safe", "-"],
+        program,
+        expect![[r#"
+        - TSO is not safe, and no fences make it so
+        --- exit 1
+    "#]],
+    );
+    check_json(
+        &["fence", "--goal", "safe", "--format", "json", "-"],
+        program,
+        expect![[r#"
+        {"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
+        --- exit 1
+    "#]],
+    );
+}
+
+/// A buffer that grows for ever may keep the search from an answer, and a fence may help.
+#[test]
+fn fences_that_bound_a_buffer() {
+    let program = "shared x, y
+thread t {
+    loop {
+        x = 1
+        y = 1
+    }
+}
+thread u {
+    var r = y
+    var s = x
+    if (s == 2) { bad: skip }
+}
+never at u.bad
+";
+    let args = ["fence", "--goal", "safe", "--model", "pso", "--buffer-limit", "4", "-"];
+    check(
+        &args,
+        program,
+        expect![[r#"
+        - PSO is safe with 1 fence, but perhaps cheaper ones do: the store buffer of t can grow without bound; explored with at most 4 stores per buffer
+          -:3: a fence in t, between `loop` and `x = 1`
+        --- -
+        +++ -
+        @@ -1,6 +1,7 @@
+         shared x, y
+         thread t {
+             loop {
+        +        fence
+                 x = 1
+                 y = 1
+             }
+        --- exit 3
+    "#]],
+    );
+}
+
+#[test]
+fn limits() {
+    let args = ["fence", "--timeout", "0s", "corpus/programs/bakery.weak"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        bakery TSO unknown: the search stopped at the time limit of 0 ms
+        --- exit 3
+    "#]],
+    );
+    let args = ["fence", "--format", "json", "--timeout", "0s", "corpus/programs/bakery.weak"];
+    check_json(
+        &args,
+        "",
+        expect![[r#"
+        {"explored":"_","fences":null,"file":"corpus/programs/bakery.weak","fixable":null,"goal":"robust","limit":{"kind":"time","message":"the search stopped at the time limit of 0 ms","seconds":0},"model":"tso","name":"bakery","optimal":false,"queries":"_","question":"fence","time_s":"_","verdict":"unknown"}
+        --- exit 3
+    "#]],
+    );
+}
+
+/// The program that is written needs no more fences.
+#[test]
+fn the_patched_program() {
+    let path = std::env::temp_dir().join(format!("weakspot-fence-{}.weak", std::process::id()));
+    let file = path.to_str().expect("a path in UTF-8");
+    let ran = run(&["fence", "--model", "pso", "-o", file, "corpus/programs/peterson.weak"], "");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let again = run(&["fence", "--model", "pso", file], "");
+    assert_eq!(again.code, Some(0), "{}", again.out);
+    let written = std::fs::read_to_string(&path).expect("the program");
+    assert_eq!(written.lines().filter(|l| l.trim_start().starts_with("fence")).count(), 3);
+    std::fs::remove_file(path).expect("the file was there");
+}
+
+#[test]
+fn usage() {
+    check(
+        &["fence", "--model", "sc", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: SC needs no fences; expected --model tso, pso or pso-own
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["fence", "--goal", "safe", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus: the program forbids nothing that fences could prevent: expected `never at`, an assertion, or `forall` or `~exists` about final states; or --goal robust
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["fence", "--format", "dot", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: fences are no graph; expected --format text or json
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["fence", "--cost", "full=0", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'full=0' for '--cost <full=N,ss=N>': expected costs of at least 1, such as full=2,ss=1
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["fence", "-o", "/dev/null", "corpus/litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --patch takes one file and one model
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn help() {
+    check(
+        &["fence", "-h"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot fence corpus/programs/dekker.weak
+              weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+              weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus
+
+            Which fences make a program robust, or safe, at the least cost?
+
+            Usage: weakspot fence [OPTIONS] <FILE>...
+
+            Arguments:
+              <FILE>...  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+
+            Options:
+                  --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,
+                                             safe]
+                  --cost <full=N,ss=N>       What fences cost: full ones, and store-store ones (`ss`, PSO only);
+                                             by default 1 each
+              -o, --patch <FILE>             Write the program with the fences to this file (one input, one
+                                             model)
+                  --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
+                                             drains only its own address [default: tso]
+                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
+                  --timeout <TIME>           Give up on a question after this time [default: 60s]
+                  --memory <SIZE>            Give up on a question when its search needs more memory than this
+                                             [default: 4GiB]
+                  --buffer-limit <N>         Entries (stores, store-store fences) that a buffer may hold at most
+                                             in a thread that stores in a loop [default: 1024]
+                  --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
+                                             values: litmus, weak, trencher, memorax]
+                  --threads <N>              How many files to work on at a time; by default one per processor
+              -q, --quiet                    No warnings, no summary
+                  --progress <WHEN>          Show progress on standard error [default: auto] [possible values:
+                                             auto, always, never]
+                  --color <WHEN>             Colours; NO_COLOR is heeded, too [default: auto] [possible values:
+                                             auto, always, never]
+              -h, --help                     Print help (see more with '--help')
+
+            Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
+            cheaper do) unless a limit was reached, which is then said. A fence may go between any two
+            statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.
+            --- exit 0
+        "#]],
+    );
+}

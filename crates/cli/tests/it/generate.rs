@@ -1,0 +1,324 @@
+//! `weakspot gen`.
+
+use expect_test::expect;
+
+use crate::run;
+use crate::transcripts::check;
+
+#[test]
+fn help() {
+    check(
+        &["help", "gen"],
+        "",
+        expect![[r#"
+        Write inputs to try and to measure with
+
+        Usage: weakspot gen <COMMAND>
+
+        Commands:
+          family  A member of a family of programs or litmus tests that grows with a number
+          help    Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help  Print help
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["help", "gen", "family"],
+        "",
+        expect![[r#"
+        Example:
+          weakspot gen family lamport --size 4 -o lamport-4.weak
+          weakspot gen family diamond --size 50 --syntax trencher
+          weakspot gen family loop --size 20 -o loop-20.c
+          weakspot gen family --list
+
+        A member of a family of programs or litmus tests that grows with a number
+
+        Usage: weakspot gen family [OPTIONS] [NAME]
+
+        Arguments:
+          [NAME]  The family; --list tells which there are
+
+        Options:
+              --size <N>           The size; each family has its own range and default
+              --syntax <LANGUAGE>  The language; by default what FILE ends in, else the first that the
+                                   family comes in [possible values: weak, trencher, c, litmus]
+          -o, --output <FILE>      Write to this file
+              --list               List the families with their sizes and languages
+          -h, --help               Print help
+
+        The text goes to standard output unless -o names a file.
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn the_list_of_families() {
+    check(
+        &["gen", "family", "--list"],
+        "",
+        expect![[r#"
+        name        what it is                              sizes  default  languages
+        lamport     Lamport's fast mutex, N threads          2-64        3  weak, trencher, c
+        diamond     Dekker with an N-branching diamond    2-10000       10  weak, trencher, c
+        loop        loop of length N, twice               2-10000        5  weak, trencher, c
+        fig12       safe, but it stores for ever                -        -  weak, trencher, c
+        sb-all      SB all to all, N threads                  2-7        3  litmus
+        corr        CoRR, N writers                          2-60        5  litmus
+        locked-inc  LOCK INC, N threads                      2-60        8  litmus
+        sb-rounds   SB, N rounds                              1-6        3  litmus
+        try-lock    try-lock, N threads                      2-60        3  litmus
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn one_family_in_three_languages() {
+    check(
+        &["gen", "family", "lamport", "--size", "2"],
+        "",
+        expect![[r#"
+        // Lamport's fast mutual exclusion (1987) for 2 threads, which call themselves 1 to 2; 0 is nobody.
+        // Only the fast way in is there: a thread that has lost the race for x goes back to the start, and if
+        // y still names it, it is stuck. Can all threads be in the critical section together?
+        // Not under SC. Under TSO the looks at y overtake the stores to x.
+
+        const N = 2
+        shared x in 0..N, y in 0..N
+
+        thread t[N] {
+            var i, rx, ry
+            i = me + 1
+            loop {
+                x = i
+                ry = y
+                if (ry == 0) {
+                    y = i
+                    rx = x
+                    if (rx == i) {
+                        cs: y = 0
+                    } else {
+                        ry = y
+                        assume(ry != i)
+                    }
+                }
+            }
+        }
+
+        never at (t[0].cs, t[1].cs)
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["gen", "family", "loop", "--size", "4", "--syntax", "trencher"],
+        "",
+        expect![[r#"
+            # t1 stores 0, 1, ..., 3 to x, over and over, until it looks at y and finds it still 0.
+            # t2 sets y, and then wants to see x fall from 1 to 0. Under SC x does not change any more by then.
+            # Under TSO the looks of t2 overtake its store to y. But for x to fall, t1 has to go through its loop
+            # and begin again.
+            # x has address 100, y has 101.
+
+            thread t1
+            initial turn
+            final goal
+            transition turn store check < i 4
+            transition store count write i 100
+            transition count turn local i + i 1
+            transition turn reset check == i 4
+            transition reset turn local i 0
+            transition turn test read r 101
+            transition test goal check == r 0
+            end
+
+            thread t2
+            initial start
+            final goal
+            transition start first write 1 101
+            transition first test_first read r 100
+            transition test_first second check == r 1
+            transition second test_second read r 100
+            transition test_second goal check == r 0
+            end
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["gen", "family", "diamond", "--size", "2", "--syntax", "c"],
+        "",
+        expect![[r#"
+            /*
+             * Dekker's flags: raise your own, then look at that of the other. In between, each thread adds one,
+             * modulo 2, to a variable that nobody else uses, with one branch for each old value.
+             * Can both threads find the flag of the other down? Not under SC; under TSO the load overtakes the
+             * store.
+             *
+             * cbmc --mm tso FILE.c
+             *
+             * Shared variables are volatile, so that a compiler keeps every access and its place; on x86 each
+             * becomes one plain instruction.
+             */
+            #include <assert.h>
+            #include <pthread.h>
+            #include <stddef.h>
+            #include <stdint.h>
+
+            #ifdef __CPROVER__
+            /* CBMC explores every choice, and gives up runs in which an assumption fails. */
+            #define ASSUME(condition) __CPROVER_assume(condition)
+            #else
+            /* Compiled, a thread gives up when an assumption fails. */
+            #define ASSUME(condition) \
+                do { \
+                    if (!(condition)) \
+                        return NULL; \
+                } while (0)
+            #endif
+
+            static volatile int x, y, a, b;
+            static volatile int goal[2];
+
+            static void *t1(void *unused)
+            {
+                (void)unused;
+                x = 1;
+                switch (a) {
+                case 0:
+                    a = 1;
+                    break;
+                case 1:
+                    a = 0;
+                    break;
+                default:
+                    ASSUME(0);
+                }
+                ASSUME(y == 0);
+                goal[0] = 1;
+                return NULL;
+            }
+
+            static void *t2(void *unused)
+            {
+                (void)unused;
+                y = 1;
+                switch (b) {
+                case 0:
+                    b = 1;
+                    break;
+                case 1:
+                    b = 0;
+                    break;
+                default:
+                    ASSUME(0);
+                }
+                ASSUME(x == 0);
+                goal[1] = 1;
+                return NULL;
+            }
+
+            int main(void)
+            {
+                pthread_t id[2];
+                pthread_create(&id[0], NULL, t1, (void *)(intptr_t)0);
+                pthread_create(&id[1], NULL, t2, (void *)(intptr_t)0);
+                pthread_join(id[0], NULL);
+                pthread_join(id[1], NULL);
+                assert(!(goal[0] && goal[1]));
+                return 0;
+            }
+            --- exit 0
+        "#]],
+    );
+}
+
+#[test]
+fn what_there_is_not() {
+    check(
+        &["gen", "family"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: the following required arguments were not provided:
+          <NAME>
+
+        Usage: weakspot gen family <NAME>
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "family", "lamprot"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'lamprot' for '[NAME]'
+          [possible values: lamport, diamond, loop, fig12, sb-all, corr, locked-inc, sb-rounds, try-lock]
+
+          tip: a similar value exists: 'lamport'
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "family", "lamport", "--size", "65"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: lamport takes a size from 2 to 64, not 65
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "family", "fig12", "--size", "3"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: fig12 has no size
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "family", "sb-all", "--syntax", "c"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: sb-all is not written in c, but in litmus
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "family", "fig12", "-o", "/no/such/folder/f.weak"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: failed to write /no/such/folder/f.weak: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
+    );
+}
+
+/// The ending of the file decides on the language, and what is written is what `reach` reads.
+#[test]
+fn the_ending_decides() {
+    let name = |ending| {
+        let name = format!("weakspot-family-{}.{ending}", std::process::id());
+        std::env::temp_dir().join(name).to_str().expect("UTF-8").to_owned()
+    };
+    for (ending, start) in [("weak", "// "), ("txt", "# "), ("c", "/*")] {
+        let file = name(ending);
+        assert_eq!(run(&["gen", "family", "diamond", "-o", &file], "").code, Some(0));
+        let text = std::fs::read_to_string(&file).expect("the file");
+        assert!(text.starts_with(start), "{text}");
+        if ending != "c" {
+            assert_eq!(run(&["reach", "-q", "--model", "sc", &file], "").code, Some(0));
+            assert_eq!(run(&["reach", "-q", "--model", "tso", &file], "").code, Some(1));
+        }
+        std::fs::remove_file(&file).expect("the file");
+    }
+}

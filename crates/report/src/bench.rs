@@ -1,0 +1,202 @@
+//! Measurements of programs, one row per question: as a table and as JSON.
+
+use weakspot_core::Model;
+
+use crate::json::{Object, model_key};
+
+/// What one question about one program cost.
+#[derive(Clone, Debug)]
+pub struct BenchRow {
+    /// The program.
+    pub name: String,
+    /// The family and the size, if the program is a member of one that grows.
+    pub member: Option<(String, usize)>,
+    /// How many threads it has.
+    pub threads: usize,
+    /// How many control points, in all threads together.
+    pub points: usize,
+    /// How many edges.
+    pub edges: usize,
+    /// The question.
+    pub question: &'static str,
+    /// The model that it is about.
+    pub model: Model,
+    /// How it was to be answered.
+    pub algorithm: &'static str,
+    /// How that ended.
+    pub end: BenchEnd,
+    /// States visited.
+    pub explored: Option<u64>,
+    /// SC searches made, by algorithms that make several.
+    pub queries: Option<u64>,
+    /// Processor seconds of all threads.
+    pub cpu: Option<f64>,
+    /// Seconds on the clock.
+    pub wall: f64,
+    /// The most memory that the process held at a time, in bytes.
+    pub peak: Option<u64>,
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BenchEnd {
+    /// What was asked holds.
+    Holds,
+    /// It does not.
+    Violated,
+    /// Given up at this kind of limit: `time`, `memory`, `buffer`; `n/a` if the algorithm is not made
+    /// for such a program.
+    Unknown(String),
+    /// No answer, and why.
+    Error(String),
+}
+
+/// The head of the table.
+#[must_use]
+pub fn bench_head() -> String {
+    let columns = [
+        "program",
+        "T",
+        "St",
+        "Tr",
+        "question",
+        "algorithm",
+        "verdict",
+        "explored",
+        "RQ",
+        "CPU s",
+        "wall s",
+        "peak MiB",
+    ];
+    line(columns.map(str::to_owned))
+}
+
+/// A row of the table.
+#[must_use]
+pub fn bench_text(row: &BenchRow) -> String {
+    let count = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
+    let verdict = match &row.end {
+        BenchEnd::Holds => "holds".to_owned(),
+        BenchEnd::Violated => "violated".to_owned(),
+        BenchEnd::Unknown(limit) => format!("unknown ({limit})"),
+        BenchEnd::Error(_) => "error".to_owned(),
+    };
+    line([
+        row.name.clone(),
+        row.threads.to_string(),
+        row.points.to_string(),
+        row.edges.to_string(),
+        format!("{} {}", row.question, model_key(row.model)),
+        row.algorithm.to_owned(),
+        verdict,
+        count(row.explored),
+        count(row.queries),
+        row.cpu.map_or("-".to_owned(), |s| format!("{s:.3}")),
+        format!("{:.3}", row.wall),
+        row.peak.map_or("-".to_owned(), |b| format!("{:.1}", b as f64 / f64::from(1 << 20))),
+    ])
+}
+
+fn line(cells: [String; 12]) -> String {
+    let [name, t, st, tr, question, algorithm, verdict, explored, queries, cpu, wall, peak] = cells;
+    let text = format!(
+        "{name:14} {t:>2} {st:>5} {tr:>5}  {question:10}  {algorithm:9}  {verdict:16} \
+         {explored:>10} {queries:>4} {cpu:>8} {wall:>8} {peak:>9}"
+    );
+    text + "\n"
+}
+
+/// The row as one line of JSON, without a line end.
+#[must_use]
+pub fn bench_json(row: &BenchRow) -> String {
+    let mut o = Object::new();
+    o.string("name", &row.name);
+    if let Some((family, size)) = &row.member {
+        o.string("family", family).raw("size", size);
+    }
+    o.raw("threads", row.threads).raw("points", row.points).raw("edges", row.edges);
+    o.string("question", row.question).string("model", model_key(row.model));
+    o.string("algorithm", row.algorithm);
+    match &row.end {
+        BenchEnd::Holds => o.string("verdict", "holds"),
+        BenchEnd::Violated => o.string("verdict", "violated"),
+        BenchEnd::Unknown(limit) => {
+            let mut kind = Object::new();
+            kind.string("kind", limit);
+            o.string("verdict", "unknown").raw("limit", kind.end())
+        }
+        BenchEnd::Error(message) => o.string("verdict", "error").string("message", message),
+    };
+    let count = |n: Option<u64>| n.map_or("null".to_owned(), |n| n.to_string());
+    o.raw("explored", count(row.explored)).raw("queries", count(row.queries));
+    o.raw("cpu_s", row.cpu.map_or("null".to_owned(), |s| format!("{s:.6}")));
+    o.raw("time_s", format!("{:.6}", row.wall)).raw("peak_bytes", count(row.peak));
+    o.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use weakspot_core::Drain;
+
+    use super::*;
+
+    fn rows() -> [BenchRow; 3] {
+        let done = BenchRow {
+            name: "lamport-3".into(),
+            member: Some(("lamport".into(), 3)),
+            threads: 3,
+            points: 30,
+            edges: 36,
+            question: "reach",
+            model: Model::Tso,
+            algorithm: "eager",
+            end: BenchEnd::Violated,
+            explored: Some(1234),
+            queries: None,
+            cpu: Some(0.0123),
+            wall: 0.0144,
+            peak: Some(9 << 20),
+        };
+        let stopped = BenchRow {
+            name: "fig12".into(),
+            member: None,
+            end: BenchEnd::Unknown("time".into()),
+            explored: None,
+            cpu: None,
+            peak: None,
+            wall: 21.5,
+            ..done.clone()
+        };
+        let robust = BenchRow {
+            name: "treiber-4".into(),
+            question: "robust",
+            model: Model::Pso(Drain::All),
+            algorithm: "pending",
+            end: BenchEnd::Error("out of \"luck\"".into()),
+            queries: Some(1),
+            ..stopped.clone()
+        };
+        [done, stopped, robust]
+    }
+
+    #[test]
+    fn as_a_table() {
+        let text = bench_head() + &rows().map(|r| bench_text(&r)).concat();
+        expect![[r#"
+            program         T    St    Tr  question    algorithm  verdict            explored   RQ    CPU s   wall s  peak MiB
+            lamport-3       3    30    36  reach tso   eager      violated               1234    -    0.012    0.014       9.0
+            fig12           3    30    36  reach tso   eager      unknown (time)            -    -        -   21.500         -
+            treiber-4       3    30    36  robust pso  pending    error                     -    1        -   21.500         -
+        "#]].assert_eq(&text);
+    }
+
+    #[test]
+    fn as_json() {
+        let text = rows().map(|r| bench_json(&r)).join("\n");
+        expect![[r#"
+            {"name":"lamport-3","family":"lamport","size":3,"threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"violated","explored":1234,"queries":null,"cpu_s":0.012300,"time_s":0.014400,"peak_bytes":9437184}
+            {"name":"fig12","threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"unknown","limit":{"kind":"time"},"explored":null,"queries":null,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}
+            {"name":"treiber-4","threads":3,"points":30,"edges":36,"question":"robust","model":"pso","algorithm":"pending","verdict":"error","message":"out of \"luck\"","explored":null,"queries":1,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}"#]].assert_eq(&text);
+    }
+}

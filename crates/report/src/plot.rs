@@ -1,0 +1,408 @@
+//! Plots of how long things take, as SVG: panels side by side, a line per series, both axes
+//! logarithmic, one legend. Knows nothing about programs.
+
+use std::fmt::Write;
+
+/// A plot of seconds.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// What it shows, above everything.
+    pub title: String,
+    /// What the series are called. A series looks the same in every panel.
+    pub series: Vec<String>,
+    /// Where points that were not finished are drawn: the time limit in seconds.
+    pub limit: f64,
+    /// The panels.
+    pub panels: Vec<Panel>,
+}
+
+/// One panel.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// What runs to the right.
+    pub axis: Axis,
+    /// The points, in the order in which the lines run.
+    pub points: Vec<Mark>,
+}
+
+/// What runs to the right in a panel.
+#[derive(Clone, Debug)]
+pub enum Axis {
+    /// A size, on a logarithmic scale.
+    Size,
+    /// Things that have names and no order: no lines are drawn between them.
+    Names(Vec<String>),
+}
+
+/// A point.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// The number of the series.
+    pub series: usize,
+    /// The size, or the number of the name.
+    pub x: usize,
+    /// Seconds; `None` if it was not finished.
+    pub seconds: Option<f64>,
+}
+
+const COLORS: [&str; 8] =
+    ["#4477aa", "#dd7722", "#228844", "#aa3377", "#2299bb", "#888833", "#cc3333", "#777777"];
+
+/// Width and height of a panel with everything around it, and of the frame in it.
+const PANEL: (f64, f64) = (450.0, 330.0);
+const FRAME: (f64, f64) = (365.0, 215.0);
+/// Where the frame begins in its panel.
+const CORNER: (f64, f64) = (65.0, 35.0);
+const TOP: f64 = 46.0;
+const LEGEND_LINE: f64 = 22.0;
+const PER_ROW: usize = 2;
+
+/// The picture. It brings its own background, light or dark as the reader prefers.
+#[must_use]
+pub fn plot_svg(plot: &Plot) -> String {
+    let rows = plot.panels.len().div_ceil(PER_ROW).max(1);
+    let width = PANEL.0 * PER_ROW as f64;
+    let legend_rows = (plot.series.len() + 1).div_ceil(4);
+    let panels_top = TOP + LEGEND_LINE * legend_rows as f64;
+    let height = panels_top + PANEL.1 * rows as f64;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+    );
+    out += "\
+<style>
+.back { fill: #ffffff }
+.text { fill: #222222 }
+.grid { stroke: #dddddd }
+.frame { stroke: #888888; fill: none }
+@media (prefers-color-scheme: dark) {
+  .back { fill: #1e1e1e }
+  .text { fill: #dddddd }
+  .grid { stroke: #404040 }
+}
+</style>
+";
+    let _ = writeln!(out, "<rect class=\"back\" width=\"{width}\" height=\"{height}\"/>");
+    text(&mut out, (16.0, 24.0), "font-size=\"15\"", &plot.title);
+    legend(&mut out, plot, width);
+    let scale = Seconds::of(plot);
+    for (i, panel) in plot.panels.iter().enumerate() {
+        let x = PANEL.0 * (i % PER_ROW) as f64 + CORNER.0;
+        let y = panels_top + PANEL.1 * (i / PER_ROW) as f64 + CORNER.1;
+        draw_panel(&mut out, plot, panel, &scale, (x, y));
+    }
+    out + "</svg>\n"
+}
+
+fn legend(out: &mut String, plot: &Plot, width: f64) {
+    let place = |i: usize| {
+        let column = width / 4.0 - 8.0;
+        (24.0 + column * (i % 4) as f64, TOP + LEGEND_LINE * (i / 4) as f64)
+    };
+    for (i, name) in plot.series.iter().enumerate() {
+        let (x, y) = place(i);
+        marker(out, i, (x, y - 4.0), true);
+        text(out, (x + 12.0, y), "", name);
+    }
+    let (x, y) = place(plot.series.len());
+    marker(out, 0, (x, y - 4.0), false);
+    text(out, (x + 12.0, y), "", "hollow: no answer within the limits");
+}
+
+/// The vertical axis: whole powers of ten around everything that is drawn.
+struct Seconds {
+    low: i32,
+    high: i32,
+}
+
+impl Seconds {
+    fn of(plot: &Plot) -> Seconds {
+        let marks = plot.panels.iter().flat_map(|p| &p.points);
+        let all = marks.filter_map(|m| m.seconds).chain([plot.limit]);
+        let all: Vec<f64> = all.map(positive).collect();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        let low = positive(least).log10().floor() as i32;
+        Seconds { low, high: (positive(most).log10().ceil() as i32).max(low + 1) }
+    }
+
+    /// How far down the frame.
+    fn down(&self, seconds: f64) -> f64 {
+        let part =
+            (positive(seconds).log10() - f64::from(self.low)) / f64::from(self.high - self.low);
+        FRAME.1 * (1.0 - part.clamp(0.0, 1.0))
+    }
+}
+
+/// Nothing takes less than a microsecond, and a logarithm needs something.
+fn positive(seconds: f64) -> f64 {
+    if seconds.is_finite() { seconds.max(1e-6) } else { 1e-6 }
+}
+
+fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at: (f64, f64)) {
+    let (left, top) = at;
+    text(out, (left, top - 10.0), "font-weight=\"bold\"", &panel.title);
+    for power in scale.low..=scale.high {
+        let y = top + scale.down(10f64.powi(power));
+        let _ = writeln!(out, "<path class=\"grid\" d=\"M{left:.1} {y:.1}h{:.1}\"/>", FRAME.0);
+        text(out, (left - 6.0, y + 4.0), "text-anchor=\"end\"", &time_label(power));
+    }
+    let limit = top + scale.down(plot.limit);
+    let _ = writeln!(
+        out,
+        "<path class=\"frame\" stroke-dasharray=\"5 4\" d=\"M{left:.1} {limit:.1}h{:.1}\"/>",
+        FRAME.0
+    );
+    let right = Right::of(panel);
+    for (x, label) in right.ticks(panel) {
+        let (x, y) = (left + x, top + FRAME.1);
+        let _ = writeln!(out, "<path class=\"frame\" d=\"M{x:.1} {y:.1}v4\"/>");
+        match panel.axis {
+            Axis::Size => text(out, (x, y + 18.0), "text-anchor=\"middle\"", &label),
+            Axis::Names(_) => {
+                let turn = format!("text-anchor=\"end\" transform=\"rotate(-30 {x:.1} {y:.1})\"");
+                text(out, (x + 2.0, y + 14.0), &turn, &label);
+            }
+        }
+    }
+    if matches!(panel.axis, Axis::Size) {
+        let below = (left + FRAME.0 / 2.0, top + FRAME.1 + 38.0);
+        text(out, below, "text-anchor=\"middle\"", "N");
+    }
+    let _ = writeln!(
+        out,
+        "<rect class=\"frame\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{}\" height=\"{}\"/>",
+        FRAME.0, FRAME.1
+    );
+    // Side by side where there are no lines to tell them apart.
+    let middle = (plot.series.len() as f64 - 1.0) / 2.0;
+    let spread = (FRAME.0 / (right.to - right.from) * 0.8 / (plot.series.len() as f64)).min(8.0);
+    for series in 0..plot.series.len() {
+        let marks = panel.points.iter().filter(|m| m.series == series);
+        let marks: Vec<(f64, f64, bool)> = marks
+            .map(|m| {
+                let y = m.seconds.map_or(scale.down(plot.limit), |s| scale.down(s));
+                let aside = if right.named { (series as f64 - middle) * spread } else { 0.0 };
+                (left + right.along(m.x) + aside, top + y, m.seconds.is_some())
+            })
+            .collect();
+        if matches!(panel.axis, Axis::Size) && marks.len() > 1 {
+            let path: Vec<String> =
+                marks.iter().map(|(x, y, _)| format!("{x:.1} {y:.1}")).collect();
+            let color = COLORS[series % COLORS.len()];
+            let _ = writeln!(
+                out,
+                "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\" d=\"M{}\"/>",
+                path.join("L")
+            );
+        }
+        for (x, y, done) in marks {
+            marker(out, series, (x, y), done);
+        }
+    }
+}
+
+/// The horizontal axis.
+struct Right {
+    /// The least and the greatest place, as numbers that grow evenly.
+    from: f64,
+    to: f64,
+    named: bool,
+}
+
+impl Right {
+    fn of(panel: &Panel) -> Right {
+        if let Axis::Names(names) = &panel.axis {
+            return Right { from: -0.5, to: (names.len().max(1) as f64) - 0.5, named: true };
+        }
+        let sizes = panel.points.iter().map(|m| m.x.max(1));
+        let (least, most) = sizes.fold((usize::MAX, 1), |(a, b), x| (a.min(x), b.max(x)));
+        let (from, to) = ((least.min(most) as f64).ln(), (most as f64).ln());
+        // A little room on both sides, and a width even for a single size.
+        let room = ((to - from) * 0.05).max(0.05);
+        Right { from: from - room, to: to + room, named: false }
+    }
+
+    fn along(&self, x: usize) -> f64 {
+        let place = if self.named { x as f64 } else { (x.max(1) as f64).ln() };
+        FRAME.0 * (place - self.from) / (self.to - self.from)
+    }
+
+    fn ticks(&self, panel: &Panel) -> Vec<(f64, String)> {
+        if let Axis::Names(names) = &panel.axis {
+            return names.iter().enumerate().map(|(i, n)| (self.along(i), n.clone())).collect();
+        }
+        let mut sizes: Vec<usize> = panel.points.iter().map(|m| m.x).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.into_iter().map(|n| (self.along(n), n.to_string())).collect()
+    }
+}
+
+/// Circles, squares, diamonds and triangles, so that the series differ without colours, too.
+fn marker(out: &mut String, series: usize, (x, y): (f64, f64), filled: bool) {
+    let color = COLORS[series % COLORS.len()];
+    let paint = if filled {
+        format!("fill=\"{color}\"")
+    } else {
+        format!("class=\"back\" stroke=\"{color}\" stroke-width=\"1.5\"")
+    };
+    let shape = match series % 4 {
+        0 => format!("M{:.1} {y:.1}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", x - 4.0),
+        1 => format!("M{:.1} {:.1}h7v7h-7z", x - 3.5, y - 3.5),
+        2 => format!("M{x:.1} {:.1}l5 5l-5 5l-5 -5z", y - 5.0),
+        _ => format!("M{x:.1} {:.1}l4.5 8h-9z", y - 5.0),
+    };
+    let _ = writeln!(out, "<path {paint} d=\"{shape}\"/>");
+}
+
+fn text(out: &mut String, (x, y): (f64, f64), attributes: &str, text: &str) {
+    let space = if attributes.is_empty() { "" } else { " " };
+    let safe: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .map(|c| match c {
+            '&' => "&amp;".to_owned(),
+            '<' => "&lt;".to_owned(),
+            '>' => "&gt;".to_owned(),
+            c => c.to_string(),
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "<text class=\"text\" x=\"{x:.1}\" y=\"{y:.1}\"{space}{attributes}>{safe}</text>"
+    );
+}
+
+/// `10 ms` for -2.
+fn time_label(power: i32) -> String {
+    match power {
+        ..=-4 => format!("{} µs", 10i64.pow((power + 6).max(0) as u32)),
+        -3..=-1 => format!("{} ms", 10i64.pow((power + 3) as u32)),
+        _ => format!("{} s", 10i64.pow(power.min(9) as u32)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn mark(series: usize, x: usize, seconds: Option<f64>) -> Mark {
+        Mark { series, x, seconds }
+    }
+
+    #[test]
+    fn a_small_plot() {
+        let plot = Plot {
+            title: "CPU time & more".into(),
+            series: vec!["reach tso, eager".into(), "robust tso".into()],
+            limit: 20.0,
+            panels: vec![
+                Panel {
+                    title: "Lamport".into(),
+                    axis: Axis::Size,
+                    points: vec![mark(0, 2, Some(0.01)), mark(0, 4, None), mark(1, 2, Some(0.1))],
+                },
+                Panel {
+                    title: "programs".into(),
+                    axis: Axis::Names(vec!["a<b".into(), "c".into()]),
+                    points: vec![mark(0, 0, Some(0.02)), mark(1, 1, Some(3.0))],
+                },
+            ],
+        };
+        expect![[r##"
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 398" width="900" height="398" font-family="sans-serif" font-size="12">
+            <style>
+            .back { fill: #ffffff }
+            .text { fill: #222222 }
+            .grid { stroke: #dddddd }
+            .frame { stroke: #888888; fill: none }
+            @media (prefers-color-scheme: dark) {
+              .back { fill: #1e1e1e }
+              .text { fill: #dddddd }
+              .grid { stroke: #404040 }
+            }
+            </style>
+            <rect class="back" width="900" height="398"/>
+            <text class="text" x="16.0" y="24.0" font-size="15">CPU time &amp; more</text>
+            <path fill="#4477aa" d="M20.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <text class="text" x="36.0" y="46.0">reach tso, eager</text>
+            <path fill="#dd7722" d="M237.5 38.5h7v7h-7z"/>
+            <text class="text" x="253.0" y="46.0">robust tso</text>
+            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M454.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <text class="text" x="470.0" y="46.0">hollow: no answer within the limits</text>
+            <text class="text" x="65.0" y="93.0" font-weight="bold">Lamport</text>
+            <path class="grid" d="M65.0 318.0h365.0"/>
+            <text class="text" x="59.0" y="322.0" text-anchor="end">10 ms</text>
+            <path class="grid" d="M65.0 264.2h365.0"/>
+            <text class="text" x="59.0" y="268.2" text-anchor="end">100 ms</text>
+            <path class="grid" d="M65.0 210.5h365.0"/>
+            <text class="text" x="59.0" y="214.5" text-anchor="end">1 s</text>
+            <path class="grid" d="M65.0 156.8h365.0"/>
+            <text class="text" x="59.0" y="160.8" text-anchor="end">10 s</text>
+            <path class="grid" d="M65.0 103.0h365.0"/>
+            <text class="text" x="59.0" y="107.0" text-anchor="end">100 s</text>
+            <path class="frame" stroke-dasharray="5 4" d="M65.0 140.6h365.0"/>
+            <path class="frame" d="M88.0 318.0v4"/>
+            <text class="text" x="88.0" y="336.0" text-anchor="middle">2</text>
+            <path class="frame" d="M407.0 318.0v4"/>
+            <text class="text" x="407.0" y="336.0" text-anchor="middle">4</text>
+            <text class="text" x="247.5" y="356.0" text-anchor="middle">N</text>
+            <rect class="frame" x="65.0" y="103.0" width="365" height="215"/>
+            <path fill="none" stroke="#4477aa" stroke-width="1.5" d="M88.0 318.0L407.0 140.6"/>
+            <path fill="#4477aa" d="M84.0 318.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M403.0 140.6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path fill="#dd7722" d="M84.5 260.8h7v7h-7z"/>
+            <text class="text" x="515.0" y="93.0" font-weight="bold">programs</text>
+            <path class="grid" d="M515.0 318.0h365.0"/>
+            <text class="text" x="509.0" y="322.0" text-anchor="end">10 ms</text>
+            <path class="grid" d="M515.0 264.2h365.0"/>
+            <text class="text" x="509.0" y="268.2" text-anchor="end">100 ms</text>
+            <path class="grid" d="M515.0 210.5h365.0"/>
+            <text class="text" x="509.0" y="214.5" text-anchor="end">1 s</text>
+            <path class="grid" d="M515.0 156.8h365.0"/>
+            <text class="text" x="509.0" y="160.8" text-anchor="end">10 s</text>
+            <path class="grid" d="M515.0 103.0h365.0"/>
+            <text class="text" x="509.0" y="107.0" text-anchor="end">100 s</text>
+            <path class="frame" stroke-dasharray="5 4" d="M515.0 140.6h365.0"/>
+            <path class="frame" d="M606.2 318.0v4"/>
+            <text class="text" x="608.2" y="332.0" text-anchor="end" transform="rotate(-30 606.2 318.0)">a&lt;b</text>
+            <path class="frame" d="M788.8 318.0v4"/>
+            <text class="text" x="790.8" y="332.0" text-anchor="end" transform="rotate(-30 788.8 318.0)">c</text>
+            <rect class="frame" x="515.0" y="103.0" width="365" height="215"/>
+            <path fill="#4477aa" d="M598.2 301.8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path fill="#dd7722" d="M789.2 181.4h7v7h-7z"/>
+            </svg>
+        "##]].assert_eq(&plot_svg(&plot));
+    }
+
+    /// Nothing to draw, or numbers that have no logarithm, still give a picture without holes.
+    #[test]
+    fn odd_numbers() {
+        let points = vec![
+            mark(0, 0, Some(0.0)),
+            mark(9, 1, Some(f64::NAN)),
+            mark(0, 1, Some(f64::INFINITY)),
+        ];
+        let panel = Panel { title: String::new(), axis: Axis::Size, points };
+        let empty = Panel { title: String::new(), axis: Axis::Size, points: vec![] };
+        let nobody = Panel { title: String::new(), axis: Axis::Names(vec![]), points: vec![] };
+        for panels in [vec![], vec![panel], vec![empty], vec![nobody]] {
+            for limit in [0.0, 20.0, f64::NAN, 1e30] {
+                let plot = Plot {
+                    title: String::new(),
+                    series: vec!["one".into()],
+                    limit,
+                    panels: panels.clone(),
+                };
+                let svg = plot_svg(&plot);
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                assert!(svg.ends_with("</svg>\n"));
+            }
+        }
+    }
+}
