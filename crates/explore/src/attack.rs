@@ -1,595 +1,284 @@
-//! Robustness against TSO by attacks, as in Trencher: Bouajjani, Derevenetc, Meyer, "Checking and
-//! Enforcing Robustness against TSO" (ESOP 2013), and section 4 of the lazy TSO reachability paper
-//! (Fig. 5, conditions W1-W5). A program that is not robust has a run in which one thread, the
-//! attacker, holds back a store past a later load of its own, everybody else behaves as under SC,
-//! and everything from the load on happens after it, up to an access to the place of the store.
-//! So each pair of a store and a load of one thread is one question about SC runs:
+//! Robustness against TSO by attacks: one question per pair of a store and a load of one thread,
+//! see [`query`], several of them at a time.
 //!
-//! 1. all threads run under SC, up to the store;
-//! 2. the attacker's stores go to copies of their locations that only itself reads; the others,
-//!    its helpers, run on under SC. What would empty the attacker's buffer ends the attempt;
-//! 3. from the load on, which has to read memory, the attacker rests and helpers take only events
-//!    that happen after it: those of a helper that has such an event, and those that conflict
-//!    with an access that does. When one of them accesses the location of the store, the attack
-//!    has succeeded.
-//!
-//! Deviations: an atomic block is one event, so that it may take part if any of its accesses
-//! happens after the load, and has to get to its end. Pairs are only asked about if a way without
-//! a fence leads from the store to the load, and others may access their locations, and of threads
-//! that are copies of each other about one.
-//!
-//! Cost: per pair the SC states, times the attacker's copies and which helpers and locations come
-//! after the load. Rows are pruned that cannot come to the store, to the load or, through some
-//! helper, to the location of the store.
+//! Some questions are hard, and the next one may be easy and decide. So there are rounds: in each
+//! of them a question may take 16 times as many states as in the one before, and those that need
+//! more are asked again in the next. The pair that is reported is, whatever the number of workers,
+//! the first one in the order of the source that succeeds in the earliest round: a success stops
+//! only the questions behind it. Limits hold for all questions together.
 
-use rustc_hash::FxHashSet;
-use weakspot_core::machine::{Failure, Step};
-use weakspot_core::{Edge, Fence, Instr, PointId, Program, ThreadId};
+mod pairs;
+mod query;
 
-use crate::independence::{Access, future, in_loop};
-use crate::memory::loc_bit;
-use crate::packed::{Expanded, Sleep, Successors, System};
-use crate::symmetry::Symmetry;
-use crate::threads::{Act, Kind, Missing, Threads};
-use crate::walk::{Sink, Stopped, Walk, WithSteps, past_fences, steps_of};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-/// A store of a thread and a load that may overtake it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
-    thread: usize,
-    store: Place,
-    load: Place,
-}
+use weakspot_core::certify::Rejected;
+use weakspot_core::machine::{Failure, Schedule};
+use weakspot_core::{Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict};
 
-/// An edge of a thread, and the locations that it may access, as bits.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    point: PointId,
-    edge: u32,
-    to: PointId,
-    locs: u64,
-}
+use pairs::{Ground, Pair};
+use query::{Attack, FIELDS, PER_LOC};
 
-/// What all questions about one program have in common.
-pub(crate) struct Ground<'p> {
-    pub(crate) program: &'p Program,
-    n: usize,
-    future: Vec<Vec<Access>>,
-    in_loop: Vec<Vec<bool>>,
-}
+use crate::meter::Meter;
+use crate::packed::{Ended, Plan, search};
+use crate::plain_pending::delay;
+use crate::reach::NoAnswer;
+use crate::robust::{Reordered, Robust};
+use crate::threads::Threads;
+use crate::walk::{initial_rows, tell};
 
-/// The question about one pair, as a system to search.
-pub(crate) struct Attack<'g, 'p> {
-    ground: &'g Ground<'p>,
-    n: usize,
-    pair: Pair,
-    /// Per point of the attacker whether a way leads from there to the store.
-    to_store: Vec<bool>,
-    /// The same for the load, past nothing that would empty the buffer.
-    to_load: Vec<bool>,
-}
-
-// A row: the local states, then these fields, then three fields per location: its value, the
-// number of the attacker's own value plus one, and flags.
-/// Who holds the lock, plus one.
-const OWNER: usize = 0;
-/// How far the attack has come.
-const PHASE: usize = 1;
-/// The location of the store, plus one.
-const LOC: usize = 2;
-/// The threads with an event that happens after the load.
-const AFTER: usize = 3;
-pub(crate) const FIELDS: usize = 4;
-pub(crate) const PER_LOC: usize = 3;
-
-// The phases.
-const BEFORE: u32 = 0;
-const ATTACKING: u32 = 1;
-const LOADED: u32 = 2;
-
-// Flags of a location.
-/// A read that happens after the load.
-const READ: u32 = 1;
-/// A write that happens after the load.
-const WRITTEN: u32 = 2;
-/// The open block has read it.
-const BLOCK_READ: u32 = 4;
-/// The open block has written it.
-const BLOCK_WROTE: u32 = 8;
-
-/// Whether an event happens after the load.
-#[derive(PartialEq, Eq)]
-enum Event {
-    After,
-    NotAfter,
-    /// It does, and accesses the location of the store.
-    Succeeds,
-}
-
-impl<'p> Ground<'p> {
-    pub(crate) fn new(program: &'p Program, threads: &Threads<'p>) -> Ground<'p> {
-        let n = program.threads.len();
-        Ground {
-            program,
-            n,
-            future: (0..n).map(|t| future(program, threads, t)).collect(),
-            in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
+/// Decides robustness against TSO. At most 32 threads.
+pub(crate) fn robust(
+    program: &Program,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Robust, NoAnswer> {
+    let threads = Threads::new(program, true);
+    let ground = Ground::new(program, &threads);
+    let pairs = ground.pairs(&threads);
+    let workers = limits.workers.clamp(1, pairs.len().clamp(1, 64));
+    let mut shared = Shared::new(*limits, workers);
+    shared.open = (0..pairs.len()).collect();
+    loop {
+        one_round(&ground, &pairs, &shared, progress);
+        if shared.is_decided() {
+            return shared.answer();
         }
-    }
-
-    /// The pairs that are worth a question, in the order of the source.
-    pub(crate) fn pairs(&self, threads: &Threads<'p>) -> Vec<Pair> {
-        let mut pairs = Vec::new();
-        let symmetry = Symmetry::of(self.program);
-        // What one of several threads alike can do, the first of them can do, too.
-        for t in (0..self.n).filter(|&t| symmetry.is_first(t)) {
-            let others = self.others(t, |u| self.program.threads[u].entry);
-            let places = |wanted: fn(&Instr) -> bool, reachable: u64| {
-                let points = self.program.threads[t].points.iter().enumerate();
-                points
-                    .flat_map(|(p, point)| point.edges.iter().enumerate().map(move |e| (p, e)))
-                    .filter(|(_, (_, edge))| wanted(&edge.instr))
-                    .map(|(p, (i, edge))| Place {
-                        point: PointId::new(p),
-                        edge: i as u32,
-                        to: edge.to,
-                        locs: threads.may_access(&edge.instr),
-                    })
-                    .filter(|place| place.locs & reachable != 0)
-                    .collect::<Vec<_>>()
-            };
-            let stores = places(|i| matches!(i, Instr::Store { .. }), others.reads | others.writes);
-            let loads = places(|i| matches!(i, Instr::Load { .. }), others.writes);
-            let to_loads: Vec<_> = loads.iter().map(|l| self.leads_to(t, l.point, keeps)).collect();
-            for &store in &stores {
-                for (&load, to_load) in loads.iter().zip(&to_loads) {
-                    // A load of the one place that was stored to never looks into memory.
-                    let same = store.locs == load.locs
-                        && store.locs.is_power_of_two()
-                        && store.locs != loc_bit(u32::MAX);
-                    if to_load[store.to.index()] && !same {
-                        pairs.push(Pair { thread: t, store, load });
-                    }
-                }
-            }
-        }
-        pairs
-    }
-
-    /// What the threads other than `t` may access from where they stand.
-    fn others(&self, t: usize, point: impl Fn(usize) -> PointId) -> Access {
-        (0..self.n)
-            .filter(|&u| u != t)
-            .fold(Access::default(), |a, u| a.with(self.future[u][point(u).index()]))
-    }
-
-    /// Per point of `t` whether a way over edges with `passes` leads from there to `goal`.
-    fn leads_to(&self, t: usize, goal: PointId, passes: fn(&Edge) -> bool) -> Vec<bool> {
-        let points = &self.program.threads[t].points;
-        let mut before = vec![Vec::new(); points.len()];
-        for (p, point) in points.iter().enumerate() {
-            for edge in point.edges.iter().filter(|e| passes(e)) {
-                before[edge.to.index()].push(p);
-            }
-        }
-        let mut leads = vec![false; points.len()];
-        leads[goal.index()] = true;
-        let mut todo = vec![goal.index()];
-        while let Some(p) = todo.pop() {
-            for &from in &before[p] {
-                if !std::mem::replace(&mut leads[from], true) {
-                    todo.push(from);
-                }
-            }
-        }
-        leads
+        shared.next_round();
     }
 }
 
-/// Whether an edge can be taken with stores in the buffer.
-fn keeps(edge: &Edge) -> bool {
-    !matches!(
-        edge.instr,
-        Instr::Update { .. } | Instr::Fence(Fence::Full) | Instr::Lock | Instr::Unlock
-    )
-}
-
-impl<'g, 'p> Attack<'g, 'p> {
-    pub(crate) fn new(ground: &'g Ground<'p>, pair: Pair) -> Attack<'g, 'p> {
-        Attack {
-            ground,
-            n: ground.n,
-            pair,
-            to_store: ground.leads_to(pair.thread, pair.store.point, |_| true),
-            to_load: ground.leads_to(pair.thread, pair.load.point, keeps),
-        }
-    }
-
-    /// How many of the first of `rows` come before the attack.
-    pub(crate) fn start(&self, rows: &[Vec<u32>]) -> usize {
-        rows.iter().take_while(|row| row[self.n + PHASE] == BEFORE).count()
-    }
-
-    fn own_at(&self, loc: u32) -> usize {
-        self.value_at(loc) + 1
-    }
-
-    fn flags_at(&self, loc: u32) -> usize {
-        self.value_at(loc) + 2
-    }
-
-    fn attacks(&self, row: &[u32], t: usize) -> bool {
-        t == self.pair.thread && row[self.n + PHASE] != BEFORE
-    }
-
-    /// What an act of thread `t` does to memory.
-    fn access(&self, row: &[u32], t: usize, act: &Act) -> Access {
-        match act.kind {
-            Kind::Read if self.attacks(row, t) && row[self.own_at(act.loc)] == 0 => Access::of(act),
-            _ if self.attacks(row, t) => Access::default(),
-            _ => Access::of(act),
-        }
-    }
-
-    /// The attack cannot go on to its end from here.
-    fn is_hopeless(&self, threads: &Threads<'_>, row: &[u32]) -> bool {
-        let Pair { thread, store, load } = self.pair;
-        let point = threads.point(thread, row[thread]).index();
-        let helpers = self.ground.others(thread, |u| threads.point(u, row[u]));
-        let store = match row[self.n + LOC] {
-            0 => store.locs,
-            loc => loc_bit(loc - 1),
-        };
-        let closes = (helpers.reads | helpers.writes) & store != 0;
-        let goes_on = match row[self.n + PHASE] {
-            BEFORE => self.to_store[point] && helpers.writes & load.locs != 0,
-            ATTACKING => self.to_load[point] && helpers.writes & load.locs != 0,
-            _ => true,
-        };
-        !closes || !goes_on
-    }
-
-    /// Whether `t` is a persistent set: nobody else can ever conflict with what it may do next.
-    fn may_move_alone(&self, threads: &Threads<'_>, row: &[u32], t: usize, next: Access) -> bool {
-        let moves = self.attacks(row, t) || next != Access::default() && next != Access::ALL;
-        let point = threads.point(t, row[t]);
-        moves
-            && row[self.n + PHASE] != LOADED
-            && !self.ground.in_loop[t][point.index()]
-            && !self.ground.others(t, |u| threads.point(u, row[u])).conflicts(next)
-    }
-
-    /// All moves of thread `t`, apart from the load of the attack.
-    fn move_thread(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        t: usize,
-        asleep: &dyn Fn(&Act) -> u32,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        if self.attacks(row, t) {
-            return self.move_attacker(threads, row, asleep, sink);
-        }
-        let thread = ThreadId::new(t);
-        let local = row[t];
-        let owner = row[self.n + OWNER];
-        for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
-            let blocked = match act.kind {
-                Kind::Assertion => true,
-                Kind::Lock => owner != 0,
-                Kind::Unlock => owner == 0,
-                _ => false,
-            };
-            if blocked {
-                continue;
-            }
-            let first = Step::Execute { thread, edge: act.edge, choice: act.choice };
-            let seen = row.get(self.value_at(act.loc)).copied().unwrap_or(0);
-            let (stored, targets) = threads.after(t, local, i, act, seen)?;
-            let mut next = row.to_vec();
-            match act.kind {
-                Kind::Lock => next[self.n + OWNER] = t as u32 + 1,
-                Kind::Unlock => next[self.n + OWNER] = 0,
-                Kind::Write | Kind::Update => next[self.value_at(act.loc)] = stored,
-                _ => {}
-            }
-            if row[self.n + PHASE] == LOADED {
-                match self.takes_part(&mut next, t, act) {
-                    Event::After => {}
-                    Event::NotAfter => continue,
-                    Event::Succeeds => return Err(Stopped::Goal(vec![first])),
-                }
-            }
-            let asleep = asleep(&act);
-            if t == self.pair.thread && owner == 0 && self.is(self.pair.store, threads, local, act)
-            {
-                let mut start = row.to_vec();
-                start[self.n + PHASE] = ATTACKING;
-                start[self.n + LOC] = act.loc + 1;
-                start[self.own_at(act.loc)] = stored + 1;
-                for &target in targets {
-                    start[t] = target;
-                    sink.push(&start, asleep, &|| {
-                        steps_of(threads, t, (local, act, seen), target, false)
-                    });
-                }
-            }
-            for &target in targets {
-                let target = past_fences(threads, t, target)?;
-                next[t] = target;
-                let steps = || steps_of(threads, t, (local, act, seen), target, true);
-                if owner == 0 && next[self.n + OWNER] != 0 {
-                    self.run_block(threads, &next, t, &steps, sink)?;
-                } else {
-                    sink.push(&next, asleep, &steps);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The attacker goes on, its stores in its buffer.
-    fn move_attacker(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        asleep: &dyn Fn(&Act) -> u32,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        let t = self.pair.thread;
-        let local = row[t];
-        if row[self.n + PHASE] == LOADED {
-            return Ok(());
-        }
-        for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
-            let goes_on = matches!(
-                act.kind,
-                Kind::Read | Kind::Write | Kind::Silent | Kind::Fence(Fence::StoreStore)
-            );
-            if !goes_on {
-                continue;
-            }
-            let seen = match row.get(self.own_at(act.loc)).copied().unwrap_or(0) {
-                0 => row.get(self.value_at(act.loc)).copied().unwrap_or(0),
-                own => own - 1,
-            };
-            let (stored, targets) = threads.after(t, local, i, act, seen)?;
-            let mut next = row.to_vec();
-            if act.kind == Kind::Write {
-                next[self.own_at(act.loc)] = stored + 1;
-            }
-            for &target in targets {
-                next[t] = target;
-                sink.push(&next, asleep(&act), &|| {
-                    steps_of(threads, t, (local, act, seen), target, false)
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The load of the attack, if the attacker can take it now and memory has to answer it.
-    fn load(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        let t = self.pair.thread;
-        let local = row[t];
-        for &act in threads.acts(t, local)? {
-            let others = self.ground.others(t, |u| threads.point(u, row[u]));
-            if !self.is(self.pair.load, threads, local, act)
-                || row[self.own_at(act.loc)] != 0
-                || others.writes & loc_bit(act.loc) == 0
-            {
-                continue;
-            }
-            let mut next = row.to_vec();
-            // What the attacker has stored, and where it stands, matters no more.
-            for at in (self.n + FIELDS + 1..row.len()).step_by(PER_LOC) {
-                next[at] = 0;
-            }
-            next[t] = 0;
-            next[self.n + PHASE] = LOADED;
-            next[self.flags_at(act.loc)] = READ;
-            sink.push(&next, 0, &|| {
-                vec![Step::Execute { thread: ThreadId::new(t), edge: act.edge, choice: 0 }]
+/// Asks all open questions, by as many workers as there are.
+fn one_round(ground: &Ground<'_>, pairs: &[Pair], shared: &Shared, progress: &mut dyn Progress) {
+    shared.at_work.store(shared.workers.len() - 1, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let chair = std::thread::current();
+        for index in 1..shared.workers.len() {
+            let chair = chair.clone();
+            scope.spawn(move || {
+                ask_all(ground, pairs, shared, &mut Report { shared, index, listener: None });
+                shared.at_work.fetch_sub(1, Ordering::Release);
+                chair.unpark();
             });
         }
-        Ok(())
-    }
+        let mut report = Report { shared, index: 0, listener: Some(progress) };
+        ask_all(ground, pairs, shared, &mut report);
+        report.wait();
+    });
+}
 
-    fn is(&self, place: Place, threads: &Threads<'_>, local: u32, act: Act) -> bool {
-        matches!(act.kind, Kind::Read | Kind::Write)
-            && act.edge == place.edge
-            && threads.point(self.pair.thread, local) == place.point
-    }
+/// What came of a question, if it was not answered by "no".
+enum Asked {
+    /// It needs more states.
+    Open,
+    /// The attack succeeds.
+    Run(Schedule, Reordered),
+    /// The run of the attack could not be told: a defect.
+    Untold,
+    Fault(Failure),
+}
 
-    /// Whether `act` of helper `t`, which leads to `row`, happens after the load; if it does, what
-    /// else does from now on.
-    fn takes_part(&self, row: &mut [u32], t: usize, act: Act) -> Event {
-        let writes = match act.kind {
-            Kind::Read => false,
-            Kind::Write | Kind::Update => true,
-            Kind::Unlock => return self.leave_block(row, t),
-            _ => return Event::After,
-        };
-        let inside = row[self.n + OWNER] != 0;
-        let flags = row[self.flags_at(act.loc)];
-        if !inside && row[self.n + AFTER] & 1 << t != 0 && row[self.n + LOC] == act.loc + 1 {
-            return Event::Succeeds;
-        }
-        if flags & WRITTEN != 0 || writes && flags & READ != 0 {
-            row[self.n + AFTER] |= 1 << t;
-        }
-        let after = row[self.n + AFTER] & 1 << t != 0;
-        let flags = &mut row[self.flags_at(act.loc)];
-        if inside {
-            // The block counts as a whole: see `leave_block`.
-            *flags |= if writes { BLOCK_WROTE } else { BLOCK_READ };
-        } else if after {
-            mark(flags, writes);
-            self.forget(row);
-        } else {
-            return Event::NotAfter;
-        }
-        Event::After
-    }
+/// What the workers share.
+struct Shared {
+    limits: Limits,
+    start: Instant,
+    /// The pairs to ask about in this round.
+    open: Vec<usize>,
+    /// How many states a question may take in this round.
+    most_states: u64,
+    /// How many of them were taken up.
+    next: AtomicUsize,
+    /// The first of them whose attack is known to succeed.
+    success: AtomicUsize,
+    asked: Mutex<Vec<(usize, Asked)>>,
+    /// The limit that was reached.
+    limit: Mutex<Option<Limit>>,
+    stop: AtomicBool,
+    at_work: AtomicUsize,
+    /// Questions of earlier rounds.
+    queries: usize,
+    /// States of finished questions.
+    states: AtomicU64,
+    /// Per worker its present question: its place in the round, states, waiting states and bytes.
+    workers: Vec<Worker>,
+}
 
-    fn leave_block(&self, row: &mut [u32], t: usize) -> Event {
-        if row[self.n + AFTER] & 1 << t == 0 {
-            return Event::NotAfter;
-        }
-        if row[self.flags_at(row[self.n + LOC] - 1)] & (BLOCK_READ | BLOCK_WROTE) != 0 {
-            return Event::Succeeds;
-        }
-        for at in (self.n + FIELDS + 2..row.len()).step_by(PER_LOC) {
-            let flags = &mut row[at];
-            if *flags & BLOCK_WROTE != 0 {
-                mark(flags, true);
-            } else if *flags & BLOCK_READ != 0 {
-                mark(flags, false);
-            }
-            *flags &= !(BLOCK_READ | BLOCK_WROTE);
-        }
-        self.forget(row);
-        Event::After
-    }
+#[derive(Default)]
+struct Worker {
+    place: AtomicUsize,
+    states: AtomicU64,
+    frontier: AtomicU64,
+    memory: AtomicU64,
+}
 
-    /// When every helper has an event after the load, it no longer matters where they come from.
-    fn forget(&self, row: &mut [u32]) {
-        let all = ((1u64 << self.n) - 1) as u32 & !(1 << self.pair.thread);
-        if row[self.n + AFTER] == all {
-            for at in (self.n + FIELDS + 2..row.len()).step_by(PER_LOC) {
-                row[at] &= !(READ | WRITTEN);
-            }
+/// Asks about one pair after the other, until there are no more.
+fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mut Report<'_>) {
+    let mut threads = Threads::new(ground.program, true);
+    loop {
+        let i = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(&pair) = shared.open.get(i) else { return };
+        if !report.begins(i) {
+            return;
         }
-    }
-
-    /// Runs the atomic block that `t` has just entered to its end, without stops on the way. A
-    /// very long one is given back in the middle and goes on from there.
-    fn run_block(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        t: usize,
-        steps: &dyn Fn() -> Vec<Step>,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        let mut todo = vec![(row.to_vec(), Vec::new())];
-        let mut seen = FxHashSet::from_iter([row.to_vec()]);
-        while let Some((row, before)) = todo.pop() {
-            let whole = |before: &[Step]| [&steps()[..], before].concat();
-            if seen.len() > 1_000 {
-                sink.push(&row, 0, &|| whole(&before));
+        let system = Attack::new(ground, pairs[pair]);
+        let initial = match initial_rows(ground.program, &mut threads, FIELDS, PER_LOC) {
+            Ok(initial) => initial,
+            Err(failure) => {
+                shared.note(i, Asked::Fault(failure));
                 continue;
             }
-            let mut inner = WithSteps::new();
-            self.move_thread(threads, &row, t, &|_| 0, &mut inner).map_err(|s| match s {
-                Stopped::Goal(more) => Stopped::Goal([whole(&before), more].concat()),
-                missing => missing,
-            })?;
-            for (row, more) in inner {
-                let before = [&before[..], &more].concat();
-                if row[self.n + OWNER] == 0 {
-                    sink.push(&row, 0, &|| whole(&before));
-                } else if seen.insert(row.clone()) {
-                    todo.push((row, before));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Notes an access that happens after the load. A write says more than a read.
-fn mark(flags: &mut u32, writes: bool) {
-    if writes {
-        *flags = *flags & !READ | WRITTEN;
-    } else if *flags & WRITTEN == 0 {
-        *flags |= READ;
-    }
-}
-
-impl Walk for Attack<'_, '_> {
-    fn value_at(&self, loc: u32) -> usize {
-        self.n + FIELDS + PER_LOC * loc as usize
-    }
-
-    fn moves(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        sleep: Option<Sleep>,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        let owner = row[self.n + OWNER];
-        if owner != 0 {
-            return self.move_thread(threads, row, owner as usize - 1, &|_| 0, sink);
-        }
-        if self.is_hopeless(threads, row) {
-            return Ok(());
-        }
-        if row[self.n + PHASE] == ATTACKING {
-            // It changes what others may do, so that it has to be tried in every order.
-            self.load(threads, row, sink)?;
-        }
-        let Some(sleep) = sleep else {
-            return (0..self.n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
         };
-        let mut next = [Access::default(); 32];
-        for t in 0..self.n {
-            let acts = threads.acts(t, row[t])?.iter();
-            next[t] = acts.fold(Access::default(), |a, act| a.with(self.access(row, t, act)));
-        }
-        let alone = (0..self.n).find(|&t| self.may_move_alone(threads, row, t, next[t]));
-        let mut covered = sleep.asleep;
-        for t in (0..self.n).filter(|&t| alone.is_none_or(|a| a == t)) {
-            if sleep.awake & 1 << t == 0 {
-                continue;
+        let mut meter = Meter::new(Limits { time: None, memory: None, ..shared.limits }, report);
+        let found = search(&system, threads, initial, Plan::breadth_first(1), &mut meter);
+        threads = found.tables;
+        shared.states.fetch_add(found.states, Ordering::Relaxed);
+        match found.ended {
+            Ended::Complete => {}
+            Ended::Limit(_) => shared.note(i, Asked::Open),
+            Ended::Fault(failure) => shared.note(i, Asked::Fault(failure)),
+            Ended::Found(rows) => {
+                let told = tell(&system, ground.program, &mut threads, &rows);
+                let run = told.and_then(|told| {
+                    let store = *told.at.get(system.start(&rows).checked_sub(1)?)?;
+                    delay(ground.program, Model::Tso, &told.run, store, &[])
+                });
+                shared.note(i, run.map_or(Asked::Untold, |(run, pair)| Asked::Run(run, pair)));
             }
-            let asleep = |act: &Act| {
-                let own = self.access(row, t, act);
-                (0..self.n)
-                    .filter(|&u| covered & 1 << u != 0 && !next[u].conflicts(own))
-                    .fold(0, |mask, u| mask | 1 << u)
-            };
-            self.move_thread(threads, row, t, &asleep, sink)?;
-            covered |= 1 << t;
         }
-        Ok(())
     }
 }
 
-impl<'p> System for Attack<'_, 'p> {
-    type Tables = Threads<'p>;
-    type Missing = Missing;
-
-    fn width(&self, threads: &Threads<'p>) -> usize {
-        self.n + FIELDS + PER_LOC * threads.locs.len()
-    }
-
-    fn expand(
-        &self,
-        threads: &Threads<'p>,
-        row: &[u32],
-        sleep: Sleep,
-        out: &mut Successors,
-    ) -> Expanded<Missing> {
-        match self.moves(threads, row, Some(sleep), out) {
-            Ok(()) => Expanded::Done,
-            Err(Stopped::Goal(_)) => Expanded::Goal,
-            Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
+impl Shared {
+    fn new(limits: Limits, workers: usize) -> Shared {
+        Shared {
+            limits,
+            start: Instant::now(),
+            open: Vec::new(),
+            most_states: 1 << 12,
+            next: AtomicUsize::new(0),
+            success: AtomicUsize::new(usize::MAX),
+            asked: Mutex::default(),
+            limit: Mutex::default(),
+            stop: AtomicBool::new(false),
+            at_work: AtomicUsize::new(0),
+            queries: 0,
+            states: AtomicU64::new(0),
+            workers: (0..workers).map(|_| Worker::default()).collect(),
         }
     }
 
-    fn resolve(&self, threads: &mut Threads<'p>, missing: Missing) -> Result<(), Failure> {
-        threads.resolve(missing)
+    /// Notes what came of question `i` of the round.
+    fn note(&self, i: usize, asked: Asked) {
+        if matches!(asked, Asked::Run(..) | Asked::Untold) {
+            self.success.fetch_min(i, Ordering::Relaxed);
+        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((i, asked));
     }
 
-    fn bytes(&self, threads: &Threads<'p>) -> usize {
-        threads.bytes()
+    /// Whether there is nothing more to ask.
+    fn is_decided(&mut self) -> bool {
+        let asked = self.asked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // A run of an attack comes first, then what is open, then faults.
+        asked.sort_by_key(|(i, asked)| match asked {
+            Asked::Run(..) | Asked::Untold => (0, *i),
+            Asked::Open => (1, *i),
+            Asked::Fault(_) => (2, *i),
+        });
+        *self.stop.get_mut() || !matches!(asked.first(), Some((_, Asked::Open)))
+    }
+
+    /// What is open is asked again.
+    fn next_round(&mut self) {
+        let asked = self.asked.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.queries += self.open.len();
+        let open = asked.iter().filter(|(_, asked)| matches!(asked, Asked::Open));
+        self.open = open.map(|&(i, _)| self.open[i]).collect();
+        // A fault may still give way to a run of an attack; it need not be asked about again.
+        asked.retain(|(_, asked)| matches!(asked, Asked::Fault(_)));
+        *self.next.get_mut() = 0;
+        self.most_states = self.most_states.saturating_mul(16);
+    }
+
+    fn end(&self, limit: Limit) {
+        self.limit.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// A run of an attack decides; else a fault says that the program is wrong.
+    fn answer(self) -> Result<Robust, NoAnswer> {
+        let asked = self.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let states = self.states.into_inner();
+        let limit = self.limit.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let begun = self.next.into_inner().min(self.open.len());
+        let found = asked.into_iter().find(|(_, asked)| !matches!(asked, Asked::Open));
+        let (verdict, evidence, reordered, queries) = match (found, limit) {
+            (Some((_, Asked::Untold)), _) => {
+                return Err(NoAnswer::Rejected(Rejected::WrongState));
+            }
+            (Some((_, Asked::Fault(failure))), _) => return Err(NoAnswer::Fault(failure)),
+            (Some((i, Asked::Run(run, reordered))), _) => {
+                (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered), i + 1)
+            }
+            (_, Some(limit)) => (Verdict::Unknown(limit), None, None, begun),
+            (_, None) => (Verdict::Holds, Some(Evidence::Exhausted { states }), None, begun),
+        };
+        let queries = (self.queries + queries) as u64;
+        Ok(Robust { verdict, evidence, reordered, states, queries })
+    }
+}
+
+/// How a worker hears of limits and successes, and others of the worker.
+struct Report<'s> {
+    shared: &'s Shared,
+    index: usize,
+    /// The one who asked, known to the first worker only.
+    listener: Option<&'s mut dyn Progress>,
+}
+
+impl Report<'_> {
+    /// Question `i` of the round begins; false if it need not be asked.
+    fn begins(&mut self, i: usize) -> bool {
+        self.shared.workers[self.index].place.store(i, Ordering::Relaxed);
+        self.tick(Snapshot::default())
+    }
+
+    /// Waits for the other workers.
+    fn wait(&mut self) {
+        self.shared.workers[self.index].place.store(0, Ordering::Relaxed);
+        while self.shared.at_work.load(Ordering::Acquire) > 0 {
+            std::thread::park_timeout(Duration::from_millis(20));
+            self.tick(Snapshot::default());
+        }
+    }
+}
+
+impl Progress for Report<'_> {
+    fn tick(&mut self, snapshot: Snapshot) -> bool {
+        let Shared { limits, start, .. } = self.shared;
+        let own = &self.shared.workers[self.index];
+        own.states.store(snapshot.states, Ordering::Relaxed);
+        own.frontier.store(snapshot.frontier, Ordering::Relaxed);
+        own.memory.store(snapshot.memory, Ordering::Relaxed);
+        let sum = |field: fn(&Worker) -> &AtomicU64| -> u64 {
+            self.shared.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum()
+        };
+        let all = Snapshot {
+            states: self.shared.states.load(Ordering::Relaxed) + sum(|w| &w.states),
+            frontier: sum(|w| &w.frontier),
+            memory: sum(|w| &w.memory),
+        };
+        if self.listener.as_mut().is_some_and(|listener| !listener.tick(all)) {
+            self.shared.end(Limit::Interrupted);
+        }
+        match (limits.time, limits.memory) {
+            (Some(time), _) if start.elapsed() >= time => self.shared.end(Limit::Time(time)),
+            (_, Some(most)) if all.memory > most => self.shared.end(Limit::Memory(most)),
+            _ => {}
+        }
+        !self.shared.stop.load(Ordering::Relaxed)
+            && snapshot.states < self.shared.most_states
+            && own.place.load(Ordering::Relaxed) <= self.shared.success.load(Ordering::Relaxed)
     }
 }

@@ -1,7 +1,6 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
 mod attack;
-mod attacks;
 mod block;
 mod dual;
 mod explicit;

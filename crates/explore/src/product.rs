@@ -519,7 +519,7 @@ impl<'p, W: Watch> System for Product<'p, W> {
 }
 
 /// Fences mean nothing to a thread that has no store pending: it passes them at once.
-fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, Missing> {
+pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, Missing> {
     for _ in 0..16 {
         if !threads.fences_are_acts() {
             break;
@@ -533,7 +533,7 @@ fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, M
 }
 
 /// Asks until nothing is missing.
-fn retry<'p, T>(
+pub(crate) fn retry<'p, T>(
     threads: &mut Threads<'p>,
     ask: &mut dyn FnMut(&Threads<'p>) -> Result<T, Missing>,
 ) -> Result<T, Failure> {
@@ -546,7 +546,7 @@ fn retry<'p, T>(
 }
 
 /// Every row with every one of `values` at its end.
-fn extend(rows: Vec<Vec<u32>>, values: &[u32]) -> Vec<Vec<u32>> {
+pub(crate) fn extend(rows: Vec<Vec<u32>>, values: &[u32]) -> Vec<Vec<u32>> {
     let with = |row: &Vec<u32>, v| [&row[..], &[v]].concat();
     rows.iter().flat_map(|row| values.iter().map(move |&v| with(row, v))).collect()
 }

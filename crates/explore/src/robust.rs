@@ -6,7 +6,7 @@ use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
 use crate::packed::Plan;
 use crate::reach::NoAnswer;
 use crate::tidy::tidy;
-use crate::{attacks, holds, pending, plain_pending};
+use crate::{attack, holds, pending, plain_pending};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -56,9 +56,7 @@ pub fn robust(
     let fast = program.threads.len() <= 32
         && (model == Model::Tso || !holds::blocks_depend_on_values(program));
     let mut answer = match (fast, decide) {
-        (true, Decide::Attack) if model == Model::Tso => {
-            attacks::robust(program, limits, progress)?
-        }
+        (true, Decide::Attack) if model == Model::Tso => attack::robust(program, limits, progress)?,
         (true, _) => pending::robust(program, model, plan, limits, progress)?,
         (false, _) => plain_pending::search(program, model, limits, progress)?,
     };

@@ -11,8 +11,9 @@
 //! - where it loads from memory and another thread stands before a write to that location, or
 //!   before an atomic block that writes there, there is a race.
 //!
-//! Deviations: for Owens, atomic blocks are single instructions; here a race with a block counts
-//! as soon as the block writes.
+//! Deviations: for Owens, atomic blocks are single instructions. Here a race with a block counts
+//! as soon as the block writes. What a block does may depend on which stores have not reached
+//! memory; so in programs with blocks further stores of the thread become pending, too.
 //!
 //! Cost: the SC states, times the stores that can be guessed and what their threads read then.
 
@@ -27,9 +28,10 @@ use crate::independence::{Access, future, in_loop};
 use crate::memory::loc_bit;
 use crate::meter::Meter;
 use crate::packed::{Ended, Expanded, Plan, Sleep, Successors, System, search};
+use crate::product::past_fences;
 use crate::reach::NoAnswer;
 use crate::threads::{Act, Kind, Missing, Threads};
-use crate::walk::{Sink, Stopped, Walk, initial_rows, past_fences, steps_of, tell};
+use crate::walk::{Sink, Stopped, Walk, initial_rows, steps_of, tell};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -68,7 +70,7 @@ fn decide(
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, true);
     let system = Races::new(program, &threads);
-    let initial = initial_rows(program, &mut threads, FIELDS, 1).map_err(NoAnswer::Fault)?;
+    let initial = initial_rows(program, &mut threads, FIELDS, PER_LOC).map_err(NoAnswer::Fault)?;
     let found = search(&system, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
@@ -91,34 +93,40 @@ struct Races<'p> {
     n: usize,
     future: Vec<Vec<Access>>,
     in_loop: Vec<Vec<bool>>,
-    /// Per thread and point whether a way leads from there to a load, past nothing that stores or
-    /// empties the buffer.
+    /// The program has atomic blocks.
+    blocks: bool,
+    /// Per thread and point whether a way leads from there to a load that may be part of a race.
     loads: Vec<Vec<bool>>,
 }
 
-// A row: the local states, then these fields, then the value of each location.
+// A row: the local states, then these fields, then two fields per location: its value, and the
+// number of the newest value that is pending, plus one.
 /// Who holds the lock, plus one.
 const OWNER: usize = 0;
 /// Whose store is pending, plus one; 0 before the guess.
 const THREAD: usize = 1;
-/// Where it goes, plus one.
-const LOC: usize = 2;
-/// The number of the value that it stores.
-const VALUE: usize = 3;
 /// The location that was loaded, plus one; 0 before the load.
-const LOADED: usize = 4;
-const FIELDS: usize = 5;
+const LOADED: usize = 2;
+const FIELDS: usize = 3;
+const PER_LOC: usize = 2;
 
 impl<'p> Races<'p> {
     fn new(program: &'p Program, threads: &Threads<'p>) -> Races<'p> {
         let n = program.threads.len();
+        let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+        let blocks = edges.any(|e| e.instr == Instr::Lock);
         Races {
             program,
             n,
             future: (0..n).map(|t| future(program, threads, t)).collect(),
             in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
-            loads: (0..n).map(|t| loads(program, t)).collect(),
+            blocks,
+            loads: (0..n).map(|t| loads(program, t, blocks)).collect(),
         }
+    }
+
+    fn pending_at(&self, loc: u32) -> usize {
+        self.value_at(loc) + 1
     }
 
     /// What the threads other than `t` may access from where they stand.
@@ -211,8 +219,7 @@ impl<'p> Races<'p> {
             let (stored, targets) = threads.after(t, local, i, act, 0)?;
             let mut next = row.to_vec();
             next[self.n + THREAD] = t as u32 + 1;
-            next[self.n + LOC] = act.loc + 1;
-            next[self.n + VALUE] = stored;
+            next[self.pending_at(act.loc)] = stored + 1;
             for &target in targets {
                 next[t] = target;
                 sink.push(&next, 0, &|| steps_of(threads, t, (local, act, 0), target, false));
@@ -232,30 +239,38 @@ impl<'p> Races<'p> {
         let local = row[t];
         let writes = self.others(threads, row, t).writes;
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
-            let own = row[self.n + LOC] == act.loc + 1;
-            let goes_on =
-                matches!(act.kind, Kind::Read | Kind::Silent | Kind::Fence(Fence::StoreStore));
+            let goes_on = match act.kind {
+                Kind::Read | Kind::Silent | Kind::Fence(Fence::StoreStore) => true,
+                Kind::Write => self.blocks,
+                _ => false,
+            };
             if !goes_on {
                 continue;
             }
-            let seen = match (act.kind, own) {
-                (Kind::Read, true) => row[self.n + VALUE],
-                _ => row.get(self.value_at(act.loc)).copied().unwrap_or(0),
+            let own = row.get(self.pending_at(act.loc)).copied().unwrap_or(0);
+            let seen = match own {
+                0 => row.get(self.value_at(act.loc)).copied().unwrap_or(0),
+                own => own - 1,
             };
-            let (_, targets) = threads.after(t, local, i, act, seen)?;
+            let (stored, targets) = threads.after(t, local, i, act, seen)?;
+            let mut next = row.to_vec();
+            if act.kind == Kind::Write {
+                next[self.pending_at(act.loc)] = stored + 1;
+            }
             for &target in targets {
-                let mut next = row.to_vec();
                 next[t] = target;
-                let steps = || steps_of(threads, t, (local, act, seen), target, false);
-                sink.push(&next, 0, &steps);
-                if act.kind == Kind::Read && !own && writes & loc_bit(act.loc) != 0 {
-                    next[self.n + LOADED] = act.loc + 1;
-                    // Where the thread stands, and what it has stored, matters no more.
-                    next[t] = 0;
-                    next[self.n + LOC] = 0;
-                    next[self.n + VALUE] = 0;
-                    sink.push(&next, 0, &steps);
+                sink.push(&next, 0, &|| steps_of(threads, t, (local, act, seen), target, false));
+            }
+            if act.kind == Kind::Read && own == 0 && writes & loc_bit(act.loc) != 0 {
+                next[self.n + LOADED] = act.loc + 1;
+                // Where the thread stands, and what it has stored, matters no more.
+                next[t] = 0;
+                for at in (self.pending_at(0)..next.len()).step_by(PER_LOC) {
+                    next[at] = 0;
                 }
+                let thread = ThreadId::new(t);
+                let load = Step::Execute { thread, edge: act.edge, choice: 0 };
+                sink.push(&next, 0, &|| vec![load]);
             }
         }
         Ok(())
@@ -339,7 +354,7 @@ impl<S: Sink> Sink for Inside<'_, S> {
 
 impl Walk for Races<'_> {
     fn value_at(&self, loc: u32) -> usize {
-        self.n + FIELDS + loc as usize
+        self.n + FIELDS + PER_LOC * loc as usize
     }
 
     fn moves(
@@ -394,7 +409,7 @@ impl<'p> System for Races<'p> {
     type Missing = Missing;
 
     fn width(&self, threads: &Threads<'p>) -> usize {
-        self.n + FIELDS + threads.locs.len()
+        self.n + FIELDS + PER_LOC * threads.locs.len()
     }
 
     fn expand(
@@ -420,9 +435,9 @@ impl<'p> System for Races<'p> {
     }
 }
 
-/// Per point of thread `t` whether a way leads from there to a load, past nothing that stores or
-/// empties the buffer.
-fn loads(program: &Program, t: usize) -> Vec<bool> {
+/// Per point of thread `t` whether a way leads from there to a load, past nothing that empties the
+/// buffer, nor past stores unless those may become pending, too.
+fn loads(program: &Program, t: usize, past_stores: bool) -> Vec<bool> {
     let points = &program.threads[t].points;
     let mut loads = vec![false; points.len()];
     loop {
@@ -430,11 +445,10 @@ fn loads(program: &Program, t: usize) -> Vec<bool> {
         for (p, point) in points.iter().enumerate().rev() {
             let now = point.edges.iter().any(|edge| match &edge.instr {
                 Instr::Load { .. } => true,
-                Instr::Store { .. }
-                | Instr::Update { .. }
-                | Instr::Fence(Fence::Full)
-                | Instr::Lock
-                | Instr::Unlock => false,
+                Instr::Store { .. } => past_stores && loads[edge.to.index()],
+                Instr::Update { .. } | Instr::Fence(Fence::Full) | Instr::Lock | Instr::Unlock => {
+                    false
+                }
                 _ => loads[edge.to.index()],
             });
             changed |= now != loads[p];

@@ -4,7 +4,8 @@ use weakspot_core::machine::{Failure, Schedule, Step};
 use weakspot_core::{Program, ThreadId};
 
 use crate::packed::{Sleep, Successors, System};
-use crate::threads::{Act, Kind, Missing, Threads};
+use crate::product::{extend, past_fences, retry};
+use crate::threads::{Act, Missing, Threads};
 
 /// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
 pub(crate) trait Sink {
@@ -74,19 +75,14 @@ pub(crate) fn initial_rows(
     for t in 0..program.threads.len() {
         let mut starts = threads.initial(t)?;
         for start in &mut starts {
-            *start = loop {
-                match past_fences(threads, t, *start) {
-                    Ok(start) => break start,
-                    Err(missing) => threads.resolve(missing)?,
-                }
-            };
+            *start = retry(threads, &mut |threads| past_fences(threads, t, *start))?;
         }
-        rows = extend(&rows, &starts);
+        rows = extend(rows, &starts);
     }
     rows.iter_mut().for_each(|row| row.resize(row.len() + between, 0));
     for loc in &program.locs {
         let numbers: Vec<u32> = (0..loc.init.len() as u32).collect();
-        rows = extend(&rows, &numbers);
+        rows = extend(rows, &numbers);
         rows.iter_mut().for_each(|row| row.resize(row.len() + each - 1, 0));
     }
     let mut initial = Successors::default();
@@ -96,24 +92,6 @@ pub(crate) fn initial_rows(
         initial.push(&row, 0);
     }
     Ok(initial)
-}
-
-/// Every row with every one of `values` at its end.
-fn extend(rows: &[Vec<u32>], values: &[u32]) -> Vec<Vec<u32>> {
-    let with = |row: &Vec<u32>, v| [&row[..], &[v]].concat();
-    rows.iter().flat_map(|row| values.iter().map(move |&v| with(row, v))).collect()
-}
-
-/// Fences mean nothing to a thread that has no store pending: it passes them at once.
-pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, Missing> {
-    for _ in 0..16 {
-        let [act] = threads.acts(t, local)? else { break };
-        let (Kind::Fence(_), (_, [to])) = (act.kind, threads.after(t, local, 0, *act, 0)?) else {
-            break;
-        };
-        local = *to;
-    }
-    Ok(local)
 }
 
 /// The steps of an act of `t` that sees value number `seen`, and of what follows silently up to

@@ -269,7 +269,12 @@ fn what_is_a_triangular_race() {
          thread q { var r\n r = x\n assume (r == 1)\n y = 1 }\n",
         true,
     );
-    // An atomic block that writes only where the store has not arrived.
+    // An atomic block that writes only if none of the stores has arrived.
+    check(
+        "shared x, y, z\nthread p { var r\n x = 1\n z = 1\n r = y }\n\
+         thread q { var r, s\n atomic { r = x\n s = z\n if (r == 0 && s == 0) { y = 1 } } }\n",
+        false,
+    );
     check(
         "shared x, y\nthread p { var r\n x = 1\n r = y }\n\
          thread q { var r\n atomic { r = x\n if (r == 0) { y = 1 } } }\n",

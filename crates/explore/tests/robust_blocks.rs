@@ -11,7 +11,7 @@ use weakspot_core::{
     BinOp, Drain, Edge, Expr, Fence, Instr, Limits, Location, Model, Point, PointId, Program,
     RegId, Silent, Span, Thread, Undeclared, Value, Verdict, reference,
 };
-use weakspot_explore::{Decide, robust};
+use weakspot_explore::{Decide, robust, triangular_race_free};
 use weakspot_lang::Format;
 
 const LIMITS: Limits =
@@ -20,8 +20,22 @@ const LIMITS: Limits =
 const COUNT: u64 = 1_500;
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
+/// What both algorithms say, if they say the same.
 fn is_robust(program: &Program, model: Model) -> Option<bool> {
-    match robust(program, model, Decide::Pending, &LIMITS, &mut Silent).ok()?.verdict {
+    let ask = |decide| robust(program, model, decide, &LIMITS, &mut Silent).ok();
+    let verdict = ask(Decide::Pending)?.verdict;
+    match verdict == ask(Decide::Attack)?.verdict {
+        true => holds(&verdict),
+        false => None,
+    }
+}
+
+fn is_race_free(program: &Program) -> Option<bool> {
+    holds(&triangular_race_free(program, &LIMITS, &mut Silent).ok()?.verdict)
+}
+
+fn holds(verdict: &Verdict) -> Option<bool> {
+    match verdict {
         Verdict::Holds => Some(true),
         Verdict::Violated => Some(false),
         Verdict::Unknown(_) => None,
@@ -36,6 +50,8 @@ fn check(text: &str, expected: [bool; 3]) {
     for (model, expected) in WEAK.into_iter().zip(expected) {
         assert_eq!(is_robust(&program, model), Some(expected), "{model} {text}");
     }
+    let race_free = reference::triangular_race_free(&program, 100_000);
+    assert_eq!(is_race_free(&program), race_free, "{text}");
 }
 
 /// The block has to miss two stores of one thread.
@@ -230,8 +246,13 @@ fn program(rng: &mut Rng) -> Program {
     }
 }
 
-/// Whether the search says something else than the definition, where that can be asked.
+/// Whether a search says something else than the definition, where that can be asked.
 fn differs(program: &Program, counts: &[AtomicUsize; 2]) -> bool {
+    if reference::triangular_race_free(program, 5_000)
+        .is_some_and(|expected| is_race_free(program) != Some(expected))
+    {
+        return true;
+    }
     let Some(expected) = reference::robust(program, &WEAK, 5_000) else { return false };
     WEAK.iter().zip(expected).any(|(&model, expected)| {
         counts[usize::from(expected)].fetch_add(1, Ordering::Relaxed);
