@@ -138,9 +138,10 @@ Example:
   weakspot robust corpus/programs/*.weak",
     after_help = "\
 A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts (but
-for control points inside of atomic blocks). For one that is not: the store and the later access that overtakes it, with their lines, a run as short
-as possible, and the cycle of events that shows that SC has no such run; -q leaves all but the first
-line out. The search explores SC runs only, never store buffers.",
+for control points inside of atomic blocks). For one that is not: the store and the later access that
+overtakes it, with their lines, a run as short as possible, and the cycle of events that shows that SC
+has no such run; -q leaves all but the first line out. The search explores SC runs only, never store
+buffers.",
     mut_arg("model", |a| a.default_value("tso,pso").help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
     )),

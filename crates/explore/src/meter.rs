@@ -54,7 +54,8 @@ impl<'a> Meter<'a> {
         self.until_look = INTERVAL;
         self.last_look = Instant::now();
         let (frontier, memory) = usage();
-        let memory = memory + self.held;
+        // What the allocator and the process itself take comes on top.
+        let memory = (memory + self.held) * 13 / 12;
         if !self.progress.tick(Snapshot { states: self.states, frontier, memory }) {
             return Err(Limit::Interrupted);
         }

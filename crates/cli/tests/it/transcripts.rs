@@ -787,7 +787,8 @@ fn help() {
                       [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
-                      How many files to work on at a time; by default one per processor
+                      How many files to work on at a time, or, with one file, how many threads search; by
+                      default one per processor
 
               -q, --quiet
                       No warnings, no summary
