@@ -421,14 +421,8 @@ impl<'p, W: Watch> Product<'p, W> {
 
     /// The run through `rows`, which are in their normal form, to what was looked for.
     pub(crate) fn run(&self, threads: &mut Threads<'p>, rows: &[Vec<u32>]) -> Option<Hit<W::Goal>> {
-        let width = self.width(threads);
-        let full = |row: &[u32]| {
-            let mut row = row.to_vec();
-            row.resize(width.max(row.len()), 0);
-            row
-        };
         // The normal form of an initial row is an initial row itself.
-        let mut at = full(rows.first()?);
+        let mut at = full(self, threads, rows.first()?);
         let value = |l| threads.locs.value(l, at[self.frame.value(l)]);
         let init = (0..self.program.locs.len() as u32).map(value).collect();
         let mut steps = Vec::new();
@@ -450,8 +444,10 @@ impl<'p, W: Watch> Product<'p, W> {
                 commit => commit,
             };
             let mut found = WithSteps::new();
+            // Without reductions new locations may be met.
+            at = full(self, threads, &at);
             match self.moves(threads, &at, None, &mut found) {
-                // Without reductions a goal may show up earlier than in the search.
+                // For the same reason a goal may show up earlier than in the search.
                 Err(Stopped::Goal(more, goal)) => {
                     steps.extend(more.iter().map(real));
                     let run = Schedule { init, steps };
@@ -459,7 +455,7 @@ impl<'p, W: Watch> Product<'p, W> {
                 }
                 Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,
                 Ok(()) => {
-                    let row = full(rest.next()?);
+                    let row = full(self, threads, rest.next()?);
                     for (to, more) in found {
                         let normal =
                             retry(threads, &mut |threads| self.normal(threads, &to, 0)).ok()?;
@@ -516,6 +512,17 @@ impl<'p, W: Watch> System for Product<'p, W> {
     fn bytes(&self, threads: &Threads<'p>) -> usize {
         threads.bytes()
     }
+}
+
+/// `row` with all fields that rows have by now.
+pub(crate) fn full<'p, S: System<Tables = Threads<'p>>>(
+    system: &S,
+    threads: &Threads<'p>,
+    row: &[u32],
+) -> Vec<u32> {
+    let mut row = row.to_vec();
+    row.resize(system.width(threads).max(row.len()), 0);
+    row
 }
 
 /// Fences mean nothing to a thread that has no store pending: it passes them at once.

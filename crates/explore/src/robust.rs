@@ -1,12 +1,14 @@
 //! Is a program robust: does every run under TSO or PSO do what some run under SC does, too?
 
 use weakspot_core::certify;
-use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict};
+use weakspot_core::{
+    BinOp, Evidence, Expr, Instr, Limits, Model, Program, Progress, Undeclared, Verdict,
+};
 
 use crate::packed::Plan;
 use crate::reach::NoAnswer;
 use crate::tidy::tidy;
-use crate::{attack, holds, pending, plain_pending};
+use crate::{attack, holds, pending, plain_pending, sc};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -56,7 +58,19 @@ pub fn robust(
     let fast = program.threads.len() <= 32
         && (model == Model::Tso || !holds::blocks_depend_on_values(program));
     let mut answer = match (fast, decide) {
-        (true, Decide::Attack) if model == Model::Tso => attack::robust(program, limits, progress)?,
+        (true, Decide::Attack) if model == Model::Tso => {
+            let mut answer = attack::robust(program, limits, progress)?;
+            // Attacks look at parts of the runs only. That nothing faults takes all of them.
+            if answer.verdict == Verdict::Holds && can_fault(program) {
+                let all = sc::reach(&without_questions(program), plan, limits, progress)?;
+                answer.states += all.states;
+                answer.queries += 1;
+                if let Verdict::Unknown(_) = all.verdict {
+                    (answer.verdict, answer.evidence) = (all.verdict, None);
+                }
+            }
+            answer
+        }
         (true, _) => pending::robust(program, model, plan, limits, progress)?,
         (false, _) => plain_pending::search(program, model, limits, progress)?,
     };
@@ -70,4 +84,44 @@ pub fn robust(
         certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }
     Ok(answer)
+}
+
+/// The program with the same runs, but nothing that would end a search for faults early.
+fn without_questions(program: &Program) -> Program {
+    let mut program = program.clone();
+    program.forbidden.clear();
+    for edge in program.threads.iter_mut().flat_map(|t| &mut t.points).flat_map(|p| &mut p.edges) {
+        if let Instr::Assert(e) = &edge.instr {
+            edge.instr = Instr::Assume(e.clone());
+        }
+    }
+    program
+}
+
+/// Whether some instruction might fault: divide by zero, or leave the declared memory or a range.
+fn can_fault(program: &Program) -> bool {
+    let ranges = program.locs.iter().any(|l| l.range.is_some());
+    let leaves = |addr: &Expr| match addr {
+        Expr::Const(addr) => program.loc_at(*addr).is_none(),
+        _ => true,
+    };
+    let leaves = |addr| program.undeclared == Undeclared::Fault && leaves(addr);
+    let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    edges.map(|e| &e.instr).any(|instr| match instr {
+        Instr::Assign { value, .. } | Instr::Assume(value) | Instr::Assert(value) => divides(value),
+        Instr::Load { addr, .. } => divides(addr) || leaves(addr),
+        Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
+            ranges || divides(addr) || divides(value) || leaves(addr)
+        }
+        _ => false,
+    })
+}
+
+fn divides(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_) | Expr::Reg(_) => false,
+        Expr::Unary(_, e) => divides(e),
+        Expr::Binary(op, l, r) => matches!(op, BinOp::Div | BinOp::Rem) || divides(l) || divides(r),
+        Expr::Select(parts) => divides(&parts.0) || divides(&parts.1) || divides(&parts.2),
+    }
 }

@@ -4,7 +4,7 @@ use weakspot_core::machine::{Failure, Schedule, Step};
 use weakspot_core::{Program, ThreadId};
 
 use crate::packed::{Sleep, Successors, System};
-use crate::product::{extend, past_fences, retry};
+use crate::product::{extend, full, past_fences, retry};
 use crate::threads::{Act, Missing, Threads};
 
 /// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
@@ -151,15 +151,4 @@ where
             }
         }
     }
-}
-
-/// `row` with all fields that rows have by now.
-fn full<'p, S: System<Tables = Threads<'p>>>(
-    system: &S,
-    threads: &Threads<'p>,
-    row: &[u32],
-) -> Vec<u32> {
-    let mut row = row.to_vec();
-    row.resize(system.width(threads).max(row.len()), 0);
-    row
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weakspot_core::testing::{Size, check_programs};
 use weakspot_core::{Drain, Limits, Model, Program, Silent, Verdict, reference};
-use weakspot_explore::{Decide, robust};
+use weakspot_explore::{Decide, NoAnswer, robust};
 
 const LIMITS: Limits =
     Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
@@ -45,4 +45,17 @@ fn longer_programs_of_two_threads_agree_with_the_definition() {
 #[test]
 fn four_threads_agree_with_the_definition() {
     compare(90_000, 5_000, Size { threads: 4, instrs: 3, total: 9, locs: 3, loops: false });
+}
+
+/// A program that faults has no answer, whichever algorithm looks at it.
+#[test]
+fn faults_are_noticed_by_both_algorithms() {
+    let text = "thread a initial q0 transition q0 q1 read r 0 transition q1 q2 local s / 1 r end
+thread b initial q0 transition q0 q1 write 1 0 end";
+    let program =
+        weakspot_lang::parse(weakspot_lang::Format::Trencher, text).expect("good").program;
+    for decide in [Decide::Pending, Decide::Attack] {
+        let answer = robust(&program, Model::Tso, decide, &LIMITS, &mut Silent);
+        assert!(matches!(answer, Err(NoAnswer::Fault(_))), "{decide:?}: {answer:?}");
+    }
 }
