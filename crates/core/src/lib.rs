@@ -11,9 +11,11 @@ mod expr;
 pub mod fence_proof;
 mod fences;
 mod ids;
+mod log;
 pub mod machine;
 mod model;
 mod outcomes;
+mod overtaking;
 mod program;
 mod record;
 pub mod reference;
@@ -29,8 +31,10 @@ pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use fence_proof::{Clause, FenceCosts};
 pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
+pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 pub use model::{Drain, Model};
 pub use outcomes::{Factor, OutcomeSet};
+pub use overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use program::{
     Condition, Edge, Fence, Instr, Location, Observable, Observed, Point, Program, Quantifier,
     Thread, Undeclared, Value, View,

@@ -1,0 +1,1 @@
+//! Bytes <-> logs: the formats in which executions are recorded, read and written.
