@@ -16,6 +16,8 @@
 //! Cost: O(W) per event, without branches but for reports, and one or two cache lines per location
 //! for up to 16 threads. Memory: O(W) per location.
 
+use std::hint::black_box;
+
 use fearless_simd::{Level, Simd};
 use prefetch_index::prefetch_index;
 use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables};
@@ -213,9 +215,14 @@ impl<const W: usize> Engine<W> {
     /// Follows events up to the first one of a thread beyond `W`; how many that were.
     pub(crate) fn follow(&mut self, events: &[LogEvent]) -> Result<usize, Refused> {
         let mut at = 0;
+        // Up to here there is room.
+        let mut end = 0;
         while at < events.len() {
-            let chunk = &events[at..events.len().min(at + CHUNK)];
-            self.make_room(chunk.len());
+            if at == end {
+                end = events.len().min(at + CHUNK);
+                self.make_room(end - at);
+            }
+            let chunk = &events[at..end];
             let done = match (self.side.setup.tso, self.side.setup.pso.is_some()) {
                 (true, true) => self.vectorised::<true, true>(chunk),
                 (true, false) => self.vectorised::<true, false>(chunk),
@@ -462,39 +469,40 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
 ) {
     let p = event.thread as usize % W;
     let q = run.writer as usize % W;
-    let writes = -(event.kind as i32) >> 31;
-    let other = -((p ^ q) as i32) >> 31;
+    // Behind a black box the compiler does not know these for conditions and makes no branches.
+    let writes = black_box(-(event.kind as i32) >> 31);
+    let other = black_box(-((p ^ q) as i32) >> 31);
+    let middle = -i32::from(run.flags & MIDDLE);
     let known = threads[p].clock.0[q];
 
     // Is something pending here that happens before what this thread did last?
     let tso = if TSO_ON { threads[q].flushed[TSO] } else { i32::MAX };
     let pso = if PSO_ON { threads[q].flushed[PSO].max(run.mark) } else { i32::MAX };
     let suspect = |flushed: i32| {
-        let begun = run.first <= flushed;
-        let candidate = if begun { run.last } else { run.first };
-        let hidden = begun & (run.flags & MIDDLE != 0);
-        (other != 0) & (run.last > flushed) & ((candidate <= known) | hidden)
+        let begun = !less(flushed, run.first);
+        let candidate = pick(begun, run.last, run.first);
+        other & less(flushed, run.last) & (!less(known, candidate) | begun & middle)
     };
-    if suspect(tso) | suspect(pso) {
+    let on = |on: bool, mask: i32| if on { mask } else { 0 };
+    if on(TSO_ON, suspect(tso)) | on(PSO_ON, suspect(pso)) != 0 {
         report(side, run, event, &threads[p].previous, known, [tso, pso], index);
     }
 
     // Another store of the same thread makes the run longer, unless all of it is done with.
     let done = tso.min(pso);
-    let goes_on = !other & -i32::from(run.last > done);
-    let longer = (goes_on != 0) & ((run.first <= done) | (run.first != run.last));
-    let replaced = (goes_on == 0) & (run.flags & MIDDLE != 0);
-    if (writes != 0) & (longer | replaced) {
+    let goes_on = !other & less(done, run.last);
+    let longer = goes_on & (!less(done, run.first) | less(run.first, run.last));
+    if writes & (longer | !goes_on & middle) != 0 {
         change_middle(&mut side.middles, run, event.loc as usize, goes_on != 0, done);
     }
 
     // What is pending here and not of this thread is committed.
     let from = &mut threads[q];
     if TSO_ON {
-        from.flushed[TSO] = tso.max(run.last & other | tso & !other);
+        from.flushed[TSO] = tso.max(run.last & other);
     }
     if PSO_ON {
-        let fence = run.fence & other & -i32::from(run.last > pso);
+        let fence = run.fence & other & less(pso, run.last);
         from.flushed[PSO] = from.flushed[PSO].max(fence);
     }
 
@@ -503,7 +511,6 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     let time = t.now - writes;
     t.now = time;
     let starts = writes & !goes_on;
-    let pick = |mask: i32, a: i32, b: i32| a & mask | b & !mask;
     *run = Run {
         first: pick(starts, time, run.first),
         last: pick(writes, time, run.last),
@@ -520,9 +527,10 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     for k in 0..W / 8 {
         let (c, w, a) = (clock[k], written[k], accessed[k]);
         let [mut c2, mut w2, mut a2] = [[0; 8]; 3];
+        let own = p as i32 - 8 * k as i32;
         for j in 0..8 {
             // Only stores are counted.
-            let tick = -i32::from(8 * k + j == p) & writes;
+            let tick = -i32::from(j as i32 == own) & writes;
             c2[j] = c[j].max(a[j] & writes | w[j] & !writes) - tick;
             a2[j] = a[j].max(c2[j]);
             w2[j] = c2[j] & writes | w[j] & !writes;
@@ -534,6 +542,18 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
         t.update(side.setup.pso);
         run.mark = time;
     }
+}
+
+/// The mask of whether `a` is less than `b`; neither is negative.
+#[inline(always)]
+fn less(a: i32, b: i32) -> i32 {
+    (a - b) >> 31
+}
+
+/// `a` under the mask, `b` elsewhere.
+#[inline(always)]
+fn pick(mask: i32, a: i32, b: i32) -> i32 {
+    a & mask | b & !mask
 }
 
 /// Reports what is pending at the location of `event` and happens before what its thread did last,
