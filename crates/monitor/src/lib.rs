@@ -1,8 +1,11 @@
 //! Questions about a stream: could TSO or PSO have broken this SC execution, and where?
 
+mod cells;
 pub mod reference;
+mod witness;
 
 pub use reference::{Form, Report};
+pub use witness::witness;
 
 #[cfg(test)]
 mod test_logs;

@@ -186,7 +186,7 @@ fn commit(
 
 /// For each location the number of its group: locations that overlap are in one group, and so are
 /// those that overlap a third one.
-fn groups(tables: &LogTables) -> Vec<usize> {
+pub(crate) fn groups(tables: &LogTables) -> Vec<usize> {
     let mut group: Vec<usize> = (0..tables.locs.len()).collect();
     let mut order: Vec<(u64, u64, usize)> = Vec::new();
     for (i, loc) in tables.locs.iter().enumerate() {
