@@ -23,7 +23,8 @@ use prefetch_index::prefetch_index;
 use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables};
 
 use crate::mixed::Mixed;
-use crate::monitor::{Form, Refused};
+use crate::monitor::Refused;
+use crate::reference::Form;
 use crate::run::{Runs, Stores};
 use crate::tally::Tally;
 

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use weakspot_core::{Bytes, Drain, End, LogEvent, LogKind, LogTables};
 
 use crate::engine::{Clocks, PSO, Setup, Side, TSO, Thread, Threads};
-use crate::monitor::Form;
+use crate::reference::Form;
 use crate::run::Stores;
 use crate::tally::Tally;
 

@@ -5,16 +5,7 @@ use std::fmt;
 use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking};
 
 use crate::engine::{Engine, PSO, Setup, TSO};
-
-/// Which pending stores count (line 6 of the paper's figures). Both forms are complete: what one
-/// finds on some execution of a program, the other finds on some execution, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// All of them: more sensitive.
-    All,
-    /// Only the last one to the location.
-    Last,
-}
+use crate::reference::Form;
 
 /// Why events are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
