@@ -102,6 +102,8 @@ pub(crate) struct Setup {
     pub(crate) form: Form,
     /// Times are renumbered before they reach this.
     pub(crate) horizon: i32,
+    /// Middles of runs are compacted from this many stores on.
+    pub(crate) middles: usize,
 }
 
 /// What is kept per thread.
@@ -159,7 +161,7 @@ impl<const W: usize> Engine<W> {
             locs: Vec::new(),
             runs: Vec::new(),
             mixed: Mixed::new(),
-            side: Side { setup, middles: Runs::new(), tally: Default::default() },
+            side: Side { setup, middles: Runs::new(setup.middles), tally: Default::default() },
             events: 0,
         }
     }

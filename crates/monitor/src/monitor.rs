@@ -57,16 +57,17 @@ impl Monitor {
     #[must_use]
     pub fn new(models: &[Model], form: Form) -> Monitor {
         // Times stay well below the largest number, so that a batch of events fits.
-        Monitor::with_horizon(models, form, i32::MAX - (1 << 20))
+        Monitor::with(models, form, i32::MAX - (1 << 20), 1 << 16)
     }
 
-    /// The same, with times that are renumbered before they reach `horizon`.
-    pub(crate) fn with_horizon(models: &[Model], form: Form, horizon: i32) -> Monitor {
+    /// The same, with times that are renumbered before they reach `horizon`, and runs that are
+    /// compacted when they have more than `middles` stores.
+    fn with(models: &[Model], form: Form, horizon: i32, middles: usize) -> Monitor {
         let pso = models.iter().find_map(|model| match model {
             Model::Pso(drain) => Some(*drain),
             _ => None,
         });
-        let setup = Setup { tso: models.contains(&Model::Tso), pso, form, horizon };
+        let setup = Setup { tso: models.contains(&Model::Tso), pso, form, horizon, middles };
         Monitor { wide: Wide::W8(Engine::new(setup)) }
     }
 
@@ -176,3 +177,6 @@ impl std::error::Error for Refused {}
 fn index(model: Model) -> usize {
     if model == Model::Tso { TSO } else { PSO }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,8 +16,9 @@ pub(crate) struct Runs {
     /// The first of the nodes that are not in use.
     free: u32,
     used: usize,
-    /// Compact when this many are in use.
-    pub(crate) limit: usize,
+    /// Compact when this many are in use, and not before [`least`](Self::least) are.
+    limit: usize,
+    least: usize,
     /// Whether stores had to be forgotten to stay within [`MAX_NODES`].
     pub(crate) coarse: bool,
 }
@@ -40,14 +41,13 @@ struct Node {
 }
 
 const NONE: u32 = u32::MAX;
-/// Compaction starts at this many stores, and again whenever they have doubled since.
-const FIRST_LIMIT: usize = 1 << 16;
 /// More than this many stores are not remembered: 256 MiB.
 const MAX_NODES: usize = 1 << 24;
 
 impl Runs {
-    pub(crate) fn new() -> Runs {
-        Runs { free: NONE, limit: FIRST_LIMIT, ..Runs::default() }
+    /// Without runs; compaction starts at `least` stores, and again whenever they have doubled.
+    pub(crate) fn new(least: usize) -> Runs {
+        Runs { free: NONE, limit: least, least, ..Runs::default() }
     }
 
     /// Adds a store to the middle of the run at `loc`.
@@ -143,10 +143,9 @@ impl Runs {
     /// many of them even so.
     pub(crate) fn compacted(&mut self) {
         if self.used > MAX_NODES {
-            self.coarse = true;
-            *self = Runs { coarse: true, ..Runs::new() };
+            *self = Runs { coarse: true, ..Runs::new(self.least) };
         }
-        self.limit = (2 * self.used).max(FIRST_LIMIT);
+        self.limit = (2 * self.used).max(self.least);
     }
 
     /// Changes all times of the run at `loc`.
