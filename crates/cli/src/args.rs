@@ -485,9 +485,9 @@ pub(crate) struct Common {
     /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) witness: Option<PathBuf>,
-    /// Give up on a question after this time.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    pub(crate) timeout: Duration,
+    /// Give up on a question after this time [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,
