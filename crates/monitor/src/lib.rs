@@ -2,9 +2,11 @@
 
 mod cells;
 pub mod reference;
+pub mod sober;
 mod witness;
 
 pub use reference::{Form, Report};
+pub use sober::Sober;
 pub use witness::witness;
 
 #[cfg(test)]

@@ -70,27 +70,27 @@ fn commits(
         commits: Vec::new(),
     };
     let mut written: Vec<Option<usize>> = vec![None; cells.count];
+    let mut last: Vec<usize> = Vec::new();
     for (place, event) in events.iter().enumerate() {
         let own = event.thread;
-        // Of each thread the last store to what is accessed. What others wrote to a cell before
-        // the last store to it is in memory since then.
-        let mut last: BTreeMap<u16, usize> = BTreeMap::new();
+        // The last stores to what is accessed. What others wrote to a cell before the last store
+        // to it is in memory since then.
+        last.clear();
         if event.kind.is_access() {
-            for write in cells.of(event.loc).filter_map(|cell| written[cell]) {
-                let place = last.entry(events[write].thread).or_insert(write);
-                *place = (*place).max(write);
-            }
+            last.extend(cells.of(event.loc).filter_map(|cell| written[cell]));
+            last.sort_unstable_by_key(|&write| (events[write].thread, write));
         }
+        let is_own = |write: &usize| events[*write].thread == own;
         if place + 1 < events.len() {
-            for (&thread, &write) in last.iter().filter(|&(&thread, _)| thread != own) {
-                buffers.commit(thread, write, place);
+            for &write in last.iter().filter(|write| !is_own(write)) {
+                buffers.commit(events[write].thread, write, place);
             }
         }
         match event.kind {
             LogKind::Update | LogKind::Acquire | LogKind::Release => match model {
                 Model::Pso(Drain::Own) => {
                     buffers.commit_before_fence(own, place);
-                    if let Some(&write) = last.get(&own) {
+                    for &write in last.iter().filter(|write| is_own(write)) {
                         buffers.commit(own, write, place);
                     }
                 }

@@ -2,3 +2,4 @@
 
 mod reports;
 mod runs;
+mod sober;
