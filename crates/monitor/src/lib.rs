@@ -2,6 +2,7 @@
 //!
 //! [`Monitor`] is the fast engine, one call per event or per batch of events. [`reference`] is what
 //! it has to say, by definition. [`witness`](witness()) makes of a report the run that shows it.
+//! [`Watch`] does all of it for one log.
 
 mod cells;
 mod engine;
@@ -9,11 +10,15 @@ mod mixed;
 mod monitor;
 pub mod reference;
 mod run;
+mod sober;
 mod tally;
 #[cfg(test)]
 mod test_logs;
+mod watch;
 mod witness;
 
 pub use monitor::{Monitor, Refused};
 pub use reference::{Form, Report};
+pub use sober::{Definition, Sober};
+pub use watch::{Algorithm, Shown, Watch, show};
 pub use witness::witness;

@@ -69,20 +69,19 @@ fn commits(
         commits: Vec::new(),
     };
     let mut written: Vec<Option<usize>> = vec![None; cells.count];
+    let mut last: Vec<usize> = Vec::new();
     for (place, event) in events.iter().enumerate() {
         let own = event.thread;
-        // The last store to each cell that is accessed. What others wrote to a cell before that is
-        // in memory since then.
-        let mut last: Vec<usize> = Vec::new();
+        // The last stores to what is accessed. What others wrote to a cell before the last store
+        // to it is in memory since then.
+        last.clear();
         if event.kind.is_access() {
             last.extend(cells.of(event.loc).filter_map(|cell| written[cell]));
             last.sort_unstable_by_key(|&write| (events[write].thread, write));
-            last.dedup();
         }
-        let (own_last, others): (Vec<usize>, Vec<usize>) =
-            last.into_iter().partition(|&write| events[write].thread == own);
+        let is_own = |write: &usize| events[*write].thread == own;
         if place + 1 < events.len() {
-            for write in others {
+            for &write in last.iter().filter(|write| !is_own(write)) {
                 buffers.commit(events[write].thread, write, place);
             }
         }
@@ -90,7 +89,7 @@ fn commits(
             LogKind::Update | LogKind::Acquire | LogKind::Release => match model {
                 Model::Pso(Drain::Own) => {
                     buffers.commit_before_fence(own, place);
-                    for write in own_last {
+                    for &write in last.iter().filter(|write| is_own(write)) {
                         buffers.commit(own, write, place);
                     }
                 }
