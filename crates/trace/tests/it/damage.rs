@@ -30,7 +30,7 @@ fn small(seed: u64) -> (Vec<Item>, Vec<u8>, Vec<usize>) {
 /// to be lost.
 #[test]
 fn cut_anywhere() {
-    for seed in 0..20 {
+    for seed in 0..8 {
         let (items, bytes, ends) = small(seed);
         for cut in 0..bytes.len() {
             let told = read(&bytes[..cut], LogFormat::Wslog);
@@ -48,15 +48,18 @@ fn cut_anywhere() {
 /// last block; always the events before that block, never others.
 #[test]
 fn flip_anywhere() {
-    for seed in 0..4 {
+    for seed in 0..3 {
         let (items, bytes, ends) = small(seed);
+        let before: Vec<Vec<Item>> =
+            ends.iter().map(|&e| read(&bytes[..e], LogFormat::Wslog).items).collect();
         for bit in 0..8 * bytes.len() {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            let block = ends.iter().copied().rfind(|&e| e <= bit / 8).expect("0 is one");
-            let is_last = ends[ends.len() - 2] == block;
+            let number = ends.iter().rposition(|&e| e <= bit / 8).expect("0 is one");
+            let block = ends[number];
+            let is_last = number == ends.len() - 2;
             let Told { items: told, error, torn } = read(&bad, LogFormat::Wslog);
-            assert_eq!(told, read(&bytes[..block], LogFormat::Wslog).items, "bit {bit}");
+            assert_eq!(told, before[number], "bit {bit}");
             assert!(items.starts_with(&told), "bit {bit}");
             let place = LogPlace::Offset(block as u64);
             match error {
