@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod certify;
+mod convert;
 mod exit;
 mod fence;
 mod generate;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),

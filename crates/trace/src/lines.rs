@@ -88,7 +88,10 @@ impl Lines {
         let step = match (self.parse)(line, names, batch) {
             Err(fault) => return Err(self.error(line, fault)),
             Ok(Line::Empty) => Step::Done,
-            Ok(Line::Trace(id)) => Step::Trace(id),
+            Ok(Line::Trace(id)) => {
+                places.trace = Some(self.place());
+                Step::Trace(id)
+            }
             Ok(Line::Event) => {
                 places.each.push(self.place());
                 Step::Done

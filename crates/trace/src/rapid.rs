@@ -32,7 +32,10 @@ fn kind_of(text: &str) -> Option<LogKind> {
 /// Whether a line looks like one of this format.
 pub(crate) fn is_event(line: &[u8]) -> bool {
     let fields: Vec<&[u8]> = line.split(|&b| b == b'|').collect();
-    let [_, operation, _] = fields[..] else { return false };
+    let [thread, operation, _] = fields[..] else { return false };
+    if thread.contains(&b' ') {
+        return false;
+    }
     let word = operation.split(|&b| b == b'(').next().unwrap_or_default();
     std::str::from_utf8(word).ok().and_then(kind_of).is_some()
 }

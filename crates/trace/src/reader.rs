@@ -60,6 +60,8 @@ pub(crate) enum Step {
 pub(crate) struct Places {
     pub(crate) each: Vec<LogPlace>,
     pub(crate) runs: Vec<Run>,
+    /// Where the last trace begins.
+    pub(crate) trace: Option<LogPlace>,
 }
 
 /// From its first event on, records that follow each other.
@@ -189,16 +191,18 @@ impl LogReader {
         self.source.position()
     }
 
-    /// Where the event of this number in the last batch stands.
+    /// Where the event of this number in the last batch stands; after a [`Next::Trace`], where
+    /// that begins.
     #[must_use]
     pub fn place(&self, event: usize) -> LogPlace {
         if let Some(&place) = self.places.each.get(event) {
             return place;
         }
         let run = self.places.runs.iter().rev().find(|r| r.first <= event);
-        run.map_or(LogPlace::Offset(self.source.offset()), |r| {
-            LogPlace::Offset(r.offset + (event - r.first) as u64 * r.size)
-        })
+        match run {
+            Some(run) => LogPlace::Offset(run.offset + (event - run.first) as u64 * run.size),
+            None => self.places.trace.unwrap_or(LogPlace::Offset(self.source.offset())),
+        }
     }
 
     /// How many blocks there are, and where the last good one ends.

@@ -25,13 +25,12 @@ pub(crate) fn parse(line: &str, names: &mut Names, batch: &mut LogBatch) -> Resu
     let start = cursor.at;
     let thread = cursor.thread()?;
     let thread = names.thread(&thread).map_err(|m| Fault::new(start, m))?;
-    cursor.skip_blanks();
+    if cursor.at_end() {
+        return Err(Fault::new(cursor.at, "expected an event, such as `rd x`"));
+    }
     let start = cursor.at;
     let word = cursor.peek_word();
-    let kind = event::kind_of(word).map_err(|m| match word {
-        "" => Fault::new(start, "expected an event, such as `rd x`"),
-        _ => Fault::new(start, m),
-    })?;
+    let kind = event::kind_of(word).map_err(|m| Fault::new(start, m))?;
     cursor.at += word.len();
     let mut event = LogEvent::new(thread, kind, 0);
     match event::operand(kind) {

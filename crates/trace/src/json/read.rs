@@ -133,6 +133,7 @@ impl Json {
         })?;
         if let Some(trace) = object.trace {
             self.traced = true;
+            places.trace = Some(self.place());
             self.state = State::First(Trace { whole });
             self.advance(source, trace.events);
             return Ok(Step::Trace(trace.id));

@@ -80,7 +80,10 @@ impl Blocks {
         }
         let block = Block { payload, count: header.count as usize, offset: source.offset() };
         let step = match kind {
-            Kind::Trace => Step::Trace(block.trace()?),
+            Kind::Trace => {
+                places.trace = Some(LogPlace::Offset(block.offset));
+                Step::Trace(block.trace()?)
+            }
             Kind::Threads => block.names(|name| names.add_thread(name)).map(|()| Step::Done)?,
             Kind::Sites => block.names(|name| names.add_site(name)).map(|()| Step::Done)?,
             Kind::Locs => block.locs(names).map(|()| Step::Done)?,
