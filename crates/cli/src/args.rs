@@ -298,7 +298,7 @@ pub(crate) struct MonitorArgs {
     pub(crate) algorithm: MonitorAlgorithm,
     /// Logs: read them as this format, whatever their ending.
     #[arg(long, value_name = "FORMAT", conflicts_with = "program")]
-    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) log_format: Option<LogFormatKey>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -328,19 +328,6 @@ pub(crate) enum MonitorAlgorithm {
     Sober,
     /// SOBER as it was published, which misses some violations.
     SoberPublished,
-}
-
-/// The formats of logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// One event per line, for people.
-    Text,
-    /// JSON Lines.
-    Jsonl,
-    /// RAPID's STD.
-    Std,
-    /// Our binary log.
-    Wslog,
 }
 
 /// Check the witness of an answer by the definitions alone.

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use weakspot_trace::{LogError, LogFormat, LogReader};
+use weakspot_core::{LogBatch, LogEvent, LogTables};
+use weakspot_trace::{LogError, LogFormat, LogPlace, LogReader, Next};
 
 use crate::pool;
 
@@ -61,13 +62,42 @@ pub(crate) fn open(path: &Path, format: Option<LogFormat>) -> Result<LogReader, 
     } else {
         let failed = |e: std::io::Error| LogError {
             message: format!("failed to read: {e}"),
-            place: weakspot_trace::LogPlace::Offset(0),
+            place: LogPlace::Offset(0),
         };
         Box::new(std::fs::File::open(path).map_err(failed)?)
     };
     match format.or_else(|| LogFormat::from_path(path)) {
         Some(format) => Ok(LogReader::new(source, format)),
         None => LogReader::sniff(source),
+    }
+}
+
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one.
+pub(crate) fn read_trace(
+    path: &Path,
+    format: Option<LogFormat>,
+    number: Option<usize>,
+    most: usize,
+) -> Result<(Vec<LogEvent>, LogTables), LogError> {
+    let mut reader = open(path, format)?;
+    let mut batch = LogBatch::default();
+    let mut events: Vec<LogEvent> = Vec::new();
+    let mut tables = LogTables::default();
+    let mut at = None;
+    loop {
+        match reader.next(&mut batch)? {
+            Next::Events if at == number => {
+                let room = most - events.len();
+                events.extend_from_slice(&batch.events[..batch.events.len().min(room)]);
+                tables = reader.tables().clone();
+            }
+            Next::Events => {}
+            Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
+            Next::End => return Ok((events, tables)),
+        }
+        if events.len() == most {
+            return Ok((events, tables));
+        }
     }
 }
 

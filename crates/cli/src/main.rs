@@ -11,6 +11,8 @@ mod generate;
 mod input;
 mod job;
 mod litmus;
+mod log;
+mod monitor;
 mod monitor_program;
 mod pool;
 mod print;
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
-        Command::Monitor(args) => monitor_program::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

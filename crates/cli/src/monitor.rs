@@ -15,14 +15,20 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
 use crate::exit::Exit;
-use crate::log::{expand, is_stdin, open};
+use crate::log::{expand, is_stdin, open, read_trace};
+use crate::monitor_program;
 use crate::pool::{self, Answer};
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
+    if args.program {
+        return monitor_program::run(args);
+    }
     let common = &args.common;
     if common.model.contains(&Model::Sc) {
-        bail!("a log is one of an SC execution, so nothing breaks SC; expected --model tso, pso or pso-own");
+        bail!(
+            "a log is one of an SC execution, so nothing breaks SC; expected --model tso, pso or pso-own"
+        );
     }
     let sober = args.algorithm != MonitorAlgorithm::Monitor;
     let default = [Model::Tso, Model::Pso(weakspot_core::Drain::All)];
@@ -31,12 +37,15 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         bail!("SOBER is about TSO only: expected --model tso");
     }
     let logs = expand(&args.files)?;
-    pool::check(&common.model, common.witness.is_some(), logs.len())?;
+    pool::check(common, logs.len())?;
     if common.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
-        bail!("a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`");
+        bail!(
+            "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"
+        );
     }
     let (exit, results) = pool::run(&logs, common, |log| {
-        let mut job = Job { args, models, path: log, file: log.display().to_string(), answer: Answer::new() };
+        let mut job =
+            Job { args, models, path: log, file: log.display().to_string(), answer: Answer::new() };
         job.follow();
         job.answer
     })?;
@@ -112,7 +121,8 @@ impl Job<'_> {
             };
             if let Err(refused) = followed {
                 let at = match refused {
-                    weakspot_monitor::Refused::Commit(at) | weakspot_monitor::Refused::Threads(at) => at,
+                    weakspot_monitor::Refused::Commit(at)
+                    | weakspot_monitor::Refused::Threads(at) => at,
                 };
                 let before = current.watch.events().min(at);
                 let place = reader.place((at - before) as usize);
@@ -199,7 +209,13 @@ impl Job<'_> {
         }
     }
 
-    fn answer_model(&mut self, current: &Current, model: Model, remarks: &[String], time: Duration) {
+    fn answer_model(
+        &mut self,
+        current: &Current,
+        model: Model,
+        remarks: &[String],
+        time: Duration,
+    ) {
         let watch = &current.watch;
         let shown = match watch.reports(&current.tables, model) {
             Ok(shown) => shown,
@@ -256,7 +272,13 @@ impl Job<'_> {
     }
 
     /// Writes the witness that `--witness` asks for.
-    fn write_witness(&mut self, current: &Current, model: Model, verdict: &Verdict, shown: &[Shown]) {
+    fn write_witness(
+        &mut self,
+        current: &Current,
+        model: Model,
+        verdict: &Verdict,
+        shown: &[Shown],
+    ) {
         let Some(path) = self.common().witness.clone() else { return };
         if self.args.algorithm != MonitorAlgorithm::Monitor {
             return self.complain("SOBER has no witnesses; --algorithm monitor has");
@@ -271,9 +293,12 @@ impl Job<'_> {
             (_, Some(Shown { run: Some(run), .. })) => Some(run.clone()),
             (_, Some(Shown { overtaking, run: None })) => {
                 let place = (current.number, overtaking.first as usize);
-                match self.reread(place).map(|(log, tables)| show(&log, &tables, model, overtaking)) {
+                match self.reread(place).map(|(log, tables)| show(&log, &tables, model, overtaking))
+                {
                     Some(Ok(Some(run))) => Some(run),
-                    _ => return self.complain("failed to go through the log again for the witness"),
+                    _ => {
+                        return self.complain("failed to go through the log again for the witness");
+                    }
                 }
             }
         };
@@ -288,9 +313,12 @@ impl Job<'_> {
     }
 
     /// The events of a trace up to the one at a place, read again.
-    fn reread(&self, place: (Option<usize>, usize)) -> Option<(Vec<weakspot_core::LogEvent>, LogTables)> {
+    fn reread(
+        &self,
+        place: (Option<usize>, usize),
+    ) -> Option<(Vec<weakspot_core::LogEvent>, LogTables)> {
         let format = self.args.log_format.map(Into::into);
-        crate::log::read_trace(Path::new(self.path), format, place.0, place.1 + 1).ok()
+        read_trace(Path::new(self.path), format, place.0, place.1 + 1).ok()
     }
 
     /// What is known although the log cannot be followed to its end.
@@ -328,7 +356,12 @@ impl Job<'_> {
         self.refuse_json(None, &message, place);
     }
 
-    fn refuse_message(&mut self, model: Option<Model>, message: &str, place: Option<(usize, usize)>) {
+    fn refuse_message(
+        &mut self,
+        model: Option<Model>,
+        message: &str,
+        place: Option<(usize, usize)>,
+    ) {
         self.answer.err += &format!("error: {}: {message}\n", self.file);
         self.refuse_json(model, message, place);
     }

@@ -28,6 +28,13 @@ pub(crate) struct Answer<T> {
 /// When to give up on a question about a program.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+impl<T> Answer<T> {
+    /// Nothing said yet.
+    pub(crate) fn new() -> Answer<T> {
+        Answer { out: String::new(), err: String::new(), exit: Exit::Holds, results: Vec::new() }
+    }
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);

@@ -38,7 +38,7 @@ use weakspot_core::{End, LogEvent, LogKind, LogTables, Overtaking};
 use crate::reference::Report;
 
 /// How many stores to one location are remembered.
-pub const MOST_STORES: usize = 4096;
+pub(crate) const MOST_STORES: usize = 4096;
 
 /// Stores to a location beyond this many are looked at for what no thread can miss any more.
 const MANY_STORES: usize = 64;

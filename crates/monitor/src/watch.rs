@@ -44,7 +44,7 @@ pub struct Shown {
 }
 
 /// How many events are kept: 64 MiB.
-pub const KEPT: usize = 1 << 22;
+const KEPT: usize = 1 << 22;
 /// How many events are gone through again to check reports, all together.
 const WORK: usize = 1 << 23;
 /// How many stores are tried as the one that a report is about.

@@ -40,7 +40,7 @@ pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
 pub use log_witness::{LogWitness, is_log_witness};
-pub use monitor::{MonitorAnswer, monitor_dot, monitor_json, monitor_text};
+pub use monitor::{MonitorAnswer, monitor_dot, monitor_json, monitor_statistics, monitor_text};
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};

@@ -102,8 +102,8 @@ impl LogWitness {
             return Err(version.bad("the number 1; this witness is of another version"));
         }
         let model = root.get("model")?;
-        let model_of = model_of_key(model.string()?)
-            .ok_or_else(|| model.bad("`tso`, `pso` or `pso-own`"))?;
+        let model_of =
+            model_of_key(model.string()?).ok_or_else(|| model.bad("`tso`, `pso` or `pso-own`"))?;
         let evidence = root.get("evidence")?;
         let delayed = evidence.find("delayed");
         let verdict = root.get("verdict")?;

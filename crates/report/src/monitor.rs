@@ -100,6 +100,24 @@ pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String
     out
 }
 
+/// A line about the log itself.
+#[must_use]
+pub fn monitor_statistics(tables: &LogTables, events: u64, time: Duration) -> String {
+    let rate = events as f64 / time.as_secs_f64().max(1e-6);
+    let rate = match rate {
+        0.0..1e3 => format!("{rate:.0}"),
+        1e3..1e6 => format!("{:.0} thousand", rate / 1e3),
+        _ => format!("{:.1} million", rate / 1e6),
+    };
+    format!(
+        "{} of {} on {} followed in {:.3} s, {rate} per second\n",
+        counted(events, "event"),
+        counted(tables.threads.len() as u64, "thread"),
+        counted(tables.locs.len() as u64, "location"),
+        time.as_secs_f64()
+    )
+}
+
 /// The answer as a JSON object on one line.
 #[must_use]
 pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
@@ -129,6 +147,7 @@ pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
         list.push_str(&v.end());
     }
     list.push(']');
+    o.raw("threads", a.tables.threads.len()).raw("locations", a.tables.locs.len());
     o.raw("reports", a.total).raw("unlisted", a.unlisted).raw("events", a.events);
     o.string("algorithm", a.algorithm);
     let list = o.key("remarks");
@@ -165,7 +184,8 @@ pub fn monitor_dot(a: &MonitorAnswer<'_>) -> String {
         let _ = writeln!(out, "    label={}; color=gray;", quoted(&thread_name(a.tables, *thread)));
         for &place in places.iter().filter(|&&place| a.log[place].thread == *thread) {
             let event = &a.log[place];
-            let label = format!("{}. {}{}", place + 1, did(a.tables, event), at(a.tables, event.site));
+            let label =
+                format!("{}. {}{}", place + 1, did(a.tables, event), at(a.tables, event.site));
             let _ = writeln!(out, "    e{place} [label={}];", quoted(&label));
         }
         out.push_str("  }\n");
