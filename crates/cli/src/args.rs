@@ -251,10 +251,6 @@ source positions; each pair comes with a run under the model that SC does not ha
     mut_arg("model", |a| a.default_value("tso,pso").help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
     )),
-    mut_arg("witness", |a| a.help(
-        "With --program: write a run that SC does not have to this file, for `weakspot certify` (one \
-file, one model)"
-    )),
     mut_arg("input_format", |a| a.help("With --program: read the inputs as this language, whatever their ending")),
     mut_arg("threads", |a| a.help(
         "How many files to work on at a time, or, with one program, how many threads search; by \
@@ -341,12 +337,15 @@ pub(crate) struct CertifyArgs {
     pub(crate) input: PathBuf,
     /// The witness that `--witness` wrote.
     pub(crate) witness: PathBuf,
-    /// Give up the re-derivation of a claim of completeness after this many states.
+    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_states: usize,
-    /// Read the input as this language, whatever its ending.
+    /// Read the program as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Read the log as this format, whatever its ending.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormatKey>,
 }
 
 /// Print a program in the canonical form of its language.
