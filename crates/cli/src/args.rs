@@ -461,6 +461,7 @@ Example:
         timeout: Duration,
     },
     Programs(ProgramsArgs),
+    Monitor(BenchMonitorArgs),
     /// One cell of the table of programs, in a process of its own.
     #[command(hide = true)]
     Cell {
@@ -496,6 +497,32 @@ pub(crate) struct ProgramsArgs {
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+/// The monitors on random logs: events per processor second.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot bench monitor
+  weakspot bench monitor --processes 8 --addresses 1000 --events 1000000")]
+pub(crate) struct BenchMonitorArgs {
+    /// How many threads the logs have.
+    #[arg(long = "processes", value_name = "P", value_delimiter = ',', default_value = "2,4,8,16,64",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+    /// How many addresses.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1000,1000000",
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) addresses: Vec<u32>,
+    /// How many events.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    pub(crate) events: usize,
+    /// The best of this many rounds counts.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: u32,
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: BenchFormat,
