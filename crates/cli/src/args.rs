@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Reach(ReachArgs),
     Robust(RobustArgs),
     Fence(FenceArgs),
+    Monitor(MonitorArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
     #[command(subcommand)]
@@ -222,6 +223,122 @@ pub(crate) enum FenceGoal {
 pub(crate) struct Cost {
     pub(crate) full: u32,
     pub(crate) store_store: u32,
+}
+
+/// Could TSO or PSO have broken this SC execution, or those of a program?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot monitor run.wslog
+  my-program | weakspot monitor --model tso --first -
+  weakspot monitor --program corpus/programs/dekker.weak
+  weakspot monitor --program --preemptions 2 corpus/programs/*.weak
+  weakspot monitor --program --random 10000 --seed 7 corpus/programs/bakery.weak",
+    override_usage = "\
+weakspot monitor [OPTIONS] LOG...
+       weakspot monitor --program [--schedules all | --preemptions K | --random N [--seed S]] [OPTIONS] FILE...",
+    after_help = "\
+A log is one SC execution: text, JSONL, RAPID's STD or .wslog; `-` is standard input, which may be a
+program that still runs. Reported is each pair of a store and an access of another thread that the
+model would have let take effect before it, though it comes after it.
+
+With --program SC executions of programs are monitored: all of them (then the absence of violations is
+a proof), those with few preemptions, or random ones. A table counts executions and distinct pairs of
+source positions; each pair comes with a run under the model that SC does not have.",
+    mut_arg("model", |a| a.default_value("tso,pso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("witness", |a| a.help(
+        "With --program: write a run that SC does not have to this file, for `weakspot certify` (one \
+file, one model)"
+    )),
+    mut_arg("input_format", |a| a.help("With --program: read the inputs as this language, whatever their ending")),
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one program, how many threads search; by \
+default one per processor"
+    )),
+    mut_arg("buffer_limit", |a| a.hide(true))
+)]
+pub(crate) struct MonitorArgs {
+    /// Logs; with --program programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm. A folder stands for all of them in it.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The files are programs, not logs: monitor their SC executions.
+    #[arg(long)]
+    pub(crate) program: bool,
+    /// Programs: monitor every SC execution; what is not found is not there. The default.
+    #[arg(long, value_name = "WHICH", requires = "program", conflicts_with_all = ["preemptions", "random"])]
+    pub(crate) schedules: Option<Schedules>,
+    /// Programs: monitor the executions in which at most K times a thread is stopped that could go on.
+    #[arg(long, value_name = "K", requires = "program", conflicts_with = "random")]
+    pub(crate) preemptions: Option<u32>,
+    /// Programs: monitor N random executions.
+    #[arg(long, value_name = "N", requires = "program")]
+    pub(crate) random: Option<u64>,
+    /// The random executions: same seed, same executions.
+    #[arg(long, value_name = "S", requires = "random", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// With --preemptions and --random: cut executions off after this many steps.
+    #[arg(long, value_name = "N", requires = "program", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) steps: u32,
+    /// Logs: go on after the first violation. The default.
+    #[arg(long, conflicts_with_all = ["first", "program"])]
+    pub(crate) all: bool,
+    /// Logs: stop at the first violation.
+    #[arg(long, conflicts_with = "program")]
+    pub(crate) first: bool,
+    /// Logs: which stores to a location count, all that are pending or the last one only.
+    #[arg(long, value_name = "WHICH", default_value = "all", conflicts_with = "program")]
+    pub(crate) pending: PendingForm,
+    /// Logs: how to monitor; sober knows TSO only.
+    #[arg(long, value_name = "ALGORITHM", default_value = "monitor", conflicts_with = "program")]
+    pub(crate) algorithm: MonitorAlgorithm,
+    /// Logs: read them as this format, whatever their ending.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "program")]
+    pub(crate) log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Which executions of a program are monitored, if all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Schedules {
+    /// Every one, by a search with partial-order reduction.
+    All,
+}
+
+/// Which pending stores an access is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PendingForm {
+    /// All that are pending: finds more in one execution.
+    All,
+    /// The last one.
+    Last,
+}
+
+/// How a log is monitored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MonitorAlgorithm {
+    /// The monitors for TSO and PSO of Burnim, Sen and Stergiou.
+    Monitor,
+    /// SOBER with the corrected definition of TSO.
+    Sober,
+    /// SOBER as it was published, which misses some violations.
+    SoberPublished,
+}
+
+/// The formats of logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// One event per line, for people.
+    Text,
+    /// JSON Lines.
+    Jsonl,
+    /// RAPID's STD.
+    Std,
+    /// Our binary log.
+    Wslog,
 }
 
 /// Check the witness of an answer by the definitions alone.

@@ -10,6 +10,7 @@ mod generate;
 mod input;
 mod job;
 mod litmus;
+mod monitor_program;
 mod pool;
 mod print;
 mod reach;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
+        Command::Monitor(args) => monitor_program::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

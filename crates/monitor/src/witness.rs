@@ -10,7 +10,8 @@
 //! event the best predecessor is known when it comes, from one entry per thread and three per
 //! cell of memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::cycle::{Arc, Link};
@@ -19,7 +20,6 @@ use weakspot_core::{
 };
 
 use crate::cells::Cells;
-use crate::reference::groups;
 
 /// The run under `model` in which the event at `access` takes effect before the store at `store`,
 /// both places in the log. `None` if the store is not pending then, or if it does not happen
@@ -45,7 +45,7 @@ pub fn witness(
     if mine.start.max(other.start) >= mine.end.min(other.end) {
         return None;
     }
-    let commits = commits(events, tables, &cells, model, store)?;
+    let commits = commits(events, &cells, model, store)?;
     let mut cycle = path(events, &cells, store)?;
     let link = if last.kind == LogKind::Write { Link::Co } else { Link::Fr };
     cycle.push(Arc { from: EventId::new(access), link, to: EventId::new(store) });
@@ -56,33 +56,33 @@ pub fn witness(
 /// waits for. `None` if `store` is not pending then.
 fn commits(
     events: &[LogEvent],
-    tables: &LogTables,
     cells: &Cells,
     model: Model,
     store: usize,
 ) -> Option<Vec<DelayedCommit>> {
     let mut buffers = Buffers {
         model,
-        groups: groups(tables),
+        cells,
         pending: BTreeMap::new(),
         queues: FxHashMap::default(),
         fences: FxHashMap::default(),
         commits: Vec::new(),
     };
     let mut written: Vec<Option<usize>> = vec![None; cells.count];
-    let mut last: Vec<usize> = Vec::new();
     for (place, event) in events.iter().enumerate() {
         let own = event.thread;
-        // The last stores to what is accessed. What others wrote to a cell before the last store
-        // to it is in memory since then.
-        last.clear();
+        // The last store to each cell that is accessed. What others wrote to a cell before that is
+        // in memory since then.
+        let mut last: Vec<usize> = Vec::new();
         if event.kind.is_access() {
             last.extend(cells.of(event.loc).filter_map(|cell| written[cell]));
             last.sort_unstable_by_key(|&write| (events[write].thread, write));
+            last.dedup();
         }
-        let is_own = |write: &usize| events[*write].thread == own;
+        let (own_last, others): (Vec<usize>, Vec<usize>) =
+            last.into_iter().partition(|&write| events[write].thread == own);
         if place + 1 < events.len() {
-            for &write in last.iter().filter(|write| !is_own(write)) {
+            for write in others {
                 buffers.commit(events[write].thread, write, place);
             }
         }
@@ -90,7 +90,7 @@ fn commits(
             LogKind::Update | LogKind::Acquire | LogKind::Release => match model {
                 Model::Pso(Drain::Own) => {
                     buffers.commit_before_fence(own, place);
-                    for &write in last.iter().filter(|write| is_own(write)) {
+                    for write in own_last {
                         buffers.commit(own, write, place);
                     }
                 }
@@ -124,13 +124,13 @@ fn commits(
 }
 
 /// The simulated buffers of all threads.
-struct Buffers {
+struct Buffers<'c> {
     model: Model,
-    groups: Vec<usize>,
+    cells: &'c Cells,
     /// Per thread its pending stores by their places.
     pending: BTreeMap<u16, BTreeMap<usize, Pending>>,
-    /// Per thread and group the places of stores that keep their order; those that are pending
-    /// no more are dropped when they come to the front.
+    /// Per thread and cell the places of its stores; those that are pending no more are dropped
+    /// when they come to the front. Under TSO all cells are one.
     queues: FxHashMap<(u16, usize), VecDeque<usize>>,
     /// The store-store fences of each thread so far, where they matter.
     fences: FxHashMap<u16, usize>,
@@ -140,33 +140,55 @@ struct Buffers {
 #[derive(Clone, Copy)]
 struct Pending {
     loc: u32,
-    group: usize,
     /// How many store-store fences of its thread come before it.
     fences: usize,
 }
 
-impl Buffers {
-    fn push(&mut self, thread: u16, loc: u32, place: usize) {
-        let group = match self.model {
-            Model::Pso(_) => self.groups.get(loc as usize).copied().unwrap_or(loc as usize),
-            Model::Sc | Model::Tso => 0,
-        };
-        let fences = self.fences.get(&thread).copied().unwrap_or(0);
-        self.pending.entry(thread).or_default().insert(place, Pending { loc, group, fences });
-        self.queues.entry((thread, group)).or_default().push_back(place);
+impl Buffers<'_> {
+    /// The queues that a store to `loc` stands in.
+    fn queues_of(&self, loc: u32) -> Range<usize> {
+        match self.model {
+            Model::Pso(_) => self.cells.of(loc),
+            Model::Sc | Model::Tso => 0..1,
+        }
     }
 
-    /// Commits the store at `write`, if it is pending, after those that have to go first.
+    fn push(&mut self, thread: u16, loc: u32, place: usize) {
+        let fences = self.fences.get(&thread).copied().unwrap_or(0);
+        self.pending.entry(thread).or_default().insert(place, Pending { loc, fences });
+        for queue in self.queues_of(loc) {
+            self.queues.entry((thread, queue)).or_default().push_back(place);
+        }
+    }
+
+    /// Commits the store at `write`, if it is pending, after those that have to go first: the ones
+    /// before a store-store fence, and older ones that it overlaps.
     fn commit(&mut self, thread: u16, write: usize, before: usize) {
         let Some(pending) = self.pending.get_mut(&thread) else { return };
-        let Some(&Pending { group, fences, .. }) = pending.get(&write) else { return };
+        let Some(&Pending { fences, .. }) = pending.get(&write) else { return };
         while let Some(oldest) = pending.first_entry().filter(|e| e.get().fences < fences) {
             let loc = oldest.remove().loc;
             self.commits.push(DelayedCommit { before, thread, loc });
         }
-        let Some(queue) = self.queues.get_mut(&(thread, group)) else { return };
-        while let Some(&place) = queue.front().filter(|&&place| place <= write) {
-            queue.pop_front();
+        let mut goes = BTreeSet::new();
+        let mut waiting = vec![write];
+        while let Some(place) = waiting.pop() {
+            let Some(store) = self.pending.get(&thread).and_then(|p| p.get(&place)) else {
+                continue;
+            };
+            if !goes.insert(place) {
+                continue;
+            }
+            for queue in self.queues_of(store.loc) {
+                let Some(queue) = self.queues.get_mut(&(thread, queue)) else { continue };
+                while let Some(&older) = queue.front().filter(|&&older| older < place) {
+                    queue.pop_front();
+                    waiting.push(older);
+                }
+            }
+        }
+        let Some(pending) = self.pending.get_mut(&thread) else { return };
+        for place in goes {
             if let Some(Pending { loc, .. }) = pending.remove(&place) {
                 self.commits.push(DelayedCommit { before, thread, loc });
             }
