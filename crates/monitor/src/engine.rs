@@ -13,7 +13,7 @@
 //! Times are 32 bits; when a thread runs out of them, its times are renumbered by rank, which keeps
 //! the answers of all comparisons ([`Engine::renumber`]).
 //!
-//! Cost: O(W) per event, without branches but for reports, and one or two cache lines per location
+//! Cost: O(W) per event, without branches but for reports, and two or three cache lines per location
 //! for up to 16 threads. Memory: O(W) per location.
 
 use std::hint::black_box;
@@ -65,6 +65,14 @@ struct Run {
     flags: u16,
 }
 
+/// A location. In one piece, because what costs most is to find it in memory.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Loc<const W: usize> {
+    clocks: Clocks<W>,
+    run: Run,
+}
+
 /// The run has a middle.
 const MIDDLE: u16 = 1;
 /// The location overlaps others and is kept in [`Mixed`].
@@ -78,8 +86,7 @@ const CHUNK: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub(crate) struct Engine<const W: usize> {
     pub(crate) threads: Threads<W>,
-    locs: Vec<Clocks<W>>,
-    runs: Vec<Run>,
+    locs: Vec<Loc<W>>,
     mixed: Mixed<W>,
     pub(crate) side: Side,
     /// How many events there have been.
@@ -158,7 +165,6 @@ impl<const W: usize> Engine<W> {
         Engine {
             threads: threads.try_into().unwrap_or_else(|_| unreachable!("W threads")),
             locs: Vec::new(),
-            runs: Vec::new(),
             mixed: Mixed::new(),
             side: Side { setup, middles: Runs::new(setup.compaction), tally: Default::default() },
             events: 0,
@@ -182,8 +188,7 @@ impl<const W: usize> Engine<W> {
             *to = Thread { clock: clock(&from.clock), now, flushed, fence, previous };
         }
         Engine {
-            locs: self.locs.iter().map(clocks).collect(),
-            runs: self.runs,
+            locs: self.locs.iter().map(|l| Loc { clocks: clocks(&l.clocks), run: l.run }).collect(),
             mixed: self.mixed.widen(clocks),
             side: self.side,
             events: self.events,
@@ -193,11 +198,11 @@ impl<const W: usize> Engine<W> {
 
     /// Hears about the locations of the events to come.
     pub(crate) fn learn(&mut self, tables: &LogTables) {
-        let Engine { locs, runs, side: Side { middles, .. }, mixed, .. } = self;
+        let Engine { locs, side: Side { middles, .. }, mixed, .. } = self;
         mixed.learn(tables, |loc| {
             // What was known about the location moves to the mixed ones.
-            grow(locs, runs, loc);
-            let run = &mut runs[loc];
+            grow(locs, loc);
+            let Loc { clocks, run } = &mut locs[loc];
             let before = *run;
             run.flags |= MIXED;
             let mut stores = Vec::new();
@@ -210,7 +215,7 @@ impl<const W: usize> Engine<W> {
                 }
             }
             middles.clear(loc);
-            (locs[loc], before.writer, before.mark, before.fence, stores)
+            (*clocks, before.writer, before.mark, before.fence, stores)
         });
     }
 
@@ -249,7 +254,7 @@ impl<const W: usize> Engine<W> {
         if most > self.side.setup.horizon.saturating_sub(events as i32) {
             self.renumber();
         }
-        if self.side.middles.is_full(self.runs.len()) {
+        if self.side.middles.is_full(self.locs.len()) {
             self.compact();
         }
     }
@@ -266,24 +271,17 @@ impl<const W: usize> Engine<W> {
 
     #[inline(always)]
     fn fast<const TSO_ON: bool, const PSO_ON: bool>(&mut self, events: &[LogEvent]) -> usize {
-        let Engine { threads, locs, runs, side, events: before, .. } = self;
-        let threads: &mut [Thread<W>; W] = threads;
-        let (locs, runs): (&mut [Clocks<W>], &mut [Run]) = (locs, runs);
+        let Engine { threads, locs, side, events: before, .. } = self;
+        let (threads, locs): (&mut [Thread<W>; W], &mut [Loc<W>]) = (threads, locs);
         for (i, event) in events.iter().enumerate() {
             if let Some(next) = events.get(i + AHEAD) {
-                prefetch_index(&*runs, next.loc as usize);
-                prefetch_index(&*locs, next.loc as usize);
-                if W >= 16 {
-                    prefetch_rest(locs, next.loc as usize);
-                }
+                prefetch(locs, next.loc as usize);
             }
             let (p, loc) = (event.thread as usize, event.loc as usize);
             if p >= W || !event.kind.is_access() {
                 return i;
             }
-            let (Some(run), Some(clocks)) = (runs.get_mut(loc), locs.get_mut(loc)) else {
-                return i;
-            };
+            let Some(Loc { clocks, run }) = locs.get_mut(loc) else { return i };
             if run.flags & MIXED != 0 {
                 return i;
             }
@@ -322,8 +320,8 @@ impl<const W: usize> Engine<W> {
             LogKind::Commit => return Err(Refused::Commit(self.events)),
             _ => {
                 let loc = event.loc as usize;
-                grow(&mut self.locs, &mut self.runs, loc);
-                if self.runs[loc].flags & MIXED != 0 {
+                grow(&mut self.locs, loc);
+                if self.locs[loc].run.flags & MIXED != 0 {
                     self.mixed.access(&mut self.side, t, event, self.events);
                 } else {
                     // A location that is new.
@@ -337,8 +335,8 @@ impl<const W: usize> Engine<W> {
     }
 
     fn vectorised_one(&mut self, event: &LogEvent) {
-        let Engine { threads, locs, runs, side, events, .. } = self;
-        let (clocks, run) = (&mut locs[event.loc as usize], &mut runs[event.loc as usize]);
+        let Engine { threads, locs, side, events, .. } = self;
+        let Loc { clocks, run } = &mut locs[event.loc as usize];
         match (side.setup.tso, side.setup.pso.is_some()) {
             (true, true) => access::<W, true, true>(threads, clocks, run, side, event, *events),
             (true, false) => access::<W, true, false>(threads, clocks, run, side, event, *events),
@@ -350,7 +348,7 @@ impl<const W: usize> Engine<W> {
     fn times(&self, q: usize) -> Vec<i32> {
         let t = &self.threads[q];
         let mut times = vec![t.now, t.fence, t.flushed[TSO], t.flushed[PSO]];
-        for (loc, run) in self.runs.iter().enumerate() {
+        for (loc, Loc { run, .. }) in self.locs.iter().enumerate() {
             if run.writer as usize == q {
                 times.extend([run.first, run.last, run.mark, run.fence]);
                 if run.flags & MIDDLE != 0 {
@@ -382,11 +380,12 @@ impl<const W: usize> Engine<W> {
             for t in self.threads.iter_mut() {
                 t.clock.0[q] = new(t.clock.0[q]);
             }
-            for clocks in self.locs.iter_mut().chain(self.mixed.clocks_mut()) {
+            let locs = self.locs.iter_mut().map(|loc| &mut loc.clocks);
+            for clocks in locs.chain(self.mixed.clocks_mut()) {
                 clocks.written.0[q] = new(clocks.written.0[q]);
                 clocks.accessed.0[q] = new(clocks.accessed.0[q]);
             }
-            for (loc, run) in self.runs.iter_mut().enumerate() {
+            for (loc, Loc { run, .. }) in self.locs.iter_mut().enumerate() {
                 if run.writer as usize == q {
                     for time in [&mut run.first, &mut run.last, &mut run.mark, &mut run.fence] {
                         *time = new(*time);
@@ -409,15 +408,15 @@ impl<const W: usize> Engine<W> {
             // of a fence that precedes it.
             let mut times = vec![t.fence, t.flushed[TSO], t.flushed[PSO]];
             times.extend(self.threads.iter().map(|t| t.clock.0[q]));
-            for clocks in self.locs.iter().chain(self.mixed.clocks()) {
+            for clocks in self.locs.iter().map(|loc| &loc.clocks).chain(self.mixed.clocks()) {
                 times.extend([clocks.written.0[q], clocks.accessed.0[q]]);
             }
-            let own = |run: &&Run| run.writer as usize == q;
-            times.extend(self.runs.iter().filter(own).flat_map(|r| [r.mark, r.fence, r.last]));
+            let own = self.locs.iter().map(|loc| loc.run).filter(|run| run.writer as usize == q);
+            times.extend(own.flat_map(|run| [run.mark, run.fence, run.last]));
             self.mixed.times(q, &mut times);
             times.sort_unstable();
             times.dedup();
-            for (loc, run) in self.runs.iter().enumerate() {
+            for (loc, Loc { run, .. }) in self.locs.iter().enumerate() {
                 if run.writer as usize == q && run.flags & MIDDLE != 0 {
                     self.side.middles.compact(loc, &times);
                 }
@@ -434,8 +433,7 @@ impl<const W: usize> Engine<W> {
     /// An estimate in bytes.
     pub(crate) fn memory(&self) -> usize {
         W * size_of::<Thread<W>>()
-            + self.locs.capacity() * size_of::<Clocks<W>>()
-            + self.runs.capacity() * size_of::<Run>()
+            + self.locs.capacity() * size_of::<Loc<W>>()
             + self.side.middles.memory()
             + self.mixed.memory()
             + self.side.tally.iter().map(Tally::memory).sum::<usize>()
@@ -617,23 +615,22 @@ fn change_middle(middles: &mut Runs, run: &mut Run, loc: usize, goes_on: bool, d
     }
 }
 
-/// Asks for all lines of a location's clocks but the first.
+/// Asks for all lines of a location.
 #[inline(always)]
-fn prefetch_rest<const W: usize>(clocks: &[Clocks<W>], loc: usize) {
-    if let Some(clocks) = clocks.get(loc) {
-        for at in (16..W).step_by(16) {
-            prefetch_index(&clocks.written.0[..], at);
-        }
-        for at in (0..W).step_by(16) {
-            prefetch_index(&clocks.accessed.0[..], at);
-        }
+fn prefetch<const W: usize>(locs: &[Loc<W>], loc: usize) {
+    let Some(loc) = locs.get(loc) else { return };
+    for at in (0..W).step_by(16) {
+        prefetch_index(&loc.clocks.written.0[..], at);
     }
+    for at in (0..W).step_by(16).filter(|_| W >= 16) {
+        prefetch_index(&loc.clocks.accessed.0[..], at);
+    }
+    prefetch_index(std::slice::from_ref(&loc.run), 0);
 }
 
 /// Makes sure that `loc` exists.
-fn grow<const W: usize>(locs: &mut Vec<Clocks<W>>, runs: &mut Vec<Run>, loc: usize) {
+fn grow<const W: usize>(locs: &mut Vec<Loc<W>>, loc: usize) {
     if locs.len() <= loc {
-        locs.resize(loc + 1, Clocks::ZERO);
-        runs.resize(loc + 1, Run::NONE);
+        locs.resize(loc + 1, Loc { clocks: Clocks::ZERO, run: Run::NONE });
     }
 }

@@ -142,12 +142,12 @@ impl Monitor {
         let setup = each!(&self.wide, engine => engine.side.setup);
         let old = std::mem::replace(&mut self.wide, Wide::W8(Engine::new(setup)));
         self.wide = each!(old, engine => match threads {
-            ..=8 => Wide::W8(engine.widen()),
-            ..=16 => Wide::W16(engine.widen()),
-            ..=32 => Wide::W32(engine.widen()),
-            ..=64 => Wide::W64(engine.widen()),
-            ..=128 => Wide::W128(engine.widen()),
-            ..=256 => Wide::W256(engine.widen()),
+            0..=8 => Wide::W8(engine.widen()),
+            9..=16 => Wide::W16(engine.widen()),
+            17..=32 => Wide::W32(engine.widen()),
+            33..=64 => Wide::W64(engine.widen()),
+            65..=128 => Wide::W128(engine.widen()),
+            129..=256 => Wide::W256(engine.widen()),
             _ => Wide::W1024(engine.widen()),
         });
     }
