@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Verdict};
-use weakspot_monitor::{Algorithm, Definition, Form, Shown, Watch, show};
+use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
     LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, monitor_dot,
     monitor_json, monitor_statistics, monitor_text, program_summary,
@@ -111,21 +111,13 @@ impl Job<'_> {
                 }
             }
             current.learn(reader.tables());
+            let before = current.watch.events();
             let followed = match self.args.first {
-                false => current.watch.follow(&batch.events, &current.tables),
-                // Step by step, not to go past the first report.
-                true => batch.events.iter().try_for_each(|event| match self.found(&current) {
-                    true => Ok(()),
-                    false => current.watch.follow(&[*event], &current.tables),
-                }),
+                false => current.watch.follow(&batch, &current.tables),
+                true => self.follow_to_first(&mut current, &batch),
             };
             if let Err(refused) = followed {
-                let at = match refused {
-                    weakspot_monitor::Refused::Commit(at)
-                    | weakspot_monitor::Refused::Threads(at) => at,
-                };
-                let before = current.watch.events().min(at);
-                let place = reader.place((at - before) as usize);
+                let place = reader.place((refused.place() - before) as usize);
                 self.say_partial(&current);
                 return self.refuse(&LogError { message: refused.to_string(), place });
             }
@@ -141,6 +133,20 @@ impl Job<'_> {
             current.limit = Some(Limit::Interrupted);
         }
         self.finish(&current, &reader);
+    }
+
+    /// Follows events one by one, not to go past the first report.
+    fn follow_to_first(&self, current: &mut Current, batch: &LogBatch) -> Result<(), Refused> {
+        let mut values = batch.values.iter();
+        for event in &batch.events {
+            let values = if event.valued { values.next().copied() } else { None };
+            let one = LogBatch { events: vec![*event], values: values.into_iter().collect() };
+            current.watch.follow(&one, &current.tables)?;
+            if self.found(current) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn begin(&self, id: Option<String>, number: Option<usize>) -> Current {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking};
+use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking, Value};
 
 use crate::engine::{Engine, PSO, Setup, TSO};
 use crate::reference::Form;
@@ -15,6 +15,26 @@ pub enum Refused {
     Commit(u64),
     /// The event at this place is of a thread beyond [`Monitor::MAX_THREADS`].
     Threads(u64),
+    /// The event at this place reads something else than what was written last: this is no SC
+    /// execution.
+    Stale {
+        /// The place.
+        at: u64,
+        /// What it reads.
+        read: Value,
+        /// What was written last.
+        last: Value,
+    },
+}
+
+impl Refused {
+    /// The place of the event in the log, from 0.
+    #[must_use]
+    pub fn place(&self) -> u64 {
+        match self {
+            Refused::Commit(at) | Refused::Threads(at) | Refused::Stale { at, .. } => *at,
+        }
+    }
 }
 
 /// monitor_TSO, monitor_PSO, or both at once.
@@ -160,6 +180,11 @@ impl fmt::Display for Refused {
                 f,
                 "event {} is a commit: monitors watch SC executions, in which stores reach memory \
                  at once",
+                at + 1
+            ),
+            Refused::Stale { at, read, last } => write!(
+                f,
+                "event {} reads {read}, but {last} was written last: this is no SC execution",
                 at + 1
             ),
             Refused::Threads(at) => write!(

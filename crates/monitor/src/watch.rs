@@ -4,8 +4,10 @@
 //! The first events of a log are kept, so that reports about them can be shown and checked even if
 //! the log came through a pipe.
 
+use rustc_hash::FxHashMap;
 use weakspot_core::{
-    DelayedRun, Drain, LogEvent, LogKind, LogTables, Model, Overtaking, certify, certify::Rejected,
+    DelayedRun, Drain, LogBatch, LogEvent, LogKind, LogTables, Model, Overtaking, Value, certify,
+    certify::Rejected,
 };
 
 use crate::monitor::{Monitor, Refused};
@@ -31,6 +33,8 @@ pub struct Watch {
     sober: Option<Sober>,
     kept: Vec<LogEvent>,
     events: u64,
+    /// What was written last, where the log says so.
+    values: FxHashMap<u32, Value>,
 }
 
 /// A report and what shows it.
@@ -68,11 +72,57 @@ impl Watch {
             }
             Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
         }
-        Watch { monitors, sober, kept: Vec::new(), events: 0 }
+        let values = FxHashMap::default();
+        Watch { monitors, sober, kept: Vec::new(), events: 0, values }
     }
 
     /// Follows the next events of the log.
-    pub fn follow(&mut self, events: &[LogEvent], tables: &LogTables) -> Result<(), Refused> {
+    ///
+    /// # Errors
+    /// When an event cannot be one of an SC execution, or is of too many threads. Those before it
+    /// have been followed.
+    pub fn follow(&mut self, batch: &LogBatch, tables: &LogTables) -> Result<(), Refused> {
+        match self.first_stale(batch, tables) {
+            None => self.follow_events(&batch.events, tables),
+            Some((at, refused)) => {
+                self.follow_events(&batch.events[..at], tables)?;
+                Err(refused)
+            }
+        }
+    }
+
+    /// The first event that reads another value than the last one written, which SC does not do.
+    /// Locations that may overlap others are not looked at, nor values from before the log.
+    fn first_stale(&mut self, batch: &LogBatch, tables: &LogTables) -> Option<(usize, Refused)> {
+        let mut values = batch.values.iter();
+        if batch.values.is_empty() && self.values.is_empty() {
+            return None;
+        }
+        for (at, event) in batch.events.iter().enumerate() {
+            let value = if event.valued { values.next() } else { None };
+            let plain = tables.locs.get(event.loc as usize).is_some_and(|loc| loc.bytes.is_none());
+            if !event.kind.is_access() || !plain {
+                continue;
+            }
+            let read = match event.kind {
+                LogKind::Read => value.map(|v| v.value),
+                _ => value.and_then(|v| v.old),
+            };
+            if let (Some(read), Some(&last)) = (read, self.values.get(&event.loc))
+                && read != last
+            {
+                return Some((at, Refused::Stale { at: self.events + at as u64, read, last }));
+            }
+            match (event.kind.writes(), value) {
+                (true, Some(value)) => drop(self.values.insert(event.loc, value.value)),
+                (true, None) => drop(self.values.remove(&event.loc)),
+                (false, _) => {}
+            }
+        }
+        None
+    }
+
+    fn follow_events(&mut self, events: &[LogEvent], tables: &LogTables) -> Result<(), Refused> {
         let room = KEPT - self.kept.len();
         self.kept.extend_from_slice(&events[..events.len().min(room)]);
         for (_, monitor) in &mut self.monitors {

@@ -142,6 +142,9 @@ pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
         if let Some(run) = run {
             v.raw("store_event", run.store + 1);
             v.raw("cycle", cycle_json(&run.cycle));
+            if let Some(mending) = mending(a, run) {
+                v.string("mend", &mending);
+            }
         }
         v.raw("certified", run.is_some());
         list.push_str(&v.end());
@@ -208,6 +211,9 @@ fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) ->
     let mut out = line("store", store);
     out += &line("access", access);
     out += &line("after", previous);
+    if let Some(mending) = run.and_then(|run| mending(a, run)) {
+        let _ = writeln!(out, "  {:<9}{mending}", "mend by");
+    }
     let times = match count {
         1 => "once".to_owned(),
         n => format!("{} times", grouped(*n)),
@@ -223,6 +229,29 @@ fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) ->
         grouped(first + 1)
     );
     out
+}
+
+/// The fence that would have kept the store from staying behind: just after it, before what its own
+/// thread does next on the cycle.
+fn mending(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
+    let arc = run.cycle.iter().find(|arc| arc.from.index() == run.store)?;
+    let next = a.log.get(arc.to.index()).filter(|_| arc.link == Link::Po)?;
+    let fence = match (a.model, next.kind) {
+        // Something that stores waits for a store-store fence.
+        (Model::Pso(_), kind) if kind.writes() => "a store-store fence",
+        _ => "a fence",
+    };
+    let thread = thread_name(a.tables, next.thread);
+    let store = at_or_event(a, run.store);
+    Some(format!("{fence} in {thread} between {store} and {}", at_or_event(a, arc.to.index())))
+}
+
+/// The source position of an event, or else its number.
+fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
+    match a.log.get(place).and_then(|event| site(a.tables, event.site)) {
+        Some(site) => plain(site).into_owned(),
+        None => format!("event {}", grouped(place as u64 + 1)),
+    }
 }
 
 /// The run from the delayed store to its end, as far as the cycle goes through it.
