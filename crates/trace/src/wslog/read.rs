@@ -230,15 +230,14 @@ impl<'a> Block<'a> {
 
     fn events(&self, tables: &LogTables, batch: &mut LogBatch) -> Result<(), LogError> {
         let limits = Limits::new(tables);
-        let mut is_good = true;
+        let mut left = 0;
         let before = batch.events.len();
         let (records, _) = self.payload.as_chunks::<NARROW>();
         batch.events.extend(records.iter().map(|record| {
-            let (event, good) = limits.event(record);
-            is_good &= good & (record[3] == 0);
-            event
+            left |= limits.left(record);
+            event(record)
         }));
-        if is_good {
+        if left >= 0 {
             return Ok(());
         }
         // One of them is bad; those before it still count.
@@ -256,7 +255,6 @@ impl<'a> Block<'a> {
     }
 
     fn valued_events(&self, tables: &LogTables, batch: &mut LogBatch) -> Result<(), LogError> {
-        let limits = Limits::new(tables);
         let (halves, _) = self.payload.as_chunks::<NARROW>();
         for (i, [record, values]) in halves.as_chunks::<2>().0.iter().enumerate() {
             let (value, old) = (u64_at(values, 0).cast_signed(), u64_at(values, 8).cast_signed());
@@ -270,8 +268,7 @@ impl<'a> Block<'a> {
                 }
             };
             check(record, value, tables).map_err(|m| self.error(i * WIDE, m))?;
-            let (event, _) = limits.event(record);
-            batch.events.push(LogEvent { valued: value.is_some(), ..event });
+            batch.events.push(LogEvent { valued: value.is_some(), ..event(record) });
             batch.values.extend(value);
         }
         Ok(())
@@ -283,43 +280,50 @@ fn check(record: &[u8; NARROW], value: Option<LogValue>, tables: &LogTables) -> 
     if usize::from(record[2]) >= LogKind::ALL.len() {
         return Err(format!("an event of the unknown kind {}", record[2]));
     }
-    let (event, _) = Limits::new(tables).event(record);
-    event::check(&LogEvent { valued: value.is_some(), ..event }, value, tables)
+    let event = LogEvent { valued: value.is_some(), ..event(record) };
+    event::check(&event, value, tables)
 }
 
-/// How large the numbers in an event may be. The limit of the location is looked up with four bits
-/// of the kind, so that there is nothing to branch on.
+/// The largest numbers that an event may have. Those of the location are by kind, of all that a
+/// byte can say, and -1 for kinds that do not exist, so that there is nothing to branch on.
 struct Limits {
-    locs: [u32; 16],
-    threads: u32,
-    sites: u32,
+    locs: [i64; 256],
+    thread: i64,
+    site: i64,
 }
 
 impl Limits {
     fn new(tables: &LogTables) -> Limits {
         let mut limits = Limits {
-            locs: [0; 16],
-            threads: tables.threads.len() as u32,
-            sites: tables.sites.len() as u32,
+            locs: [-1; 256],
+            thread: tables.threads.len() as i64 - 1,
+            site: tables.sites.len() as i64,
         };
-        for (i, kind) in LogKind::ALL.into_iter().enumerate() {
-            limits.locs[i] = event::loc_limit(kind, tables);
+        for (limit, kind) in limits.locs.iter_mut().zip(LogKind::ALL) {
+            *limit = i64::from(event::loc_limit(kind, tables)) - 1;
         }
         limits
     }
 
-    /// The event in a record, without its value, and whether all of its numbers are in range.
+    /// How much is left to the limits: negative if the event is beyond one of them, or has flags.
     #[inline]
-    fn event(&self, record: &[u8; NARROW]) -> (LogEvent, bool) {
+    fn left(&self, record: &[u8; NARROW]) -> i64 {
         let bits = u128::from_le_bytes(*record);
-        let (thread, number) = (bits as u16, (bits >> 16) as u8);
-        let (loc, site, txn) = ((bits >> 32) as u32, (bits >> 64) as u32, (bits >> 96) as u32);
-        let good = (number < 16)
-            & (u32::from(thread) < self.threads)
-            & (loc < self.locs[usize::from(number & 15)])
-            & (site <= self.sites);
-        (LogEvent { thread, kind: kind(number), valued: false, loc, site, txn }, good)
+        let number = |shift: u32, mask: u32| i64::from((bits >> shift) as u32 & mask);
+        (self.thread - number(0, 0xffff))
+            | (self.locs[usize::from((bits >> 16) as u8)] - number(32, u32::MAX))
+            | (self.site - number(64, u32::MAX))
+            | -number(24, 0xff)
     }
+}
+
+/// The event in a record, without its value; its numbers may be out of range.
+#[inline]
+fn event(record: &[u8; NARROW]) -> LogEvent {
+    let bits = u128::from_le_bytes(*record);
+    let number = |shift: u32| (bits >> shift) as u32;
+    let (thread, kind) = (bits as u16, kind(number(16) as u8));
+    LogEvent { thread, kind, valued: false, loc: number(32), site: number(64), txn: number(96) }
 }
 
 /// The kind of this number. Since the kinds have the same numbers in memory, this costs no table.
