@@ -369,9 +369,9 @@ Example:
   weakspot convert run.wslog run.wstrace
   weakspot convert --from std --to jsonl - - < trace.txt",
     after_help = "\
-Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's STD,
-.wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its place in
-INPUT. If INPUT is a .wslog with a torn tail, all before it is converted, with a warning."
+Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+STD, .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its
+place in INPUT. If a .wslog has a torn tail, all before it is converted, with a warning."
 )]
 pub(crate) struct ConvertArgs {
     /// The log; `-` is standard input.

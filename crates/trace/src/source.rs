@@ -9,8 +9,9 @@ pub(crate) const LONGEST: usize = 1 << 20;
 /// Some editors put this before the first character of a text.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Enough to make the calls to the system cheap, and little enough for the second-level cache.
-const CHUNK: usize = 1 << 18;
+/// Enough to make the calls to the system cheap, and little enough for the second-level cache. Four
+/// full blocks of a `.wslog` fit with little to spare, so that little has to be moved to the front.
+const CHUNK: usize = 260 << 10;
 
 /// Bytes that were read and not yet used.
 pub(crate) struct Source {

@@ -1,5 +1,6 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
+//! - `convert`: logs from format to format;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
@@ -9,6 +10,7 @@
 //! - `scale`: many files, limits, interruption.
 
 mod bench;
+mod convert;
 mod fences;
 mod generate;
 mod graph;

@@ -9,7 +9,7 @@ use weakspot_core::{
 };
 use weakspot_lang::{Format, parse};
 use weakspot_monitor::reference::{Form, Report, reports};
-use weakspot_monitor::sober::{Definition, Sober};
+use weakspot_monitor::{Definition, Sober};
 
 use crate::runs;
 

@@ -230,18 +230,18 @@ impl<'a> Block<'a> {
 
     fn events(&self, tables: &LogTables, batch: &mut LogBatch) -> Result<(), LogError> {
         let limits = Limits::new(tables);
-        let mut is_good = true;
+        let mut left = 0;
         let before = batch.events.len();
-        batch.events.extend(self.payload.chunks_exact(NARROW).map(|record| {
-            let (event, good) = limits.event(record);
-            is_good &= good & (record[3] == 0);
-            event
+        let (records, _) = self.payload.as_chunks::<NARROW>();
+        batch.events.extend(records.iter().map(|record| {
+            left |= limits.left(record);
+            event(record)
         }));
-        if is_good {
+        if left >= 0 {
             return Ok(());
         }
         // One of them is bad; those before it still count.
-        for (i, record) in self.payload.chunks_exact(NARROW).enumerate() {
+        for (i, record) in records.iter().enumerate() {
             let said = match record[3] {
                 0 => check(record, None, tables),
                 flags => Err(format!("values (flags {flags}) in a block without values")),
@@ -255,9 +255,9 @@ impl<'a> Block<'a> {
     }
 
     fn valued_events(&self, tables: &LogTables, batch: &mut LogBatch) -> Result<(), LogError> {
-        let limits = Limits::new(tables);
-        for (i, record) in self.payload.chunks_exact(WIDE).enumerate() {
-            let (value, old) = (u64_at(record, 16).cast_signed(), u64_at(record, 24).cast_signed());
+        let (halves, _) = self.payload.as_chunks::<NARROW>();
+        for (i, [record, values]) in halves.as_chunks::<2>().0.iter().enumerate() {
+            let (value, old) = (u64_at(values, 0).cast_signed(), u64_at(values, 8).cast_signed());
             let value = match (record[3], value, old) {
                 (0, 0, 0) => None,
                 (1, _, 0) => Some(LogValue { value, old: None }),
@@ -268,8 +268,7 @@ impl<'a> Block<'a> {
                 }
             };
             check(record, value, tables).map_err(|m| self.error(i * WIDE, m))?;
-            let (event, _) = limits.event(record);
-            batch.events.push(LogEvent { valued: value.is_some(), ..event });
+            batch.events.push(LogEvent { valued: value.is_some(), ..event(record) });
             batch.values.extend(value);
         }
         Ok(())
@@ -277,48 +276,72 @@ impl<'a> Block<'a> {
 }
 
 /// What is wrong with a record, in words.
-fn check(record: &[u8], value: Option<LogValue>, tables: &LogTables) -> Result<(), String> {
-    let kind = LogKind::ALL.get(usize::from(record[2]));
-    let kind = *kind.ok_or_else(|| format!("an event of the unknown kind {}", record[2]))?;
-    let (event, _) = Limits::new(tables).event(record);
-    event::check(&LogEvent { kind, valued: value.is_some(), ..event }, value, tables)
+fn check(record: &[u8; NARROW], value: Option<LogValue>, tables: &LogTables) -> Result<(), String> {
+    if usize::from(record[2]) >= LogKind::ALL.len() {
+        return Err(format!("an event of the unknown kind {}", record[2]));
+    }
+    let event = LogEvent { valued: value.is_some(), ..event(record) };
+    event::check(&event, value, tables)
 }
 
-/// How large the numbers in an event may be. Kinds are looked up with four bits of their number,
-/// so that there is nothing to branch on.
+/// The largest numbers that an event may have. Those of the location are by kind, of all that a
+/// byte can say, and -1 for kinds that do not exist, so that there is nothing to branch on.
 struct Limits {
-    kinds: [LogKind; 16],
-    locs: [u32; 16],
-    threads: u32,
-    sites: u32,
+    locs: [i64; 256],
+    thread: i64,
+    site: i64,
 }
 
 impl Limits {
     fn new(tables: &LogTables) -> Limits {
         let mut limits = Limits {
-            kinds: [LogKind::Read; 16],
-            locs: [0; 16],
-            threads: tables.threads.len() as u32,
-            sites: tables.sites.len() as u32,
+            locs: [-1; 256],
+            thread: tables.threads.len() as i64 - 1,
+            site: tables.sites.len() as i64,
         };
-        for (i, kind) in LogKind::ALL.into_iter().enumerate() {
-            limits.kinds[i] = kind;
-            limits.locs[i] = event::loc_limit(kind, tables);
+        for (limit, kind) in limits.locs.iter_mut().zip(LogKind::ALL) {
+            *limit = i64::from(event::loc_limit(kind, tables)) - 1;
         }
         limits
     }
 
-    /// The event in a record, without its value, and whether all of its numbers are in range.
+    /// How much is left to the limits: negative if the event is beyond one of them, or has flags.
     #[inline]
-    fn event(&self, record: &[u8]) -> (LogEvent, bool) {
-        let thread = u16::from_le_bytes([record[0], record[1]]);
-        let (number, nibble) = (record[2], usize::from(record[2] & 15));
-        let (loc, site, txn) = (u32_at(record, 4), u32_at(record, 8), u32_at(record, 12));
-        let good = (number < 16)
-            & (u32::from(thread) < self.threads)
-            & (loc < self.locs[nibble])
-            & (site <= self.sites);
-        let kind = self.kinds[nibble];
-        (LogEvent { thread, kind, valued: false, loc, site, txn }, good)
+    fn left(&self, record: &[u8; NARROW]) -> i64 {
+        let bits = u128::from_le_bytes(*record);
+        let number = |shift: u32, mask: u32| i64::from((bits >> shift) as u32 & mask);
+        (self.thread - number(0, 0xffff))
+            | (self.locs[usize::from((bits >> 16) as u8)] - number(32, u32::MAX))
+            | (self.site - number(64, u32::MAX))
+            | -number(24, 0xff)
+    }
+}
+
+/// The event in a record, without its value; its numbers may be out of range.
+#[inline]
+fn event(record: &[u8; NARROW]) -> LogEvent {
+    let bits = u128::from_le_bytes(*record);
+    let number = |shift: u32| (bits >> shift) as u32;
+    let (thread, kind) = (bits as u16, kind(number(16) as u8));
+    LogEvent { thread, kind, valued: false, loc: number(32), site: number(64), txn: number(96) }
+}
+
+/// The kind of this number. Since the kinds have the same numbers in memory, this costs no table.
+#[inline]
+fn kind(number: u8) -> LogKind {
+    match number {
+        0 => LogKind::Read,
+        1 => LogKind::Write,
+        2 => LogKind::Update,
+        3 => LogKind::Acquire,
+        4 => LogKind::Release,
+        5 => LogKind::Fence,
+        6 => LogKind::StoreFence,
+        7 => LogKind::Spawn,
+        8 => LogKind::Join,
+        9 => LogKind::Begin,
+        10 => LogKind::End,
+        // Numbers above are refused before anybody sees the event.
+        _ => LogKind::Commit,
     }
 }

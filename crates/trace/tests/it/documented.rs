@@ -1,1 +1,64 @@
+use weakspot_trace::LogFormat;
 
+use crate::{Told, read, root};
+
+fn docs(page: &str) -> String {
+    std::fs::read_to_string(root().join("docs").join(page)).expect("the page is there")
+}
+
+/// What stands between the lines of back quotes after a line.
+fn block_after<'a>(page: &'a str, line: &str) -> &'a str {
+    let rest = &page[page.find(line).expect("the line is there") + line.len()..];
+    let rest = &rest[rest.find("```").expect("a block")..];
+    let rest = &rest[rest.find('\n').expect("its first line")..];
+    &rest[1..rest.find("\n```").expect("its end")]
+}
+
+/// The bytes that the documentation shows are those of the text that it shows.
+#[test]
+fn the_bytes_of_the_example() {
+    let page = docs("wslog.md");
+    let text = block_after(&page, "## An example");
+    let dump = block_after(&page, "\nis\n");
+    let bytes: Vec<u8> = dump
+        .lines()
+        .flat_map(|line| line.split_whitespace().skip(1))
+        .map(|byte| u8::from_str_radix(byte, 16).expect("a byte"))
+        .collect();
+    let told = read(&bytes, LogFormat::Wslog);
+    assert_eq!((&told.error, told.torn, told.items.len()), (&None, None, 2));
+    assert_eq!(told, read(text.as_bytes(), LogFormat::Text));
+}
+
+#[test]
+fn the_examples_are_logs() {
+    let page = docs("logs.md");
+    for (format, line, events) in [
+        (LogFormat::Text, "\n## Text", 8),
+        (LogFormat::Jsonl, "One event per line:", 4),
+        (LogFormat::Jsonl, "or one trace per line:", 3),
+        (LogFormat::Std, "## RAPID's STD", 5),
+    ] {
+        let told = read(block_after(&page, line).as_bytes(), format);
+        assert_eq!((told.error, told.items.len()), (None, events), "{line}");
+    }
+}
+
+#[test]
+fn the_corpus_can_be_read() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("corpus/traces")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let Some(format) = LogFormat::from_path(&path) else { continue };
+        let bytes = std::fs::read(&path).expect("a file");
+        assert_eq!(LogFormat::sniff(&bytes), format, "{}", path.display());
+        let Told { items, error, torn } = read(&bytes, format);
+        assert!(error.is_none() && torn.is_none(), "{}: {error:?}", path.display());
+        assert!(!items.is_empty(), "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 11, "{count} logs");
+    let file = |name: &str| std::fs::read(root().join("corpus/traces").join(name)).expect("a log");
+    let text = read(&file("dekker.wstrace"), LogFormat::Text);
+    assert_eq!(read(&file("dekker.wslog"), LogFormat::Wslog), text);
+}

@@ -1,0 +1,238 @@
+//! `weakspot convert`.
+
+use std::process::Stdio;
+
+use expect_test::{Expect, expect};
+
+use crate::{root, transcript, weakspot};
+
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
+}
+
+#[test]
+fn help() {
+    check(
+        &["help", "convert"],
+        "",
+        expect![[r#"
+        Example:
+          weakspot convert run.wslog run.wstrace
+          weakspot convert --from std --to jsonl - - < trace.txt
+
+        Convert a log of an execution from one format to another
+
+        Usage: weakspot convert [OPTIONS] <INPUT> <OUTPUT>
+
+        Arguments:
+          <INPUT>
+                  The log; `-` is standard input
+
+          <OUTPUT>
+                  Where to write; `-` is standard output
+
+        Options:
+              --from <FORMAT>
+                  The format of INPUT; by default what it ends in, else what it looks like
+
+                  Possible values:
+                  - text:  One event per line, for people
+                  - jsonl: JSON Lines
+                  - std:   RAPID's STD
+                  - wslog: Binary
+
+              --to <FORMAT>
+                  The format of OUTPUT; by default what it ends in
+
+                  Possible values:
+                  - text:  One event per line, for people
+                  - jsonl: JSON Lines
+                  - std:   RAPID's STD
+                  - wslog: Binary
+
+          -h, --help
+                  Print help (see a summary with '-h')
+
+        Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+        STD,
+        .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its place in
+        INPUT. If INPUT is a .wslog with a torn tail, all before it is converted, with a warning.
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn formats() {
+    let mixed = "corpus/traces/mixed-sizes.wstrace";
+    check(
+        &["convert", "--to", "jsonl", mixed, "-"],
+        "",
+        expect![[r#"
+        {"t":0,"k":"wr","x":"0x1002","size":2,"v":1,"at":"mixed.c:8"}
+        {"t":0,"k":"rd","x":"0x2000","size":1,"v":0,"at":"mixed.c:9"}
+        {"t":1,"k":"wr","x":"words","addr":"0x2000","size":8,"v":1,"at":"mixed.c:14"}
+        {"t":1,"k":"rd","x":"0x1000","size":4,"v":65536,"at":"mixed.c:15"}
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "text", "corpus/traces/executions.jsonl", "-"],
+        "",
+        expect![[r#"
+        trace sb
+        t0: wr x = 1
+        t0: rd y = 0
+        t1: wr y = 1
+        t1: rd x = 1
+        trace sb-updates
+        t0: upd x 0 -> 1
+        t0: rd y = 0
+        t1: upd y 0 -> 1
+        t1: rd x = 1
+        trace transactions
+        t0: wr x #0
+        t1: rd x #1
+        t0: wr y #0
+        t1: rd y #1
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "text", "corpus/traces/locks.std", "-"],
+        "",
+        expect![[r#"
+        T0: spawn T1 @ 3
+        T0: acq L1 @ 5
+        T0: wr V1 @ 6
+        T0: wr V2 @ 7
+        T0: rel L1 @ 8
+        T1: acq L1 @ 12
+        T1: rd V2 @ 13
+        T1: rd V1 @ 14
+        T1: rel L1 @ 15
+        T0: join T1 @ 20
+        T0: rd V1 @ 21
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "std", "-", "-"],
+        "t0: w x\nt1: r x @ 7\n",
+        expect![[r#"
+        t0|w(x)|-1
+        t1|r(x)|7
+        --- exit 0
+    "#]],
+    );
+}
+
+/// Through the binary format, which is found out without an ending.
+#[test]
+fn through_binary() {
+    let wslog = weakspot()
+        .args(["convert", "--to", "wslog", "corpus/traces/executions.jsonl", "-"])
+        .output()
+        .expect("the command ends");
+    assert!(wslog.status.success());
+    let mut back = weakspot()
+        .args(["convert", "--to", "jsonl", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    std::io::Write::write_all(&mut back.stdin.take().expect("a pipe"), &wslog.stdout)
+        .expect("it is read");
+    let back = back.wait_with_output().expect("the command ends");
+    let jsonl = std::fs::read(root().join("corpus/traces/executions.jsonl")).expect("a log");
+    assert_eq!(String::from_utf8_lossy(&back.stdout), String::from_utf8_lossy(&jsonl));
+}
+
+#[test]
+fn refusals() {
+    let fenced = "corpus/traces/store-buffering-fenced.wstrace";
+    check(
+        &["convert", "--to", "std", fenced, "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/traces/store-buffering-fenced.wstrace:2:1: STD cannot say values
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--to", "std", "-", "-"],
+        "t0: wr x\n\nt0: fence\n",
+        expect![[r#"
+        t0|w(x)|-1
+        --- standard error
+        error: -:3:1: STD cannot say `fence`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--to", "jsonl", "-", "-"],
+        "t0: wr x\nt0: wr\n",
+        expect![[r#"
+        {"t":0,"k":"wr","x":"x"}
+        --- standard error
+        error: -:2:7: expected a location behind `wr`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--from", "wslog", "--to", "text", fenced, "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/traces/store-buffering-fenced.wstrace: offset 0: no .wslog file: it does not begin with the bytes 89 57 53 4c
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", fenced, "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: the ending of the output names no format: expected .wstrace, .jsonl, .json, .std or .wslog, or --to
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--to", "text", "no-such.wslog", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: failed to read no-such.wslog: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", fenced, fenced],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/traces/store-buffering-fenced.wstrace cannot be converted to itself
+        --- exit 2
+    "#]],
+    );
+}
+
+/// A torn log is converted up to there, with a warning.
+#[test]
+fn torn() {
+    let bytes = std::fs::read(root().join("corpus/traces/dekker.wslog")).expect("a log");
+    let path = std::env::temp_dir().join(format!("weakspot-torn-{}.wslog", std::process::id()));
+    std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("it can be written");
+    let path = path.display().to_string();
+    let text = transcript(&["convert", "--to", "text", &path, "-"], "");
+    expect![[r#"
+        main: spawn p @ dekker.c:30
+        main: spawn q @ dekker.c:31
+        --- standard error
+        warning: torn.wslog: the log is torn at offset 417: the last 511 bytes are lost
+        --- exit 0
+    "#]]
+    .assert_eq(&text.replace(&path, "torn.wslog"));
+    let _ = std::fs::remove_file(&path);
+}
