@@ -15,6 +15,7 @@ mod fence;
 mod json;
 mod limit;
 mod litmus;
+mod monitor_program;
 mod plot;
 mod race;
 mod reach;
@@ -37,6 +38,10 @@ pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use monitor_program::{
+    Counted, Executions, MonitorAnswer, MonitorPair, MonitorRow, Monitored, monitor_json,
+    monitor_table, monitor_text,
+};
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};
