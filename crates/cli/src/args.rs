@@ -9,6 +9,7 @@ use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
+use weakspot_trace::LogFormat;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Monitor(MonitorArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
+    Convert(ConvertArgs),
     #[command(subcommand)]
     Gen(GenCommand),
     #[command(subcommand)]
@@ -297,7 +299,7 @@ pub(crate) struct MonitorArgs {
     pub(crate) algorithm: MonitorAlgorithm,
     /// Logs: read them as this format, whatever their ending.
     #[arg(long, value_name = "FORMAT", conflicts_with = "program")]
-    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) log_format: Option<LogFormatKey>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -327,19 +329,6 @@ pub(crate) enum MonitorAlgorithm {
     Sober,
     /// SOBER as it was published, which misses some violations.
     SoberPublished,
-}
-
-/// The formats of logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// One event per line, for people.
-    Text,
-    /// JSON Lines.
-    Jsonl,
-    /// RAPID's STD.
-    Std,
-    /// Our binary log.
-    Wslog,
 }
 
 /// Check the witness of an answer by the definitions alone.
@@ -372,6 +361,55 @@ pub(crate) struct PrintArgs {
     /// Read the input as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+}
+
+/// Convert a log of an execution from one format to another.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot convert run.wslog run.wstrace
+  weakspot convert --from std --to jsonl - - < trace.txt",
+    after_help = "\
+Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's STD,
+.wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its place in
+INPUT. If INPUT is a .wslog with a torn tail, all before it is converted, with a warning."
+)]
+pub(crate) struct ConvertArgs {
+    /// The log; `-` is standard input.
+    pub(crate) input: PathBuf,
+    /// Where to write; `-` is standard output.
+    pub(crate) output: PathBuf,
+    /// The format of INPUT; by default what it ends in, else what it looks like.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<LogFormatKey>,
+    /// The format of OUTPUT; by default what it ends in.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<LogFormatKey>,
+}
+
+/// The formats of logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormatKey {
+    /// One event per line, for people.
+    Text,
+    /// JSON Lines.
+    Jsonl,
+    /// RAPID's STD.
+    Std,
+    /// Binary.
+    Wslog,
+}
+
+impl From<LogFormatKey> for LogFormat {
+    fn from(format: LogFormatKey) -> LogFormat {
+        match format {
+            LogFormatKey::Text => LogFormat::Text,
+            LogFormatKey::Jsonl => LogFormat::Jsonl,
+            LogFormatKey::Std => LogFormat::Std,
+            LogFormatKey::Wslog => LogFormat::Wslog,
+        }
+    }
 }
 
 /// Write inputs to try and to measure with.
@@ -486,9 +524,9 @@ pub(crate) struct Common {
     /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) witness: Option<PathBuf>,
-    /// Give up on a question after this time.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    pub(crate) timeout: Duration,
+    /// Give up on a question after this time [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,

@@ -4,12 +4,15 @@
 mod args;
 mod bench;
 mod certify;
+mod convert;
 mod exit;
 mod fence;
 mod generate;
 mod input;
 mod job;
 mod litmus;
+mod log;
+mod monitor;
 mod monitor_program;
 mod pool;
 mod print;
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
@@ -47,7 +51,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
-        Command::Monitor(args) => monitor_program::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

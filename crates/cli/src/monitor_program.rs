@@ -8,8 +8,8 @@ use weakspot_explore::{NoAnswer, Overtaken, overtakings, plainer_run};
 use weakspot_lang::Parsed;
 use weakspot_monitor::programs::{Interleavings, Seen, Which, interleavings, monitored};
 use weakspot_report::{
-    Counted, Executions, MonitorAnswer, MonitorPair, MonitorRow, Monitored, draw_dot,
-    failure_diagnostic, monitor_json, monitor_table, monitor_text,
+    Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, draw_dot,
+    failure_diagnostic, monitor_table, program_monitor_json, program_monitor_text,
 };
 
 use crate::args::{MonitorArgs, OutputFormat};
@@ -206,7 +206,7 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         count,
     };
     let pairs: Vec<MonitorPair> = found.pairs.iter().map(pair).collect();
-    let answer = MonitorAnswer {
+    let answer = ProgramMonitorAnswer {
         file: &job.file,
         program,
         names,
@@ -222,9 +222,9 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
     let mut details = String::new();
     match job.common.format {
         OutputFormat::Text => {
-            details = monitor_text(&answer, !job.common.quiet, job.color_out());
+            details = program_monitor_text(&answer, !job.common.quiet, job.color_out());
         }
-        OutputFormat::Json => job.answer.out += &(monitor_json(&answer) + "\n"),
+        OutputFormat::Json => job.answer.out += &(program_monitor_json(&answer) + "\n"),
         OutputFormat::Dot => {
             let dot = run.as_ref().map(|r| draw_dot(program, names, &source.text, found.model, r));
             job.answer.out += &dot.unwrap_or_default();

@@ -6,6 +6,10 @@ use crate::{
     Program, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
 };
 
+mod log;
+
+pub use log::{LogSize, random_log};
+
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);

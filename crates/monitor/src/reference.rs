@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 use weakspot_core::{DelayedCommit, Drain, LogEvent, LogKind, LogTables, Model};
 
-/// Which pending stores to the accessed location are looked at.
+/// Which pending stores to the accessed location are looked at. Both forms are complete: what one
+/// finds on some execution of a program, the other finds on some execution, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// All of them, as in the paper.
@@ -79,8 +80,6 @@ struct Store {
     /// The number of its event in its thread, from 1.
     count: usize,
     loc: u32,
-    /// The group of overlapping locations.
-    group: usize,
     /// How many store-store fences of its thread come before it.
     fences: usize,
 }
@@ -99,8 +98,6 @@ fn simulate(
     model: Model,
     mut check: impl FnMut(&Pending, &Clocks, &Previous, usize),
 ) -> Vec<DelayedCommit> {
-    let groups = groups(tables);
-    let group = |loc: u32| groups.get(loc as usize).copied().unwrap_or(loc as usize);
     let mut clocks = Clocks::default();
     let mut pending = Pending::new();
     let mut previous = Previous::new();
@@ -116,7 +113,7 @@ fn simulate(
             let others: Vec<u16> = pending.keys().copied().filter(|&q| q != own).collect();
             for other in others {
                 let wanted = |s: &Store| tables.overlap(s.loc, event.loc);
-                commit(&mut pending, other, model, place, &mut emitted, wanted);
+                commit(&mut pending, tables, other, model, place, &mut emitted, wanted);
             }
         }
         let passed = fences.entry(own).or_insert(0);
@@ -125,14 +122,14 @@ fn simulate(
                 let all = model != Model::Pso(Drain::Own);
                 let wanted =
                     |s: &Store| all || tables.overlap(s.loc, event.loc) || s.fences < *passed;
-                commit(&mut pending, own, model, place, &mut emitted, wanted);
+                commit(&mut pending, tables, own, model, place, &mut emitted, wanted);
             }
             LogKind::Fence | LogKind::Spawn => {
-                commit(&mut pending, own, model, place, &mut emitted, |_| true);
+                commit(&mut pending, tables, own, model, place, &mut emitted, |_| true);
             }
             LogKind::Join => {
                 if let Ok(child) = u16::try_from(event.loc) {
-                    commit(&mut pending, child, model, place, &mut emitted, |_| true);
+                    commit(&mut pending, tables, child, model, place, &mut emitted, |_| true);
                 }
             }
             LogKind::StoreFence => *passed += 1,
@@ -141,7 +138,7 @@ fn simulate(
         let count = clocks.happens(event, tables);
         if event.kind == LogKind::Write && model != Model::Sc {
             let (loc, fences) = (event.loc, *passed);
-            let store = Store { place, count, loc, group: group(loc), fences };
+            let store = Store { place, count, loc, fences };
             pending.entry(own).or_default().push(store);
         }
         if !matches!(event.kind, LogKind::Begin | LogKind::End) {
@@ -160,6 +157,7 @@ fn simulate(
 /// them, in program order.
 fn commit(
     pending: &mut Pending,
+    tables: &LogTables,
     thread: u16,
     model: Model,
     before: usize,
@@ -168,44 +166,19 @@ fn commit(
 ) {
     let stores = pending.entry(thread).or_default();
     let goes_before = |first: &Store, second: &Store| match model {
-        Model::Sc | Model::Tso => first.place <= second.place,
-        Model::Pso(_) => {
-            first.fences < second.fences
-                || first.group == second.group && first.place <= second.place
-        }
+        Model::Sc | Model::Tso => true,
+        Model::Pso(_) => first.fences < second.fences || tables.overlap(first.loc, second.loc),
     };
-    let targets: Vec<Store> = stores.iter().copied().filter(|s| wanted(s)).collect();
-    stores.retain(|store| {
-        let goes = targets.iter().any(|target| goes_before(store, target));
-        if goes {
-            emitted.push(DelayedCommit { before, thread, loc: store.loc });
-        }
-        !goes
-    });
-}
-
-/// For each location the number of its group: locations that overlap are in one group, and so are
-/// those that overlap a third one.
-fn groups(tables: &LogTables) -> Vec<usize> {
-    let mut group: Vec<usize> = (0..tables.locs.len()).collect();
-    let mut order: Vec<(u64, u64, usize)> = Vec::new();
-    for (i, loc) in tables.locs.iter().enumerate() {
-        if let Some(bytes) = loc.bytes {
-            order.push((bytes.start, bytes.start.saturating_add(u64::from(bytes.len)), i));
+    // Youngest first, so that what has to wait for a store is known when its turn comes.
+    let mut goes: Vec<Store> = Vec::new();
+    for store in stores.iter().rev() {
+        if wanted(store) || goes.iter().any(|later| goes_before(store, later)) {
+            goes.push(*store);
         }
     }
-    order.sort_unstable();
-    let mut last: Option<(u64, usize)> = None;
-    for (start, end, loc) in order {
-        last = match last {
-            Some((reached, first)) if start < reached => {
-                group[loc] = first;
-                Some((reached.max(end), first))
-            }
-            _ => Some((end, loc)),
-        };
-    }
-    group
+    stores.retain(|store| !goes.contains(store));
+    let commit = |store: &Store| DelayedCommit { before, thread, loc: store.loc };
+    emitted.extend(goes.iter().rev().map(commit));
 }
 
 /// For each thread how many of its events it is about; threads that are not mentioned have none.

@@ -15,6 +15,8 @@ mod fence;
 mod json;
 mod limit;
 mod litmus;
+mod log_witness;
+mod monitor;
 mod monitor_program;
 mod plot;
 mod race;
@@ -38,9 +40,11 @@ pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
+pub use log_witness::{LogWitness, is_log_witness};
+pub use monitor::{MonitorAnswer, monitor_dot, monitor_json, monitor_statistics, monitor_text};
 pub use monitor_program::{
-    Counted, Executions, MonitorAnswer, MonitorPair, MonitorRow, Monitored, monitor_json,
-    monitor_table, monitor_text,
+    Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
+    program_monitor_json, program_monitor_text,
 };
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};

@@ -16,7 +16,7 @@ use crate::table::{pad, width};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
-pub struct MonitorAnswer<'a> {
+pub struct ProgramMonitorAnswer<'a> {
     /// The file as the user named it.
     pub file: &'a str,
     /// The program.
@@ -224,7 +224,7 @@ fn columns(lines: &[Vec<String>]) -> String {
 
 /// What was found: a line that says it, and, with `details`, each pair, and a run for the first.
 #[must_use]
-pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String {
+pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: bool) -> String {
     let mut out = String::new();
     let show = Show { program: a.program, names: a.names, source: a.source };
     let _ = writeln!(out, "{} {} {}", plain(&a.names.program), a.model, summary(a));
@@ -258,7 +258,7 @@ pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String
     out
 }
 
-fn summary(a: &MonitorAnswer<'_>) -> String {
+fn summary(a: &ProgramMonitorAnswer<'_>) -> String {
     let pairs = counted(a.pairs.len() as u64, "distinct pair");
     let limit = |what: &str| {
         let limit = a.limit.map(|limit| limit_text(limit, a.names));
@@ -312,7 +312,7 @@ fn summary(a: &MonitorAnswer<'_>) -> String {
     text
 }
 
-fn executions(a: &MonitorAnswer<'_>) -> String {
+fn executions(a: &ProgramMonitorAnswer<'_>) -> String {
     let n = a.monitored.executions().map_or(0, |e| e.count);
     format!("{} execution{}", grouped(n.into()), if n == 1 { "" } else { "s" })
 }
@@ -340,7 +340,7 @@ fn place_text(show: Show<'_>, at: PlaceEdge) -> String {
 
 /// The answer as one line of JSON, without a line end.
 #[must_use]
-pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
+pub fn program_monitor_json(a: &ProgramMonitorAnswer<'_>) -> String {
     let mut o = Object::new();
     o.string("file", a.file).string("question", "monitor").string("model", model_key(a.model));
     o.string("verdict", verdict_key(a.verdict)).raw("time_s", a.time.as_micros() as f64 / 1e6);
@@ -387,7 +387,7 @@ pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
     o.end()
 }
 
-fn pair_json(a: &MonitorAnswer<'_>, pair: &MonitorPair) -> String {
+fn pair_json(a: &ProgramMonitorAnswer<'_>, pair: &MonitorPair) -> String {
     let mut o = Object::new();
     o.raw("store", place_json(a, pair.store)).raw("access", place_json(a, pair.access));
     match pair.previous {
@@ -401,7 +401,7 @@ fn pair_json(a: &MonitorAnswer<'_>, pair: &MonitorPair) -> String {
     o.end()
 }
 
-fn place_json(a: &MonitorAnswer<'_>, at: PlaceEdge) -> String {
+fn place_json(a: &ProgramMonitorAnswer<'_>, at: PlaceEdge) -> String {
     let show = Show { program: a.program, names: a.names, source: a.source };
     let edge = a.program.edge(at.thread, at.point, at.edge);
     let mut o = Object::new();

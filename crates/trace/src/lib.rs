@@ -1,1 +1,22 @@
 //! Bytes <-> logs: the formats in which executions are recorded, read and written.
+//!
+//! [`LogReader`] hands a log out in batches, as they arrive, and [`LogWriter`] takes batches.
+//! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte.
+
+mod error;
+mod event;
+mod format;
+mod json;
+mod lines;
+mod names;
+mod rapid;
+mod reader;
+mod source;
+mod text;
+mod writer;
+mod wslog;
+
+pub use error::{LogError, LogPlace, Torn, WriteError};
+pub use format::LogFormat;
+pub use reader::{LogReader, Next};
+pub use writer::{LogWriter, Resumed};
