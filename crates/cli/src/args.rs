@@ -252,10 +252,6 @@ the pairs and the drawing out.",
     mut_arg("model", |a| a.default_value("tso,pso").help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
     )),
-    mut_arg("witness", |a| a.help(
-        "With --program: write a run that SC does not have to this file, for `weakspot certify` (one \
-file, one model)"
-    )),
     mut_arg("input_format", |a| a.help("With --program: read the inputs as this language, whatever their ending")),
     mut_arg("threads", |a| a.help(
         "How many files to work on at a time, or, with one program, how many threads search; by \
@@ -342,12 +338,15 @@ pub(crate) struct CertifyArgs {
     pub(crate) input: PathBuf,
     /// The witness that `--witness` wrote.
     pub(crate) witness: PathBuf,
-    /// Give up the re-derivation of a claim of completeness after this many states.
+    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_states: usize,
-    /// Read the input as this language, whatever its ending.
+    /// Read the program as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Read the log as this format, whatever its ending.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormatKey>,
 }
 
 /// Print a program in the canonical form of its language.
@@ -463,6 +462,7 @@ Example:
         timeout: Duration,
     },
     Programs(ProgramsArgs),
+    Monitor(BenchMonitorArgs),
     /// One cell of the table of programs, in a process of its own.
     #[command(hide = true)]
     Cell {
@@ -498,6 +498,32 @@ pub(crate) struct ProgramsArgs {
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+/// The monitors on random logs: events per processor second.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot bench monitor
+  weakspot bench monitor --processes 8 --addresses 1000 --events 1000000")]
+pub(crate) struct BenchMonitorArgs {
+    /// How many threads the logs have.
+    #[arg(long = "processes", value_name = "P", value_delimiter = ',', default_value = "2,4,8,16,64",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+    /// How many addresses.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1000,1000000",
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) addresses: Vec<u32>,
+    /// How many events.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    pub(crate) events: usize,
+    /// The best of this many rounds counts.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: u32,
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: BenchFormat,

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
+        Command::Bench(BenchCommand::Monitor(args)) => bench::monitor::run(&args),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)

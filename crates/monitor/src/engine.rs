@@ -25,7 +25,7 @@ use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables};
 use crate::mixed::Mixed;
 use crate::monitor::Refused;
 use crate::reference::Form;
-use crate::run::{Runs, Stores};
+use crate::run::{Compaction, Runs, Stores};
 use crate::tally::Tally;
 
 /// TSO in tables with an entry per model.
@@ -102,8 +102,7 @@ pub(crate) struct Setup {
     pub(crate) form: Form,
     /// Times are renumbered before they reach this.
     pub(crate) horizon: i32,
-    /// Middles of runs are compacted from this many stores on.
-    pub(crate) middles: usize,
+    pub(crate) compaction: Compaction,
 }
 
 /// What is kept per thread.
@@ -161,7 +160,7 @@ impl<const W: usize> Engine<W> {
             locs: Vec::new(),
             runs: Vec::new(),
             mixed: Mixed::new(),
-            side: Side { setup, middles: Runs::new(setup.middles), tally: Default::default() },
+            side: Side { setup, middles: Runs::new(setup.compaction), tally: Default::default() },
             events: 0,
         }
     }
@@ -250,7 +249,7 @@ impl<const W: usize> Engine<W> {
         if most > self.side.setup.horizon.saturating_sub(events as i32) {
             self.renumber();
         }
-        if self.side.middles.is_full() {
+        if self.side.middles.is_full(self.runs.len()) {
             self.compact();
         }
     }

@@ -6,6 +6,7 @@ use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking};
 
 use crate::engine::{Engine, PSO, Setup, TSO};
 use crate::reference::Form;
+use crate::run::Compaction;
 
 /// Why events are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +58,17 @@ impl Monitor {
     #[must_use]
     pub fn new(models: &[Model], form: Form) -> Monitor {
         // Times stay well below the largest number, so that a batch of events fits.
-        Monitor::with(models, form, i32::MAX - (1 << 20), 1 << 16)
+        let compaction = Compaction { least: 1 << 16, per_loc: 4 };
+        Monitor::with(models, form, i32::MAX - (1 << 20), compaction)
     }
 
-    /// The same, with times that are renumbered before they reach `horizon`, and runs that are
-    /// compacted when they have more than `middles` stores.
-    fn with(models: &[Model], form: Form, horizon: i32, middles: usize) -> Monitor {
+    /// The same, with times that are renumbered before they reach `horizon`.
+    fn with(models: &[Model], form: Form, horizon: i32, compaction: Compaction) -> Monitor {
         let pso = models.iter().find_map(|model| match model {
             Model::Pso(drain) => Some(*drain),
             _ => None,
         });
-        let setup = Setup { tso: models.contains(&Model::Tso), pso, form, horizon, middles };
+        let setup = Setup { tso: models.contains(&Model::Tso), pso, form, horizon, compaction };
         Monitor { wide: Wide::W8(Engine::new(setup)) }
     }
 

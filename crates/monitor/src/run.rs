@@ -16,11 +16,19 @@ pub(crate) struct Runs {
     /// The first of the nodes that are not in use.
     free: u32,
     used: usize,
-    /// Compact when this many are in use, and not before [`least`](Self::least) are.
+    /// Compact when this many are in use.
     limit: usize,
-    least: usize,
+    rule: Compaction,
     /// Whether stores had to be forgotten to stay within [`MAX_NODES`].
     pub(crate) coarse: bool,
+}
+
+/// When middles of runs are compacted: when there are this many stores in them, and whenever they
+/// have doubled since. Compaction takes time for each location.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Compaction {
+    pub(crate) least: usize,
+    pub(crate) per_loc: usize,
 }
 
 /// Some stores of a run that nobody can tell apart.
@@ -45,9 +53,8 @@ const NONE: u32 = u32::MAX;
 const MAX_NODES: usize = 1 << 24;
 
 impl Runs {
-    /// Without runs; compaction starts at `least` stores, and again whenever they have doubled.
-    pub(crate) fn new(least: usize) -> Runs {
-        Runs { free: NONE, limit: least, least, ..Runs::default() }
+    pub(crate) fn new(rule: Compaction) -> Runs {
+        Runs { free: NONE, limit: rule.least, rule, ..Runs::default() }
     }
 
     /// Adds a store to the middle of the run at `loc`.
@@ -113,8 +120,9 @@ impl Runs {
         while self.pop(loc).is_some() {}
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.used >= self.limit
+    /// Whether it is time to compact the runs of this many locations.
+    pub(crate) fn is_full(&self, locs: usize) -> bool {
+        self.used >= self.limit.max(self.rule.per_loc * locs)
     }
 
     /// Merges stores of the run at `loc` that are at the same place in the source and are not
@@ -143,9 +151,9 @@ impl Runs {
     /// many of them even so.
     pub(crate) fn compacted(&mut self) {
         if self.used > MAX_NODES {
-            *self = Runs { coarse: true, ..Runs::new(self.least) };
+            *self = Runs { coarse: true, ..Runs::new(self.rule) };
         }
-        self.limit = (2 * self.used).max(self.least);
+        self.limit = (2 * self.used).max(self.rule.least);
     }
 
     /// Changes all times of the run at `loc`.

@@ -36,6 +36,7 @@ use rustc_hash::FxHashMap;
 use weakspot_core::{End, LogEvent, LogKind, LogTables, Overtaking};
 
 use crate::reference::Report;
+use crate::tally::{Tally, end};
 
 /// How many stores to one location are remembered.
 pub(crate) const MOST_STORES: usize = 4096;
@@ -62,8 +63,7 @@ pub struct Sober {
     loc_of: FxHashMap<u32, usize>,
     ranges: Ranges,
     events: usize,
-    found: Vec<Overtaking>,
-    found_at: FxHashMap<(Spot, Spot), usize>,
+    found: Tally,
 }
 
 /// Per thread how many of its stores come before something; those beyond the end have none.
@@ -78,7 +78,7 @@ struct Thread {
     load: Clock,
     /// What comes before its next other event, relaxed.
     store: Clock,
-    previous: Option<(usize, End)>,
+    previous: Option<(usize, LogEvent)>,
     /// Another thread has waited for its end.
     joined: bool,
 }
@@ -116,9 +116,6 @@ struct Write {
     end: End,
 }
 
-/// What reports are grouped by: a source position, or a thread and a location.
-type Spot = (Option<u32>, u16, u32);
-
 impl Sober {
     /// A monitor that has seen nothing.
     #[must_use]
@@ -131,8 +128,7 @@ impl Sober {
             loc_of: FxHashMap::default(),
             ranges: Ranges::default(),
             events: 0,
-            found: Vec::new(),
-            found_at: FxHashMap::default(),
+            found: Tally::default(),
         }
     }
 
@@ -143,17 +139,16 @@ impl Sober {
         self.events += 1;
         let thread = self.thread(event.thread);
         self.threads[thread].joined = false;
-        let end = End { thread: event.thread, kind: event.kind, loc: event.loc, site: event.site };
         let mut report = None;
         match event.kind {
             LogKind::Read => {
                 let loc = self.loc(event.loc, tables);
-                report = self.check(thread, loc, place, end);
+                report = self.check(thread, loc, place, event);
                 self.read(thread, loc);
             }
             LogKind::Write | LogKind::Update | LogKind::Acquire | LogKind::Release => {
                 let loc = self.loc(event.loc, tables);
-                self.write(thread, loc, place, end);
+                self.write(thread, loc, place, event);
             }
             LogKind::Fence => self.fence(thread),
             LogKind::Spawn => {
@@ -165,7 +160,7 @@ impl Sober {
                     join(&mut child.all, &parent.all);
                     join(&mut child.load, &parent.load);
                     join(&mut child.store, &parent.store);
-                    child.previous = Some((place, end));
+                    child.previous = Some((place, *event));
                 }
             }
             LogKind::Join => {
@@ -182,7 +177,7 @@ impl Sober {
             LogKind::StoreFence => {}
             LogKind::Begin | LogKind::End | LogKind::Commit => return None,
         }
-        self.threads[thread].previous = Some((place, end));
+        self.threads[thread].previous = Some((place, *event));
         report
     }
 
@@ -190,7 +185,7 @@ impl Sober {
     /// first met.
     #[must_use]
     pub fn found(&self) -> &[Overtaking] {
-        &self.found
+        self.found.pairs()
     }
 
     fn thread(&mut self, name: u16) -> usize {
@@ -219,7 +214,13 @@ impl Sober {
     }
 
     /// Whether a load could have missed a write that happens before it.
-    fn check(&mut self, thread: usize, loc: usize, place: usize, end: End) -> Option<Report> {
+    fn check(
+        &mut self,
+        thread: usize,
+        loc: usize,
+        place: usize,
+        event: &LogEvent,
+    ) -> Option<Report> {
         let me = &self.threads[thread];
         let touched = || [loc].into_iter().chain(self.locs[loc].overlaps.iter().copied());
         // A thread sees its own writes at least.
@@ -238,23 +239,7 @@ impl Sober {
         };
         let store = touched().filter_map(missed).max_by_key(|w| w.place)?;
         let (before, previous) = me.previous?;
-        let spot = |end: End| match end.site {
-            0 => (None, end.thread, end.loc),
-            site => (Some(site), 0, 0),
-        };
-        let count = self.found.len();
-        let at = *self.found_at.entry((spot(store.end), spot(end))).or_insert(count);
-        if at == count {
-            let first = place as u64;
-            self.found.push(Overtaking {
-                store: store.end,
-                access: end,
-                previous,
-                count: 0,
-                first,
-            });
-        }
-        self.found[at].count += 1;
+        self.found.add(store.end, event, &previous, place as u64, 1);
         Some(Report { store: store.place, access: place, previous: Some(before) })
     }
 
@@ -275,7 +260,7 @@ impl Sober {
         self.threads[thread] = me;
     }
 
-    fn write(&mut self, thread: usize, loc: usize, place: usize, end: End) {
+    fn write(&mut self, thread: usize, loc: usize, place: usize, event: &LogEvent) {
         let mut me = std::mem::take(&mut self.threads[thread]);
         let others = self.locs[loc].overlaps.iter().copied();
         for loc in [loc].into_iter().chain(others) {
@@ -288,7 +273,7 @@ impl Sober {
         me.stores += 1;
         set(&mut me.all, thread, me.stores);
         set(&mut me.store, thread, me.stores);
-        let plain = end.kind == LogKind::Write;
+        let plain = event.kind == LogKind::Write;
         if !plain {
             me.load.clone_from(&me.store);
         }
@@ -299,7 +284,7 @@ impl Sober {
         written.read.all.clear();
         written.read.relaxed.clear();
         written.plain_by = plain.then_some(thread);
-        written.writes.push_back(Write { thread, count: me.stores, place, end });
+        written.writes.push_back(Write { thread, count: me.stores, place, end: end(event) });
         match written.last_of.iter_mut().find(|(t, _)| *t == thread) {
             Some((_, last)) => *last = place,
             None => written.last_of.push((thread, place)),

@@ -87,7 +87,8 @@ fn check(seeds: std::ops::Range<u64>, shape: Shape, horizon: i32, middles: usize
         let log = events(&mut rng, shape);
         for form in [Form::All, Form::Last] {
             for models in [&MODELS[..1], &MODELS[1..2], &MODELS[2..], &MODELS[..2]] {
-                let mut monitor = Monitor::with(models, form, horizon, middles);
+                let mut monitor =
+                    Monitor::with(models, form, horizon, Compaction { least: middles, per_loc: 0 });
                 let mut rest = &log[..];
                 // Locations become known as late as possible.
                 let mut shown = LogTables::default();
