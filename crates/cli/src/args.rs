@@ -245,9 +245,10 @@ A log is one SC execution: text, JSONL, RAPID's STD or .wslog; `-` is standard i
 program that still runs. Reported is each pair of a store and an access of another thread that the
 model would have let take effect before it, though it comes after it.
 
-With --program SC executions of programs are monitored: all of them (then the absence of violations is
-a proof), those with few preemptions, or random ones. A table counts executions and distinct pairs of
-source positions; each pair comes with a run under the model that SC does not have.",
+With --program SC executions of programs are monitored: all of them (then it is a proof if there are
+no violations), those with few preemptions, or random ones. A table counts executions and distinct
+pairs; each pair has a run under the model that SC does not have, drawn for the first one; -q leaves
+the pairs and the drawing out.",
     mut_arg("model", |a| a.default_value("tso,pso").help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
     )),

@@ -21,12 +21,14 @@ mod count;
 mod runner;
 mod witness;
 
+use rustc_hash::FxHashMap;
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Schedule;
 use weakspot_core::testing::Rng;
-use weakspot_core::{Limit, Limits, LogTables, Model, PlaceEdge, Program, Progress, Value};
+use weakspot_core::{Limit, Limits, LogTables, Model, Overtaking, Program, Progress, Value};
 use weakspot_explore::{Meter, NoAnswer, Overtaken};
 
+use crate::Monitor;
 use crate::reference::{Form, Report, reports};
 use runner::{Move, Runner, Saved};
 
@@ -83,8 +85,8 @@ pub fn monitored(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Monitored, NoAnswer> {
-    if program.threads.len() > usize::from(u16::MAX) {
-        return Err(NoAnswer::NotApplicable("the program has more threads than a log can name"));
+    if program.threads.len() > Monitor::MAX_THREADS {
+        return Err(TOO_MANY_THREADS);
     }
     let mut monitors = Monitors::new(program, models);
     let mut runner = Runner::new(program);
@@ -113,6 +115,9 @@ pub fn monitored(
         limit,
     })
 }
+
+const TOO_MANY_THREADS: NoAnswer =
+    NoAnswer::NotApplicable("executions are monitored for programs of at most 1024 threads");
 
 /// Why no more executions are made.
 enum Stopped {
@@ -256,19 +261,21 @@ fn initial_memories(program: &Program) -> Vec<Vec<Value>> {
 /// The monitors of all models, and what they have seen.
 struct Monitors<'p> {
     program: &'p Program,
-    tables: LogTables,
     models: Vec<ModelMonitor>,
+    /// Which models share a pass: TSO and one kind of PSO.
+    passes: Vec<Vec<usize>>,
     executions: u64,
     cut_off: u64,
     events: u64,
 }
 
-/// The monitor of one model.
+/// What was seen under one model.
 struct ModelMonitor {
     model: Model,
     pairs: Vec<(Overtaken, u64)>,
-    /// Pairs without an accepted run so far, and how often that was tried.
-    rejected: Vec<(PlaceEdge, PlaceEdge, u32)>,
+    /// By the sites of store and access: the place among the pairs; or how often a run was sought
+    /// in vain.
+    known: FxHashMap<(u32, u32), Result<usize, u32>>,
     executions: u64,
 }
 
@@ -277,12 +284,27 @@ const TRIES: u32 = 16;
 
 impl<'p> Monitors<'p> {
     fn new(program: &'p Program, models: &[Model]) -> Monitors<'p> {
-        let model =
-            |&model| ModelMonitor { model, pairs: Vec::new(), rejected: Vec::new(), executions: 0 };
+        let model = |&model| ModelMonitor {
+            model,
+            pairs: Vec::new(),
+            known: FxHashMap::default(),
+            executions: 0,
+        };
+        let mut passes: Vec<Vec<usize>> = Vec::new();
+        for (i, model) in models.iter().enumerate() {
+            let is_tso = |&j: &usize| models[j] == Model::Tso;
+            let fits = |pass: &&mut Vec<usize>| {
+                pass.iter().filter(|j| is_tso(j) == (*model == Model::Tso)).count() == 0
+            };
+            match passes.iter_mut().find(fits) {
+                Some(pass) => pass.push(i),
+                None => passes.push(vec![i]),
+            }
+        }
         Monitors {
             program,
-            tables: LogTables::default(),
             models: models.iter().map(model).collect(),
+            passes,
             executions: 0,
             cut_off: 0,
             events: 0,
@@ -299,20 +321,60 @@ impl<'p> Monitors<'p> {
         self.executions += 1;
         self.cut_off += u64::from(cut_off);
         self.events += runner.events.len() as u64;
-        for of_model in &mut self.models {
-            let found = reports(&runner.events, &self.tables, of_model.model, Form::All);
-            let mut any = false;
-            for report in found {
-                any |= of_model.note(self.program, runner, init, report)?;
+        for pass in &self.passes {
+            let models: Vec<Model> = pass.iter().map(|&i| self.models[i].model).collect();
+            let mut monitor = Monitor::new(&models, Form::All);
+            monitor.events(&runner.events).map_err(|_| Stopped::NoAnswer(TOO_MANY_THREADS))?;
+            for &i in pass {
+                let of_model = &mut self.models[i];
+                let found = monitor.reports(of_model.model);
+                let mut any = of_model.count(found);
+                // Which events a report is about is asked only if that is news.
+                if found.iter().any(|report| of_model.is_news(report)) {
+                    let tables = LogTables::default();
+                    for report in reports(&runner.events, &tables, of_model.model, Form::All) {
+                        any |= of_model.note(self.program, runner, init, report)?;
+                    }
+                    of_model.count_news(found);
+                }
+                of_model.executions += u64::from(any);
             }
-            of_model.executions += u64::from(any);
         }
         Ok(())
     }
 }
 
 impl ModelMonitor {
-    /// Counts a report; false if its pair has no accepted run.
+    /// Counts the reports about pairs that are known; true if there are some.
+    fn count(&mut self, found: &[Overtaking]) -> bool {
+        let mut any = false;
+        for report in found {
+            if let Some(&Ok(pair)) = self.known.get(&(report.store.site, report.access.site)) {
+                self.pairs[pair].1 += report.count;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether it is not known yet if the pair of a report has a run.
+    fn is_news(&self, report: &Overtaking) -> bool {
+        let known = self.known.get(&(report.store.site, report.access.site));
+        known.is_none_or(|known| known.is_err_and(|tries| tries < TRIES))
+    }
+
+    /// Counts the reports about pairs that this execution was the first to show.
+    fn count_news(&mut self, found: &[Overtaking]) {
+        for report in found {
+            if let Some(&Ok(pair)) = self.known.get(&(report.store.site, report.access.site))
+                && self.pairs[pair].1 == 0
+            {
+                self.pairs[pair].1 = report.count;
+            }
+        }
+    }
+
+    /// Seeks a run for a report whose pair has none; true if there is one now.
     fn note(
         &mut self,
         program: &Program,
@@ -320,17 +382,17 @@ impl ModelMonitor {
         init: &[Value],
         report: Report,
     ) -> Result<bool, Stopped> {
-        let edge = |event: usize| runner.edge(runner.events[event].site);
-        let (Some(store), Some(access)) = (edge(report.store), edge(report.access)) else {
+        let site = |event: usize| runner.events[event].site;
+        let sites = (site(report.store), site(report.access));
+        let tries = match self.known.get(&sites) {
+            Some(Ok(_)) => return Ok(true),
+            Some(&Err(tries)) => tries,
+            None => 0,
+        };
+        let (Some(store), Some(access)) = (runner.edge(sites.0), runner.edge(sites.1)) else {
             return Ok(false);
         };
-        let known = self.pairs.iter_mut().find(|(p, _)| (p.store, p.access) == (store, access));
-        if let Some((_, count)) = known {
-            *count += 1;
-            return Ok(true);
-        }
-        let rejected = self.rejected.iter_mut().find(|r| (r.0, r.1) == (store, access));
-        if rejected.as_ref().is_some_and(|r| r.2 >= TRIES) {
+        if tries >= TRIES {
             return Ok(false);
         }
         let step = |event: usize| runner.step_of[event] as usize;
@@ -338,15 +400,13 @@ impl ModelMonitor {
         let sc = Schedule { init: init.to_vec(), steps };
         match witness::run(program, self.model, &sc, step(report.store)) {
             Some(run) => {
-                let previous = report.previous.and_then(edge);
-                self.pairs.push((Overtaken { store, access, previous, run }, 1));
+                let previous = report.previous.and_then(|event| runner.edge(site(event)));
+                self.known.insert(sites, Ok(self.pairs.len()));
+                self.pairs.push((Overtaken { store, access, previous, run }, 0));
                 Ok(true)
             }
             None if witness::inside_block(program, &sc) => {
-                match rejected {
-                    Some(rejected) => rejected.2 += 1,
-                    None => self.rejected.push((store, access, 1)),
-                }
+                self.known.insert(sites, Err(tries + 1));
                 Ok(false)
             }
             None => Err(Stopped::NoAnswer(NoAnswer::Rejected(Rejected::AllowedBySc))),

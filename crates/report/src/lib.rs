@@ -17,6 +17,7 @@ mod limit;
 mod litmus;
 mod log_witness;
 mod monitor;
+mod monitor_program;
 mod plot;
 mod race;
 mod reach;
@@ -41,6 +42,10 @@ pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
 pub use log_witness::{LogWitness, is_log_witness};
 pub use monitor::{MonitorAnswer, monitor_dot, monitor_json, monitor_statistics, monitor_text};
+pub use monitor_program::{
+    Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
+    program_monitor_json, program_monitor_text,
+};
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};

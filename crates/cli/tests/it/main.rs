@@ -4,6 +4,7 @@
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
+//! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
@@ -14,6 +15,7 @@ mod convert;
 mod fences;
 mod generate;
 mod graph;
+mod monitor_program;
 mod readme;
 mod robust;
 mod scale;
