@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use weakspot_core::Model;
+use weakspot_core::{Drain, Model};
 use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
@@ -249,8 +249,9 @@ With --program SC executions of programs are monitored: all of them (then it is 
 no violations), those with few preemptions, or random ones. A table counts executions and distinct
 pairs; each pair has a run under the model that SC does not have, drawn for the first one; -q leaves
 the pairs and the drawing out.",
-    mut_arg("model", |a| a.default_value("tso,pso").help(
-        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    mut_arg("model", |a| a.default_value(clap::builder::Resettable::Reset).help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address, \
+as in the paper [default: tso,pso; with --program also pso-own]"
     )),
     mut_arg("input_format", |a| a.help("With --program: read the inputs as this language, whatever their ending")),
     mut_arg("threads", |a| a.help(
@@ -298,6 +299,21 @@ pub(crate) struct MonitorArgs {
     pub(crate) log_format: Option<LogFormatKey>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+impl MonitorArgs {
+    /// The same with the models that are meant if none were named.
+    pub(crate) fn with_models(mut self) -> MonitorArgs {
+        if self.common.model.is_empty() {
+            self.common.model = vec![Model::Tso, Model::Pso(Drain::All)];
+            if self.program {
+                self.common.model.push(Model::Pso(Drain::Own));
+            } else if self.algorithm != MonitorAlgorithm::Monitor {
+                self.common.model.truncate(1);
+            }
+        }
+        self
+    }
 }
 
 /// Which executions of a program are monitored, if all of them.

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
-        Command::Monitor(args) => monitor::run(&args),
+        Command::Monitor(args) => monitor::run(&args.with_models()),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -30,10 +30,8 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
             "a log is one of an SC execution, so nothing breaks SC; expected --model tso, pso or pso-own"
         );
     }
-    let sober = args.algorithm != MonitorAlgorithm::Monitor;
-    let default = [Model::Tso, Model::Pso(weakspot_core::Drain::All)];
-    let models = if sober && common.model == default { &default[..1] } else { &common.model };
-    if sober && models != [Model::Tso] {
+    let models = &common.model;
+    if args.algorithm != MonitorAlgorithm::Monitor && *models != [Model::Tso] {
         bail!("SOBER is about TSO only: expected --model tso");
     }
     let logs = expand(&args.files)?;
