@@ -4,6 +4,7 @@
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
+//! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
@@ -15,6 +16,7 @@ mod convert;
 mod fences;
 mod generate;
 mod graph;
+mod monitor;
 mod monitor_program;
 mod readme;
 mod robust;
