@@ -9,7 +9,8 @@ fn check(args: &[&str], stdin: &str, expected: Expect) {
     let mut text = String::new();
     for line in transcript(args, stdin).lines() {
         let mut line = line.to_owned();
-        for (before, after) in [("searched (", " "), ("\"states\":", "}"), ("overtake it (", " ")] {
+        for (before, after) in [("is robust (", " "), ("\"states\":", "}"), ("overtake it (", " ")]
+        {
             if let Some((head, tail)) = line.split_once(before) {
                 let rest = tail.find(after).map_or("", |i| &tail[i..]);
                 line = format!("{head}{before}_{rest}");
@@ -36,11 +37,58 @@ const DEKKER: &str = "corpus/programs/dekker.weak";
 
 #[test]
 fn all_executions() {
-    check(&["monitor", "--program", "--model", "tso", SB], "", expect![[""]]);
+    check(
+        &["monitor", "--program", "--model", "tso", SB],
+        "",
+        expect![[r#"
+        program  interleavings  time (s)  violations TSO
+        SB             6 (all)     _.___               2
+        SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
+          store                 overtaken by           which follows
+          P0 line 6 MOV [x],$1  P1 line 7 MOV EAX,[x]  P1 line 6 MOV [y],$1
+          P1 line 6 MOV [y],$1  P0 line 7 MOV EAX,[y]  P0 line 6 MOV [x],$1
+
+        A run of SB under TSO, time running downwards
+
+        P0                                    │ P1                                 │ memory
+        ──────────────────────────────────────┼────────────────────────────────────┼────────
+                                              │                                    │ x=0 y=0
+        MOV [x],$1   buffers x=1 as (1)       │                                    │
+        MOV EAX,[y]  reads y=0 from memory    │                                    │
+                                              │ MOV [y],$1   writes y=1 to memory  │ y=1
+                                              │ MOV EAX,[x]  reads x=0 from memory │
+        (1)          x=1 reaches memory,      │                                    │ x=1
+                     overtaken by MOV EAX,[y] │                                    │
+
+        Final state: 0:EAX=0; 1:EAX=0;
+        P0's store x=1 (line 6) was still in its buffer when P0 loaded y (line 7).
+
+        SC cannot do this: each arrow means "comes before", and together they form a circle.
+          P0  line 6  MOV [x],$1   -po->  program order of P0
+          P0  line 7  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
+          P1  line 6  MOV [y],$1   -po->  program order of P1
+          P1  line 7  MOV EAX,[x]  -fr->  read x=0, which the next overwrites
+          P0  line 6  MOV [x],$1  (back at the start)
+
+        --- exit 1
+    "#]],
+    );
     check(
         &["monitor", "--program", "-q", SB, "corpus/litmus/SB+mfences.litmus", DEKKER],
         "",
-        expect![[""]],
+        expect![[r#"
+            program           interleavings  time (s)  violations TSO  violations PSO
+            SB                      6 (all)     _.___               2               2
+            SB+mfences             20 (all)     _.___               0               0
+            dekker      without end (loops)     _.___              10              16
+            SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
+            SB PSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
+            SB+mfences TSO holds: no SC execution shows a violation, so the program is robust (_ states searched)
+            SB+mfences PSO holds: no SC execution shows a violation, so the program is robust (_ states searched)
+            dekker TSO violated: 10 distinct pairs of a store and an access that can overtake it (_ states searched)
+            dekker PSO violated: 16 distinct pairs of a store and an access that can overtake it (_ states searched)
+            --- exit 1
+        "#]],
     );
 }
 
@@ -49,9 +97,59 @@ fn few_preemptions() {
     check(
         &["monitor", "--program", "--preemptions", "1", "--model", "tso", DEKKER],
         "",
-        expect![[""]],
+        expect![[r#"
+            program  interleavings  time (s)  violations TSO
+            dekker              24     _.___               5
+            dekker TSO violated: 5 distinct pairs of a store and an access that can overtake it, in 22 of 24 executions; threads that waited in a loop were put off until memory changed
+              store                      overtaken by                            which follows              reports
+              p[0] line 16 flag[me] = 1  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  22
+              p[0] line 27 flag[me] = 0  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  6
+              p[1] line 16 flag[me] = 1  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  22
+              p[1] line 19 flag[me] = 0  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  3
+              p[1] line 27 flag[me] = 0  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  6
+
+            A run of dekker under TSO, time running downwards
+
+            p[0]                                  │ p[1]                          │ memory
+            ──────────────────────────────────────┼───────────────────────────────┼────────────────────
+                                                  │                               │ flag[0]=0 flag[1]=0
+            while (i < ROUNDS)                    │                               │
+                                                  │ while (i < ROUNDS)            │
+            flag[me] = 1                          │                               │
+              buffers flag[0]=1 as (1)            │                               │
+            while (flag[1 - me] == 1)             │                               │
+              reads flag[1]=0 from memory         │                               │
+                                                  │ flag[me] = 1                  │ flag[1]=1
+                                                  │   writes flag[1]=1 to memory  │
+                                                  │ while (flag[1 - me] == 1)     │
+                                                  │   reads flag[0]=0 from memory │
+            (1) flag[0]=1 reaches memory,         │                               │ flag[0]=1
+              overtaken by while (flag[1 - me] == │                               │
+              …                                   │                               │
+
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 17).
+
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              p[0]  line 16  flag[me] = 1               -po->  program order of p[0]
+              p[0]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[1]=0, which the next overwrites
+              p[1]  line 16  flag[me] = 1               -po->  program order of p[1]
+              p[1]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[0]=0, which the next overwrites
+              p[0]  line 16  flag[me] = 1  (back at the start)
+
+            --- exit 1
+        "#]],
     );
-    check(&["monitor", "--program", "--preemptions", "0", "-q", SB], "", expect![[""]]);
+    check(
+        &["monitor", "--program", "--preemptions", "0", "-q", SB],
+        "",
+        expect![[r#"
+        program  interleavings  time (s)  violations TSO  violations PSO
+        SB                   2     _.___               2               2
+        SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
+        SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
+        --- exit 1
+    "#]],
+    );
 }
 
 #[test]
@@ -59,19 +157,38 @@ fn random_executions() {
     check(
         &["monitor", "--program", "--random", "100", "--seed", "7", "-q", SB, DEKKER],
         "",
-        expect![[""]],
+        expect![[r#"
+            program  interleavings  time (s)  length  violations TSO  executions TSO  violations PSO  executions PSO
+            SB                 100     _.___     4.0               2              52               2              52
+            dekker             100     _.___    39.6               9              96              15             100
+            SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 52 of 100 executions
+            SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 52 of 100 executions
+            dekker TSO violated: 9 distinct pairs of a store and an access that can overtake it, in 96 of 100 executions; threads that waited in a loop were put off until memory changed
+            dekker PSO violated: 15 distinct pairs of a store and an access that can overtake it, in 100 of 100 executions; threads that waited in a loop were put off until memory changed
+            --- exit 1
+        "#]],
     );
-    let again =
-        |seed| run(&["monitor", "--program", "--random", "9", "--seed", seed, "-q", SB], "");
-    assert_eq!(again("4").code, again("4").code);
+}
+
+fn check_json(mode: [&str; 2], expected: Expect) {
+    let common = ["monitor", "--program", "--format", "json", "--model", "tso"];
+    check(&[&common[..], &mode, &[SB]].concat(), "", expected);
 }
 
 #[test]
 fn json() {
-    for mode in [&["--schedules", "all"][..], &["--preemptions", "1"], &["--random", "5"]] {
-        let args = [&["monitor", "--program", "--format", "json", "--model", "tso"], mode, &[SB]];
-        check(&args.concat(), "", expect![[""]]);
-    }
+    check_json(["--schedules", "all"], expect![[r#"
+        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":null},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":null}],"interleavings":6,"complete":true,"bound":{"schedules":"all"},"states":_}
+        --- exit 1
+    "#]]);
+    check_json(["--preemptions", "1"], expect![[r#"
+        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":10000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false}
+        --- exit 1
+    "#]]);
+    check_json(["--random", "5"], expect![[r#"
+        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":10000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false}
+        --- exit 1
+    "#]]);
 }
 
 #[test]
@@ -96,16 +213,54 @@ fn witnesses() {
     let none = ["monitor", "--program", "-q", "--random", "3", "--model", "tso", "--witness", path];
     text += &run(&[&none[..], &["corpus/litmus/SB+mfences.litmus"]].concat(), "").err;
     let _ = std::fs::remove_dir_all(&folder);
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        certified: the run is one of the machine, and SC has none like it
+        --- exit 0
+        asked: exit Some(1)
+        certified: SC allows every execution by definition
+        --- exit 0
+        asked: exit Some(0)
+        certified: the run is one of the machine, and SC has none like it
+        --- exit 0
+        asked: exit Some(1)
+        certified: the run is one of the machine, and SC has none like it
+        --- exit 0
+        asked: exit Some(1)
+        corpus/litmus/SB+mfences.litmus: no witness is written: that some executions show no violation proves nothing
+    "#]].assert_eq(&text);
 }
 
 #[test]
 fn refused() {
-    check(&["monitor", "--program", "--model", "sc", SB], "", expect![[""]]);
-    check(&["monitor", "--program", "no-such.weak"], "", expect![[""]]);
+    check(
+        &["monitor", "--program", "--model", "sc", SB],
+        "",
+        expect![[r#"
+        --- standard error
+        error: nothing is violated under sc: a violation is what SC does not do; expected --model tso, pso or pso-own
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["monitor", "--program", "no-such.weak"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: no-such.weak: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
     check(
         &["monitor", "--program", "--preemptions", "1", "-"],
         "shared x = 0\nthread p { var r = 1 / x }\n",
-        expect![[""]],
+        expect![[r#"
+            --- standard error
+            error: division by zero
+             --> -:2:12
+              |
+            2 | thread p { var r = 1 / x }
+              |            ^^^^^^^^^^^^^ reached in some run of p
+            --- exit 2
+        "#]],
     );
 }
