@@ -335,8 +335,9 @@ impl Job<'_> {
             .collect();
         if events > 0 {
             self.answer.err += &format!(
-                "{}: before the error below: {events} events followed, reports: {}\n",
+                "{}: before the error below: {events} event{} followed, reports: {}\n",
                 self.file,
+                if events == 1 { "" } else { "s" },
                 reports.join(", ")
             );
         }

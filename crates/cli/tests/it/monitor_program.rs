@@ -77,16 +77,19 @@ fn all_executions() {
         &["monitor", "--program", "-q", SB, "corpus/litmus/SB+mfences.litmus", DEKKER],
         "",
         expect![[r#"
-            program           interleavings  time (s)  violations TSO  violations PSO
-            SB                      6 (all)     _.___               2               2
-            SB+mfences             20 (all)     _.___               0               0
-            dekker      without end (loops)     _.___              10              16
+            program           interleavings  time (s)  violations TSO  violations PSO  violations PSO-own
+            SB                      6 (all)     _.___               2               2                   2
+            SB+mfences             20 (all)     _.___               0               0                   0
+            dekker      without end (loops)     _.___              10              16                  16
             SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
             SB PSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
+            SB PSO-own violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
             SB+mfences TSO holds: no SC execution shows a violation, so the program is robust (_ states searched)
             SB+mfences PSO holds: no SC execution shows a violation, so the program is robust (_ states searched)
+            SB+mfences PSO-own holds: no SC execution shows a violation, so the program is robust (_ states searched)
             dekker TSO violated: 10 distinct pairs of a store and an access that can overtake it (_ states searched)
             dekker PSO violated: 16 distinct pairs of a store and an access that can overtake it (_ states searched)
+            dekker PSO-own violated: 16 distinct pairs of a store and an access that can overtake it (_ states searched)
             --- exit 1
         "#]],
     );
@@ -143,12 +146,13 @@ fn few_preemptions() {
         &["monitor", "--program", "--preemptions", "0", "-q", SB],
         "",
         expect![[r#"
-        program  interleavings  time (s)  violations TSO  violations PSO
-        SB                   2     _.___               2               2
-        SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
-        SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
-        --- exit 1
-    "#]],
+            program  interleavings  time (s)  violations TSO  violations PSO  violations PSO-own
+            SB                   2     _.___               2               2                   2
+            SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
+            SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
+            SB PSO-own violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
+            --- exit 1
+        "#]],
     );
 }
 
@@ -158,13 +162,15 @@ fn random_executions() {
         &["monitor", "--program", "--random", "100", "--seed", "7", "-q", SB, DEKKER],
         "",
         expect![[r#"
-            program  interleavings  time (s)  length  violations TSO  executions TSO  violations PSO  executions PSO
-            SB                 100     _.___     4.0               2              52               2              52
-            dekker             100     _.___    39.6               9              96              15             100
+            program  interleavings  time (s)  length  violations TSO  executions TSO  violations PSO  executions PSO  violations PSO-own  executions PSO-own
+            SB                 100     _.___     4.0               2              52               2              52                   2                  52
+            dekker             100     _.___    39.6               9              96              15             100                  15                 100
             SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 52 of 100 executions
             SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 52 of 100 executions
+            SB PSO-own violated: 2 distinct pairs of a store and an access that can overtake it, in 52 of 100 executions
             dekker TSO violated: 9 distinct pairs of a store and an access that can overtake it, in 96 of 100 executions; threads that waited in a loop were put off until memory changed
             dekker PSO violated: 15 distinct pairs of a store and an access that can overtake it, in 100 of 100 executions; threads that waited in a loop were put off until memory changed
+            dekker PSO-own violated: 15 distinct pairs of a store and an access that can overtake it, in 100 of 100 executions; threads that waited in a loop were put off until memory changed
             --- exit 1
         "#]],
     );
