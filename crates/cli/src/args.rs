@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Reach(ReachArgs),
     Robust(RobustArgs),
     Fence(FenceArgs),
+    Monitor(MonitorArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
     Convert(ConvertArgs),
@@ -226,6 +227,105 @@ pub(crate) struct Cost {
     pub(crate) store_store: u32,
 }
 
+/// Could TSO or PSO have broken this SC execution, or those of a program?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot monitor run.wslog
+  my-program | weakspot monitor --model tso --first -
+  weakspot monitor --program corpus/programs/dekker.weak
+  weakspot monitor --program --preemptions 2 corpus/programs/*.weak
+  weakspot monitor --program --random 10000 --seed 7 corpus/programs/bakery.weak",
+    override_usage = "\
+weakspot monitor [OPTIONS] LOG...
+       weakspot monitor --program [--schedules all | --preemptions K | --random N [--seed S]] [OPTIONS] FILE...",
+    after_help = "\
+A log is one SC execution: text, JSONL, RAPID's STD or .wslog; `-` is standard input, which may be a
+program that still runs. Reported is each pair of a store and an access of another thread that the
+model would have let take effect before it, though it comes after it.
+
+With --program SC executions of programs are monitored: all of them (then the absence of violations is
+a proof), those with few preemptions, or random ones. A table counts executions and distinct pairs of
+source positions; each pair comes with a run under the model that SC does not have.",
+    mut_arg("model", |a| a.default_value("tso,pso").help(
+        "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address"
+    )),
+    mut_arg("input_format", |a| a.help("With --program: read the inputs as this language, whatever their ending")),
+    mut_arg("threads", |a| a.help(
+        "How many files to work on at a time, or, with one program, how many threads search; by \
+default one per processor"
+    )),
+    mut_arg("buffer_limit", |a| a.hide(true))
+)]
+pub(crate) struct MonitorArgs {
+    /// Logs; with --program programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm. A folder stands for all of them in it.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The files are programs, not logs: monitor their SC executions.
+    #[arg(long)]
+    pub(crate) program: bool,
+    /// Programs: monitor every SC execution; what is not found is not there. The default.
+    #[arg(long, value_name = "WHICH", requires = "program", conflicts_with_all = ["preemptions", "random"])]
+    pub(crate) schedules: Option<Schedules>,
+    /// Programs: monitor the executions in which at most K times a thread is stopped that could go on.
+    #[arg(long, value_name = "K", requires = "program", conflicts_with = "random")]
+    pub(crate) preemptions: Option<u32>,
+    /// Programs: monitor N random executions.
+    #[arg(long, value_name = "N", requires = "program")]
+    pub(crate) random: Option<u64>,
+    /// The random executions: same seed, same executions.
+    #[arg(long, value_name = "S", requires = "random", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// With --preemptions and --random: cut executions off after this many steps.
+    #[arg(long, value_name = "N", requires = "program", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) steps: u32,
+    /// Logs: go on after the first violation. The default.
+    #[arg(long, conflicts_with_all = ["first", "program"])]
+    pub(crate) all: bool,
+    /// Logs: stop at the first violation.
+    #[arg(long, conflicts_with = "program")]
+    pub(crate) first: bool,
+    /// Logs: which stores to a location count, all that are pending or the last one only.
+    #[arg(long, value_name = "WHICH", default_value = "all", conflicts_with = "program")]
+    pub(crate) pending: PendingForm,
+    /// Logs: how to monitor; sober knows TSO only.
+    #[arg(long, value_name = "ALGORITHM", default_value = "monitor", conflicts_with = "program")]
+    pub(crate) algorithm: MonitorAlgorithm,
+    /// Logs: read them as this format, whatever their ending.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "program")]
+    pub(crate) log_format: Option<LogFormatKey>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Which executions of a program are monitored, if all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Schedules {
+    /// Every one, by a search with partial-order reduction.
+    All,
+}
+
+/// Which pending stores an access is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PendingForm {
+    /// All that are pending: finds more in one execution.
+    All,
+    /// The last one.
+    Last,
+}
+
+/// How a log is monitored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MonitorAlgorithm {
+    /// The monitors for TSO and PSO of Burnim, Sen and Stergiou.
+    Monitor,
+    /// SOBER with the corrected definition of TSO.
+    Sober,
+    /// SOBER as it was published, which misses some violations.
+    SoberPublished,
+}
+
 /// Check the witness of an answer by the definitions alone.
 #[derive(Debug, Args)]
 #[command(before_help = "\
@@ -237,12 +337,15 @@ pub(crate) struct CertifyArgs {
     pub(crate) input: PathBuf,
     /// The witness that `--witness` wrote.
     pub(crate) witness: PathBuf,
-    /// Give up the re-derivation of a claim of completeness after this many states.
+    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_states: usize,
-    /// Read the input as this language, whatever its ending.
+    /// Read the program as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Read the log as this format, whatever its ending.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormatKey>,
 }
 
 /// Print a program in the canonical form of its language.
@@ -358,6 +461,7 @@ Example:
         timeout: Duration,
     },
     Programs(ProgramsArgs),
+    Monitor(BenchMonitorArgs),
     /// One cell of the table of programs, in a process of its own.
     #[command(hide = true)]
     Cell {
@@ -398,6 +502,32 @@ pub(crate) struct ProgramsArgs {
     pub(crate) format: BenchFormat,
 }
 
+/// The monitors on random logs: events per processor second.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot bench monitor
+  weakspot bench monitor --processes 8 --addresses 1000 --events 1000000")]
+pub(crate) struct BenchMonitorArgs {
+    /// How many threads the logs have.
+    #[arg(long = "processes", value_name = "P", value_delimiter = ',', default_value = "2,4,8,16,64",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+    /// How many addresses.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1000,1000000",
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) addresses: Vec<u32>,
+    /// How many events.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    pub(crate) events: usize,
+    /// The best of this many rounds counts.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: u32,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
 /// How measurements are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchFormat {
@@ -419,9 +549,9 @@ pub(crate) struct Common {
     /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) witness: Option<PathBuf>,
-    /// Give up on a question after this time.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
-    pub(crate) timeout: Duration,
+    /// Give up on a question after this time [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,

@@ -2,17 +2,24 @@
 
 use std::io::IsTerminal;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::{Evidence, certify};
-use weakspot_report::{Severity, Witness, input_hash, render};
+use weakspot_monitor::{Form, reference};
+use weakspot_report::{LogWitness, Severity, Witness, input_hash, is_log_witness, render};
 
 use crate::args::{CertifyArgs, When};
 use crate::exit::Exit;
 use crate::input::Input;
+use crate::log::read_trace;
 use crate::pool::colored;
 
 /// Checks a witness against its input.
 pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
+    let text = std::fs::read_to_string(&args.witness)
+        .with_context(|| format!("failed to read {}", args.witness.display()))?;
+    if is_log_witness(&text) {
+        return log(args, &text);
+    }
     let format = args.input_format.map(Into::into);
     let input = Input::new(&args.input, format);
     let source = input.read().with_context(|| input.name())?;
@@ -24,8 +31,6 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
             return Ok(Exit::Bad);
         }
     };
-    let text = std::fs::read_to_string(&args.witness)
-        .with_context(|| format!("failed to read {}", args.witness.display()))?;
     let witness = Witness::from_json(&text)
         .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
     if witness.input_hash != input_hash(source.text.as_bytes()) {
@@ -84,6 +89,62 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
                  more)"
             );
             Ok(Exit::Unknown)
+        }
+        Err(rejected) => {
+            println!("rejected: {rejected}");
+            Ok(Exit::Violated)
+        }
+    }
+}
+
+/// Checks a witness about a log.
+fn log(args: &CertifyArgs, text: &str) -> Result<Exit> {
+    let witness = LogWitness::from_json(text)
+        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
+    let name = args.input.display().to_string();
+    let bytes = std::fs::read(&args.input).with_context(|| format!("failed to read {name}"))?;
+    if witness.input_hash != input_hash(&bytes) {
+        bail!(
+            "the witness is about another log: {name} has changed, or is not the file that was \
+             asked about"
+        );
+    }
+    drop(bytes);
+    let format = args.log_format.map(Into::into);
+    let most = witness.run.as_ref().map_or(args.max_states.saturating_add(1), |run| run.access + 1);
+    let (events, tables) = read_trace(&args.input, format, witness.trace, most)
+        .map_err(|error| anyhow!(error.of(&name)))?;
+    let Some(run) = &witness.run else {
+        if events.len() > args.max_states {
+            println!(
+                "unknown: the log has more than {} events; --max-states allows more",
+                args.max_states
+            );
+            return Ok(Exit::Unknown);
+        }
+        let found = reference::reports(&events, &tables, witness.model, Form::All);
+        return Ok(match found.first() {
+            None => {
+                println!("certified: the monitor by definition reports nothing either");
+                Exit::Holds
+            }
+            Some(report) => {
+                println!(
+                    "rejected: the monitor by definition reports that event {} overtakes event {}",
+                    report.access + 1,
+                    report.store + 1
+                );
+                Exit::Violated
+            }
+        });
+    };
+    match certify::delayed(&events, &tables, run) {
+        Ok(()) => {
+            println!(
+                "certified: the program of the log has the run under {}, and SC has none like it",
+                witness.model
+            );
+            Ok(Exit::Holds)
         }
         Err(rejected) => {
             println!("rejected: {rejected}");

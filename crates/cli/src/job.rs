@@ -24,13 +24,7 @@ pub(crate) struct Job<'a, T> {
 
 impl<'a, T> Job<'a, T> {
     pub(crate) fn new(common: &'a Common, question: &'static str, input: &Input) -> Job<'a, T> {
-        let answer = Answer {
-            out: String::new(),
-            err: String::new(),
-            exit: Exit::Holds,
-            results: Vec::new(),
-        };
-        Job { common, question, file: input.name(), answer }
+        Job { common, question, file: input.name(), answer: Answer::new() }
     }
 
     /// The program of `input` and its text; warnings and refusals are noted.

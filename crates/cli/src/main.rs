@@ -11,6 +11,9 @@ mod generate;
 mod input;
 mod job;
 mod litmus;
+mod log;
+mod monitor;
+mod monitor_program;
 mod pool;
 mod print;
 mod reach;
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
+        Command::Bench(BenchCommand::Monitor(args)) => bench::monitor::run(&args),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

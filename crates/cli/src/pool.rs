@@ -25,12 +25,25 @@ pub(crate) struct Answer<T> {
     pub(crate) results: Vec<T>,
 }
 
+/// When to give up on a question about a program.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl<T> Answer<T> {
+    /// Nothing said yet.
+    pub(crate) fn new() -> Answer<T> {
+        Answer { out: String::new(), err: String::new(), exit: Exit::Holds, results: Vec::new() }
+    }
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);
 static FRONTIER: AtomicU64 = AtomicU64::new(0);
 /// States per second.
 static RATE: AtomicU64 = AtomicU64::new(0);
+/// The events of the current log, instead of states; the pairs of accesses reported.
+static EVENTS: AtomicU64 = AtomicU64::new(0);
+static PAIRS: AtomicU64 = AtomicU64::new(0);
 
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
 pub(crate) fn run<I: Sync, T: Send>(
@@ -124,7 +137,7 @@ pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
 /// The limits that the user set.
 pub(crate) fn limits(common: &Common) -> Limits {
     Limits {
-        time: Some(common.timeout),
+        time: Some(common.timeout.unwrap_or(TIMEOUT)),
         memory: Some(common.memory),
         buffer: common.buffer_limit,
         workers: 1,
@@ -164,7 +177,29 @@ impl Progress for Listener {
     }
 }
 
+/// Whether the user pressed Ctrl-C.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// For the progress line: how far a log was followed, and how many pairs of accesses were reported.
+pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) {
+    EVENTS.store(events, Ordering::Relaxed);
+    RATE.store(per_second, Ordering::Relaxed);
+    PAIRS.store(pairs, Ordering::Relaxed);
+    MEMORY.store(memory, Ordering::Relaxed);
+}
+
 fn search_message() -> String {
+    if EVENTS.load(Ordering::Relaxed) > 0 {
+        return format!(
+            "current log: {} events, {} per second, {} reported, {}",
+            HumanCount(EVENTS.load(Ordering::Relaxed)),
+            HumanCount(RATE.load(Ordering::Relaxed)),
+            HumanCount(PAIRS.load(Ordering::Relaxed)),
+            HumanBytes(MEMORY.load(Ordering::Relaxed))
+        );
+    }
     match STATES.load(Ordering::Relaxed) {
         0 => String::new(),
         states => format!(

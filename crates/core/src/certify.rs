@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+pub use crate::delayed::delayed;
+
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
 use crate::{
     Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference,
@@ -37,6 +39,8 @@ pub enum Rejected {
     Fences(&'static str),
     /// The run has no triangular race.
     NoRace,
+    /// The run with delayed stores goes wrong at this place in the log, and how.
+    Delayed(usize, &'static str),
 }
 
 impl fmt::Display for Rejected {
@@ -57,6 +61,7 @@ impl fmt::Display for Rejected {
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
             Rejected::Fences(why) => f.write_str(why),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
+            Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

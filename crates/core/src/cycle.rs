@@ -15,6 +15,10 @@ pub enum Link {
     Fr,
     /// Both stand in one atomic block, which counts as one event.
     Block,
+    /// The first starts the thread of the second.
+    Start,
+    /// The second waits for the end of the thread of the first.
+    Join,
 }
 
 /// One step of a cycle.
@@ -33,7 +37,7 @@ pub struct Arc {
 const MAX_COMPARED: usize = 150;
 
 impl Link {
-    /// The usual two letters.
+    /// The usual two letters, or a word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,6 +46,8 @@ impl Link {
             Link::Co => "co",
             Link::Fr => "fr",
             Link::Block => "atomic",
+            Link::Start => "start",
+            Link::Join => "join",
         }
     }
 }
@@ -175,7 +181,7 @@ fn linked(execution: &Execution, from: EventId, link: Link, to: EventId) -> bool
         Link::Fr => {
             same_place && op(from).read().is_some() && source(from).map_or(0, place) < place(to)
         }
-        Link::Po | Link::Block => false,
+        Link::Po | Link::Block | Link::Start | Link::Join => false,
     }
 }
 

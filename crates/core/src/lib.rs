@@ -5,6 +5,7 @@
 pub mod axioms;
 pub mod certify;
 pub mod cycle;
+mod delayed;
 mod diagnostic;
 mod event;
 mod expr;

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use weakspot_core::{Limit, Limits, Progress, Snapshot};
 
 /// Counts work and looks at the clock now and then.
-pub(crate) struct Meter<'a> {
+pub struct Meter<'a> {
     limits: Limits,
     start: Instant,
     progress: &'a mut dyn Progress,
     until_look: u32,
     last_look: Instant,
     /// States visited.
-    pub(crate) states: u64,
+    pub states: u64,
     /// Bytes in use besides those that the search at work knows of.
     pub(crate) held: u64,
 }
@@ -24,7 +24,8 @@ const INTERVAL: u32 = 4096;
 const LONG: Duration = Duration::from_millis(10);
 
 impl<'a> Meter<'a> {
-    pub(crate) fn new(limits: Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
+    /// A meter that starts now.
+    pub fn new(limits: Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
         let now = Instant::now();
         Meter {
             limits,
@@ -46,7 +47,7 @@ impl<'a> Meter<'a> {
     }
 
     /// One unit of work was done. `usage` gives the frontier's length and the bytes in use.
-    pub(crate) fn work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
+    pub fn work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
         self.until_look -= 1;
         if self.until_look > 0 {
             return Ok(());

@@ -17,12 +17,14 @@
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Drain, Evidence, Fence, Instr, Limits, Model, Program, Progress, ThreadId, Verdict,
+    Drain, Evidence, Fence, Instr, Limits, Model, PlaceEdge, PointId, Program, Progress, ThreadId,
+    Verdict,
 };
 
 use crate::independence::Access;
 use crate::memory::loc_bit;
 use crate::meter::Meter;
+use crate::overtakings::{Pair, Pairs};
 use crate::packed::{Ended, Plan, search};
 use crate::plain_pending::delay;
 use crate::product::{Fields, Product, Row, Taken, Watch};
@@ -40,7 +42,7 @@ pub(crate) fn robust(
 ) -> Result<Robust, NoAnswer> {
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, true);
-    let product = Product::new(program, &threads, Pending::new(program, model));
+    let product = Product::new(program, &threads, Pending::new(program, model, false));
     let initial = product.initial(&mut threads).map_err(NoAnswer::Fault)?;
     let found = search(&product, threads, initial, plan, &mut meter);
     let states = found.states;
@@ -63,10 +65,53 @@ pub(crate) fn robust(
     Ok(Robust { verdict, evidence, reordered, states, queries: 1 })
 }
 
+/// Collects every pair: goes on after the first violation.
+pub(crate) fn overtakings(
+    program: &Program,
+    model: Model,
+    plan: Plan,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Pairs, NoAnswer> {
+    let mut meter = Meter::new(*limits, progress);
+    let mut threads = Threads::new(program, true);
+    let product = Product::new(program, &threads, Pending::new(program, model, true));
+    let product = product.without_symmetry();
+    let initial = product.initial(&mut threads).map_err(NoAnswer::Fault)?;
+    let found = search(&product, threads, initial, plan, &mut meter);
+    let limit = match found.ended {
+        Ended::Fault(failure) => return Err(NoAnswer::Fault(failure)),
+        Ended::Limit(limit) => Some(limit),
+        Ended::Complete | Ended::Found(_) => None,
+    };
+    let mut threads = found.tables;
+    let mut pairs: Vec<Pair> = Vec::new();
+    for rows in &found.kept {
+        let Some(last) = rows.last() else { continue };
+        let place = |field: usize| product.watch.place(last[product.frame.field(field)]);
+        let (Some(store), Some(access)) = (place(SITE), place(ACCESS)) else { continue };
+        if pairs.iter().any(|p| (p.store, p.access) == (store, access)) {
+            continue;
+        }
+        let wrong = || NoAnswer::Rejected(Rejected::WrongState);
+        let hit = product.run(&mut threads, rows).ok_or_else(wrong)?;
+        let guess = product.frame.field(THREAD);
+        let before = hit.rows.iter().rev().find(|(row, _)| row[guess] == 0);
+        let (_, step) = *before.ok_or_else(wrong)?;
+        let (run, _) = delay(program, model, &hit.run, step, &[]).ok_or_else(wrong)?;
+        pairs.push(Pair { store, access, run });
+    }
+    Ok(Pairs { pairs, limit, states: found.states })
+}
+
 /// Watches one pending store.
 struct Pending<'p> {
     program: &'p Program,
     model: Model,
+    /// Violations are noted as rows of their own, and the search goes on.
+    all: bool,
+    /// If so, all edges: their places in this list tell them apart in rows.
+    edges: Vec<PlaceEdge>,
     /// The program has atomic blocks.
     blocks: bool,
     /// Per thread and point whether a store just before it can be overtaken by what follows.
@@ -80,8 +125,12 @@ const THREAD: usize = 0;
 const LOC: usize = 1;
 /// The threads with an event after it.
 const AFTER: usize = 2;
-/// `FENCED` and `LAST`.
+/// `FENCED`, `LAST` and `FOUND`.
 const BITS: usize = 3;
+/// If all violations are collected, the edge of the pending store, plus one.
+const SITE: usize = 4;
+/// The edge of the access that overtakes it, plus one, once that is known.
+const ACCESS: usize = 5;
 // Fields per location.
 const FLAGS: usize = 0;
 /// In programs with atomic blocks the number of the value without pending stores.
@@ -91,6 +140,8 @@ const OLD: usize = 1;
 const FENCED: u32 = 1;
 /// The open block runs on the memory without the pending store.
 const LAST: u32 = 2;
+/// The row says that a violation was found, and nothing else.
+const FOUND: u32 = 4;
 
 // Flags of a location.
 /// A read since the last write happens after the store.
@@ -113,14 +164,41 @@ enum Seen {
 }
 
 impl<'p> Pending<'p> {
-    fn new(program: &'p Program, model: Model) -> Pending<'p> {
+    fn new(program: &'p Program, model: Model, all: bool) -> Pending<'p> {
         let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
         Pending {
             program,
             model,
+            all,
+            edges: if all { every_edge(program) } else { Vec::new() },
             blocks: edges.filter(|e| e.instr == Instr::Lock).count() > 0,
             overtaken: (0..program.threads.len()).map(|t| overtaken(program, model, t)).collect(),
         }
+    }
+
+    /// The number of the edge of an act in rows.
+    fn number(&self, step: &Taken<'_>) -> u32 {
+        let place = PlaceEdge {
+            thread: ThreadId::new(step.t),
+            point: step.threads.point(step.t, step.local),
+            edge: step.act.edge as usize,
+        };
+        self.edges.binary_search(&place).map_or(0, |i| i as u32 + 1)
+    }
+
+    /// The edge with a number.
+    fn place(&self, number: u32) -> Option<PlaceEdge> {
+        self.edges.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// The row that says that `access` overtakes the store that is pending in `row`.
+    fn find(&self, row: &Row<'_>, access: u32) -> Vec<u32> {
+        let mut find = vec![0; row.row.len()];
+        find[row.frame.field(THREAD)] = row.field(THREAD);
+        find[row.frame.field(BITS)] = FOUND;
+        find[row.frame.field(SITE)] = row.field(SITE);
+        find[row.frame.field(ACCESS)] = access;
+        find
     }
 
     /// What an act does to the store that is pending in `row`, which becomes the row after it.
@@ -167,6 +245,9 @@ impl<'p> Pending<'p> {
             row[frame.of_loc(act.loc, FLAGS)] |= WAITS;
             row[frame.of_loc(act.loc, OLD)] = if self.blocks { seen } else { 0 };
         }
+        if last && hits && row[frame.field(ACCESS)] == 0 {
+            row[frame.field(ACCESS)] = self.number(step);
+        }
         let flags = &mut row[frame.of_loc(act.loc, FLAGS)];
         if inside {
             *flags |= if writes { BLOCK_WROTE } else { BLOCK_READ };
@@ -210,7 +291,7 @@ impl<'p> Pending<'p> {
 impl Watch for Pending<'_> {
     type Goal = ();
     const FIELDS: Fields = Fields {
-        fields: 4,
+        fields: 6,
         threads: &[THREAD],
         masks: &[AFTER],
         locs: &[LOC],
@@ -243,6 +324,7 @@ impl Watch for Pending<'_> {
                 guess[frame.field(THREAD)] = t as u32 + 1;
                 guess[frame.field(LOC)] = act.loc + 1;
                 guess[frame.field(AFTER)] = 1 << t;
+                guess[frame.field(SITE)] = self.number(step);
                 guess[frame.of_loc(act.loc, OLD)] = if self.blocks { seen } else { 0 };
                 out.push(guess);
             }
@@ -262,9 +344,22 @@ impl Watch for Pending<'_> {
         match self.sees(step, &mut next, row) {
             Seen::Pending => out.push(next),
             Seen::Committed => {}
+            Seen::Violation if self.all => {
+                let access =
+                    if act.kind == Kind::Unlock { row.field(ACCESS) } else { self.number(step) };
+                out.push(self.find(row, access));
+            }
             Seen::Violation => return Some(()),
         }
         None
+    }
+
+    fn is_find(&self, row: &Row<'_>) -> bool {
+        row.field(BITS) & FOUND != 0
+    }
+
+    fn makes_finds(&self) -> bool {
+        self.all
     }
 
     fn minds_fences(&self, row: &Row<'_>, t: usize) -> bool {
@@ -288,6 +383,21 @@ impl Watch for Pending<'_> {
                 .filter(|&t| row.field(THREAD) != t as u32 + 1)
                 .all(|t| (future(t).reads | future(t).writes) & loc_bit(row.field(LOC) - 1) == 0)
     }
+}
+
+/// All edges of a program, sorted.
+fn every_edge(program: &Program) -> Vec<PlaceEdge> {
+    let mut edges = Vec::new();
+    for (t, thread) in program.threads.iter().enumerate() {
+        for (p, point) in thread.points.iter().enumerate() {
+            edges.extend((0..point.edges.len()).map(|edge| PlaceEdge {
+                thread: ThreadId::new(t),
+                point: PointId::new(p),
+                edge,
+            }));
+        }
+    }
+    edges
 }
 
 /// When every thread has an event after the store, it no longer matters where they come from.

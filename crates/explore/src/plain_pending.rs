@@ -9,11 +9,13 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
-    Drain, Evidence, Fence, Instr, Limits, Model, Program, Progress, ThreadId, Value, Verdict,
+    Drain, Evidence, Fence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, ThreadId,
+    Value, Verdict,
 };
 
 use crate::holds::{Holds, blocks_depend_on_values};
 use crate::meter::Meter;
+use crate::overtakings::{Pair, Pairs};
 use crate::reach::NoAnswer;
 use crate::robust::{Reordered, Robust};
 
@@ -22,6 +24,8 @@ use crate::robust::{Reordered, Robust};
 struct Pending {
     thread: ThreadId,
     addr: Value,
+    /// If all violations are collected, the edge of the store.
+    site: Option<PlaceEdge>,
     /// Threads with an event that happens after the store.
     after: BTreeSet<ThreadId>,
     /// Addresses whose last write happens after the store.
@@ -43,6 +47,8 @@ struct Block {
     last: bool,
     /// What it accessed, and whether it wrote.
     accesses: Vec<(Value, bool)>,
+    /// If all violations are collected, its first access to where the pending store goes.
+    hit: Option<PlaceEdge>,
 }
 
 /// What a step does to a pending store.
@@ -66,6 +72,7 @@ struct Node {
 /// How a node was reached: from which one, by which step, and whether that is a store held back.
 type Origin = (usize, Option<Step>, bool);
 
+/// Decides robustness: stops at the first violation.
 pub(crate) fn search(
     program: &Program,
     model: Model,
@@ -73,8 +80,55 @@ pub(crate) fn search(
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
     let mut meter = Meter::new(*limits, progress);
+    let mut violation = None;
+    let limit = explore(program, model, false, &mut meter, &mut |_, found| {
+        violation = Some(found()?);
+        Some(false)
+    })?;
+    let (verdict, evidence, reordered) = match (violation, limit) {
+        (Some((run, reordered)), _) => {
+            (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered))
+        }
+        (None, Some(limit)) => (Verdict::Unknown(limit), None, None),
+        (None, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states }), None),
+    };
+    Ok(Robust { verdict, evidence, reordered, states: meter.states, queries: 1 })
+}
+
+/// Collects every pair of a store and an access that overtakes it.
+pub(crate) fn overtakings(
+    program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Pairs, NoAnswer> {
+    let mut meter = Meter::new(*limits, progress);
+    let mut pairs: Vec<Pair> = Vec::new();
+    let limit = explore(program, model, true, &mut meter, &mut |(store, access), found| {
+        if !pairs.iter().any(|p| (p.store, p.access) == (store, access)) {
+            pairs.push(Pair { store, access, run: found()?.0 });
+        }
+        Some(true)
+    })?;
+    Ok(Pairs { pairs, limit, states: meter.states })
+}
+
+/// Hears of a violation, by the store and the access, and may ask for its run under the model; says
+/// whether the search is to go on, or `None` if there is no such run.
+type Hear<'a> = dyn FnMut((PlaceEdge, PlaceEdge), &dyn Fn() -> Option<(Schedule, Reordered)>) -> Option<bool>
+    + 'a;
+
+/// Explores until `hear` has enough, a limit is reached, or nothing is left. With `all` stores of
+/// different edges are told apart.
+fn explore(
+    program: &Program,
+    model: Model,
+    all: bool,
+    meter: &mut Meter<'_>,
+    hear: &mut Hear<'_>,
+) -> Result<Option<Limit>, NoAnswer> {
     let machine = Machine { program, model: Model::Sc };
-    let rules = Rules::of(program, model);
+    let rules = Rules::of(program, model, all);
     let mut nodes: Vec<(Node, Origin)> = Vec::new();
     let mut known: HashMap<Node, usize> = HashMap::new();
     let mut todo: VecDeque<usize> = VecDeque::new();
@@ -101,14 +155,7 @@ pub(crate) fn search(
         let bytes = nodes.len() as u64 * node;
         let frontier = todo.len() as u64;
         if let Err(limit) = meter.long_work(|| (frontier, bytes)) {
-            let verdict = Verdict::Unknown(limit);
-            return Ok(Robust {
-                verdict,
-                evidence: None,
-                reordered: None,
-                states: meter.states,
-                queries: 1,
-            });
+            return Ok(Some(limit));
         }
         let node = nodes[id].0.clone();
         for step in machine.steps(&node.state) {
@@ -119,33 +166,26 @@ pub(crate) fn search(
                 Outcome::Failed(failure) => return Err(NoAnswer::Fault(failure)),
             };
             let Step::Execute { thread, edge, .. } = step else { continue };
-            let local = &node.state.threads[thread.index()];
-            let instr = &program.edge(thread, local.point, edge as usize).instr;
+            let point = node.state.threads[thread.index()].point;
+            let at = PlaceEdge { thread, point, edge: edge as usize };
             let mut found = Vec::new();
-            if rules.successors(&node, next, thread, instr, &mut found) {
-                let (sc, store, held) = path(program, &nodes, id, step);
-                let (run, reordered) = delay(program, model, &sc, store, &held)
-                    .ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-                return Ok(Robust {
-                    verdict: Verdict::Violated,
-                    evidence: Some(Evidence::Run(run)),
-                    reordered: Some(reordered),
-                    states: meter.states,
-                    queries: 1,
-                });
+            if let Some(access) = rules.successors(&node, next, at, &mut found) {
+                let store = node.pending.as_ref().and_then(|p| p.site).unwrap_or(at);
+                let run = || {
+                    let (sc, store, held) = path(program, &nodes, id, step);
+                    delay(program, model, &sc, store, &held)
+                };
+                let more = hear((store, access), &run);
+                if !more.ok_or(NoAnswer::Rejected(Rejected::WrongState))? {
+                    return Ok(None);
+                }
             }
             for (next, held) in found {
                 add(&mut nodes, &mut todo, next, (id, Some(step), held));
             }
         }
     }
-    Ok(Robust {
-        verdict: Verdict::Holds,
-        evidence: Some(Evidence::Exhausted { states: meter.states }),
-        reordered: None,
-        states: meter.states,
-        queries: 1,
-    })
+    Ok(None)
 }
 
 /// The SC run into a node and on by `last`, the step of its guessed store, and the steps of the
@@ -176,31 +216,36 @@ fn path(
 }
 
 /// What depends on the program.
-struct Rules {
+struct Rules<'p> {
+    program: &'p Program,
     model: Model,
+    /// Stores of different edges are told apart.
+    all: bool,
     /// It has atomic blocks.
     blocks: bool,
     /// Some of them depend on what they read.
     depend: bool,
 }
 
-impl Rules {
-    fn of(program: &Program, model: Model) -> Rules {
+impl<'p> Rules<'p> {
+    fn of(program: &'p Program, model: Model, all: bool) -> Rules<'p> {
         let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
         let blocks = edges.filter(|e| e.instr == Instr::Lock).count() > 0;
-        Rules { model, blocks, depend: blocks && blocks_depend_on_values(program) }
+        let depend = blocks && blocks_depend_on_values(program);
+        Rules { program, model, all, blocks, depend }
     }
 
     /// Collects what a step of the SC machine from `node` to `next` leads to, each with whether the
-    /// step is a store that is held back. True if it closes a cycle.
+    /// step is a store that is held back. If it closes a cycle, the access that does.
     fn successors(
         &self,
         node: &Node,
         next: State,
-        thread: ThreadId,
-        instr: &Instr,
+        at: PlaceEdge,
         found: &mut Vec<(Node, bool)>,
-    ) -> bool {
+    ) -> Option<PlaceEdge> {
+        let thread = at.thread;
+        let instr = &self.program.edge(thread, at.point, at.edge).instr;
         let regs = &node.state.threads[thread.index()].regs;
         let addr = match instr {
             Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
@@ -220,7 +265,7 @@ impl Rules {
         let Some(pending) = &node.pending else {
             if plain_store {
                 let guess = Pending::new(thread, addr);
-                let pending = Some(guess);
+                let pending = Some(Pending { site: self.all.then_some(at), ..guess });
                 found.push((Node { state: next.clone(), pending, holds: holding.clone() }, false));
                 // Under TSO nobody else's stores need to wait.
                 if self.depend && self.model != Model::Tso {
@@ -230,24 +275,36 @@ impl Rules {
             if allowed {
                 found.push((Node { state: next, pending: None, holds }, false));
             }
-            return false;
+            return None;
         };
         if *instr == Instr::Lock && thread != pending.thread && allowed {
             let mut state = next.clone();
             state.memory.extend(holds.old());
-            let block = Some(Block { last: true, accesses: Vec::new() });
+            let block = Some(Block { last: true, ..Block::default() });
             let pending = Some(Pending { block, ..pending.clone() });
             found.push((Node { state, pending, holds: holds.clone() }, false));
+        }
+        // The first access of a block to where the store goes is the one that overtakes it.
+        let mut pending = pending.clone();
+        if let Some(block) = &mut pending.block
+            && self.all
+            && addr == pending.addr
+            && is_access(instr)
+        {
+            block.hit.get_or_insert(at);
         }
         // What closes the cycle must not have to wait for stores of its own thread.
         let waits_itself = !last && !node.holds.lets_pass(self.model, thread, instr, addr);
         let waits = thread == pending.thread && plain_store && pending.holds_back(self.model, addr);
         let held = pending.clone().sees(self.model, thread, instr, addr, &node.holds, true);
         match pending.clone().sees(self.model, thread, instr, addr, &node.holds, false) {
-            Seen::Violation => return !waits_itself,
+            Seen::Violation => {
+                let access = pending.block.as_ref().and_then(|b| b.hit).unwrap_or(at);
+                return (!waits_itself).then_some(access);
+            }
             Seen::Goes(pending) if waits && self.blocks => {
                 found.push((Node { state: next, pending: Some(pending), holds: holding }, false));
-                return false;
+                return None;
             }
             Seen::Goes(pending) if allowed || !self.blocks => {
                 found.push((Node { state: next.clone(), pending: Some(pending), holds }, false));
@@ -261,7 +318,7 @@ impl Rules {
         {
             found.push((Node { state: next, pending: Some(pending), holds: holding }, true));
         }
-        false
+        None
     }
 }
 
@@ -271,6 +328,7 @@ impl Pending {
         Pending {
             thread,
             addr,
+            site: None,
             after: BTreeSet::from([thread]),
             written: BTreeSet::from([addr]),
             read: BTreeSet::new(),
@@ -370,6 +428,10 @@ impl Pending {
             self.read.insert(addr);
         }
     }
+}
+
+fn is_access(instr: &Instr) -> bool {
+    matches!(instr, Instr::Load { .. } | Instr::Store { .. } | Instr::Update { .. })
 }
 
 /// The run under `model` in which the store of step `store` of the SC run `sc` is held back until

@@ -52,6 +52,16 @@ pub(crate) trait Watch: Sync {
 
     /// Whether nothing will be found from here on, by what each thread may do in future.
     fn is_hopeless(&self, row: &Row<'_>, future: &dyn Fn(usize) -> Access) -> bool;
+
+    /// Whether a row was made to say that something was found, and leads nowhere.
+    fn is_find(&self, _: &Row<'_>) -> bool {
+        false
+    }
+
+    /// Whether there may be such rows at all.
+    fn makes_finds(&self) -> bool {
+        false
+    }
 }
 
 /// The fields of a watch, and what kinds of numbers they hold: symmetry has to know.
@@ -207,7 +217,8 @@ impl<G> From<Missing> for Stopped<G> {
 /// A run that was looked for.
 pub(crate) struct Hit<G> {
     pub(crate) run: Schedule,
-    pub(crate) goal: G,
+    /// `None` if the last of the rows is what was looked for.
+    pub(crate) goal: Option<G>,
     /// The rows of the run in their normal form, each with the number of steps before it.
     pub(crate) rows: Vec<(Vec<u32>, usize)>,
     /// Which thread of the program is in which place in the end.
@@ -226,6 +237,11 @@ impl<'p, W: Watch> Product<'p, W> {
             future: (0..n).map(|t| future(program, threads, t)).collect(),
             in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
         }
+    }
+
+    /// The same, where it matters which of several copies of a thread does something.
+    pub(crate) fn without_symmetry(self) -> Product<'p, W> {
+        Product { symmetry: Symmetry::default(), ..self }
     }
 
     /// The initial rows.
@@ -277,6 +293,9 @@ impl<'p, W: Watch> Product<'p, W> {
         let view = Row { frame: self.frame, row };
         if let Some(goal) = self.watch.is_goal(threads, &view) {
             return Err(Stopped::Goal(Vec::new(), goal));
+        }
+        if self.watch.is_find(&view) {
+            return Ok(());
         }
         let owner = row[self.frame.owner()];
         if owner != 0 {
@@ -359,6 +378,12 @@ impl<'p, W: Watch> Product<'p, W> {
             }
             let asleep = asleep(&act);
             for next in &mut nexts {
+                // What was found is found with the act; what would follow may not, once it is
+                // seen under the model.
+                if self.watch.is_find(&Row { frame: self.frame, row: next }) {
+                    sink.push(next, 0, &|| vec![first])?;
+                    continue;
+                }
                 let minds = self.watch.minds_fences(&Row { frame: self.frame, row: next }, t);
                 for &target in targets {
                     next[t] = if minds { target } else { past_fences(threads, t, target)? };
@@ -446,12 +471,16 @@ impl<'p, W: Watch> Product<'p, W> {
             let mut found = WithSteps::new();
             // Without reductions new locations may be met.
             at = full(self, threads, &at);
+            if rest.len() == 0 && self.keeps(&at) {
+                let run = Schedule { init, steps };
+                return Some(Hit { run, goal: None, rows: passed, who });
+            }
             match self.moves(threads, &at, None, &mut found) {
                 // For the same reason a goal may show up earlier than in the search.
                 Err(Stopped::Goal(more, goal)) => {
                     steps.extend(more.iter().map(real));
                     let run = Schedule { init, steps };
-                    return Some(Hit { run, goal, rows: passed, who });
+                    return Some(Hit { run, goal: Some(goal), rows: passed, who });
                 }
                 Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,
                 Ok(()) => {
@@ -511,6 +540,14 @@ impl<'p, W: Watch> System for Product<'p, W> {
 
     fn bytes(&self, threads: &Threads<'p>) -> usize {
         threads.bytes()
+    }
+
+    fn keeps(&self, row: &[u32]) -> bool {
+        self.watch.is_find(&Row { frame: self.frame, row })
+    }
+
+    fn keeps_some(&self) -> bool {
+        self.watch.makes_finds()
     }
 }
 

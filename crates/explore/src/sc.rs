@@ -31,8 +31,9 @@ pub(crate) fn reach(
         Ended::Complete => (Verdict::Holds, None, Some(Evidence::Exhausted { states })),
         Ended::Found(rows) => {
             let hit = product.run(&mut threads, &rows);
-            let hit = hit.ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-            let violation = match hit.goal {
+            let wrong = NoAnswer::Rejected(Rejected::WrongState);
+            let hit = hit.ok_or(wrong.clone())?;
+            let violation = match hit.goal.ok_or(wrong)? {
                 Goal::ControlPoints => Violation::ControlPoints,
                 Goal::Assertion { t, point, edge } => {
                     let thread = ThreadId::new(hit.who[t]);

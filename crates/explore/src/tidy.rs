@@ -22,7 +22,8 @@ use std::collections::HashMap;
 use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::{Entry, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
-    EventId, Evidence, Model, Program, Recording, ThreadId, Value, Verdict, certify, record,
+    EventId, Evidence, Model, PlaceEdge, Program, Recording, ThreadId, Value, Verdict, certify,
+    record,
 };
 
 use crate::robust::Reordered;
@@ -41,14 +42,52 @@ pub(crate) fn tidy(
     found: &Schedule,
 ) -> Option<(Schedule, Reordered)> {
     let machine = Machine { program, model };
-    let mut run = shorter(machine, found)?;
+    let any = |_: &Schedule, _: &Violation| true;
+    let mut run = shorter(machine, found, &any)?;
     if let Some(plain) = plainer(machine, &run) {
-        run = shorter(machine, &plain)?;
+        run = shorter(machine, &plain, &any)?;
     }
     let violation = Violation::of(machine, &run)?;
     let (from, to) = violation.reordered()?;
     let reordered = Reordered { store: violation.steps(from)?.0, access: violation.steps(to)?.0 };
     Some((run, reordered))
+}
+
+/// The run `found`, shorter, with a cycle in which `access` comes before `store` because it took
+/// effect earlier. `None` if the plainest cycle of `found` is another one.
+pub(crate) fn tidy_pair(
+    program: &Program,
+    model: Model,
+    found: &Schedule,
+    store: PlaceEdge,
+    access: PlaceEdge,
+) -> Option<Schedule> {
+    let machine = Machine { program, model };
+    let about = |run: &Schedule, violation: &Violation| {
+        let Some(places) = places(machine, run) else { return false };
+        let is = |event, place| violation.steps(event).is_some_and(|s| places[s.0] == Some(place));
+        let closes = |arc: &Arc| arc.link != Link::Po && is(arc.from, access) && is(arc.to, store);
+        violation.cycle.iter().any(closes)
+    };
+    about(found, &Violation::of(machine, found)?).then(|| shorter(machine, found, &about))?
+}
+
+/// For each step of a run the edge that it takes; `None` for commits.
+pub(crate) fn places(machine: Machine<'_>, run: &Schedule) -> Option<Vec<Option<PlaceEdge>>> {
+    let mut state = machine.initial_state(&run.init);
+    let mut places = Vec::with_capacity(run.steps.len());
+    for &step in &run.steps {
+        places.push(match step {
+            Step::Execute { thread, edge, .. } => {
+                let point = state.threads.get(thread.index())?.point;
+                Some(PlaceEdge { thread, point, edge: edge as usize })
+            }
+            Step::Commit { .. } => None,
+        });
+        let Outcome::Next(next) = machine.take(&state, step) else { return None };
+        state = next;
+    }
+    Some(places)
 }
 
 /// A run that SC does not have, with the plainest cycle that shows it.
@@ -97,8 +136,13 @@ impl Violation {
     }
 }
 
-/// The run without the last steps of threads that its cycle does not need.
-fn shorter(machine: Machine<'_>, found: &Schedule) -> Option<Schedule> {
+/// The run without the last steps of threads that its cycle does not need, as long as `keep` is
+/// content.
+fn shorter(
+    machine: Machine<'_>,
+    found: &Schedule,
+    keep: &dyn Fn(&Schedule, &Violation) -> bool,
+) -> Option<Schedule> {
     let mut run = found.clone();
     let mut cost = Violation::of(machine, &run)?.cost();
     let mut changed = run.steps.len() <= MAX_STEPS;
@@ -109,7 +153,10 @@ fn shorter(machine: Machine<'_>, found: &Schedule) -> Option<Schedule> {
             let mut count = executed(&run, thread);
             while count > 0 {
                 let candidate = without_last(machine, &run, thread, count);
-                let now = candidate.as_ref().and_then(|c| Some(Violation::of(machine, c)?.cost()));
+                let now = candidate.as_ref().and_then(|c| {
+                    let violation = Violation::of(machine, c)?;
+                    keep(c, &violation).then(|| violation.cost())
+                });
                 match (candidate, now) {
                     (Some(candidate), Some(now)) if now.0 <= cost.0 && now.1 <= cost.1 => {
                         (run, cost) = (candidate, now);

@@ -1,1 +1,25 @@
 //! Questions about a stream: could TSO or PSO have broken this SC execution, and where?
+//!
+//! [`Monitor`] is the fast engine, one call per event or per batch of events. [`reference`] is what
+//! it has to say, by definition. [`witness`](witness()) makes of a report the run that shows it.
+//! [`Watch`] does all of it for one log.
+
+mod cells;
+mod engine;
+mod mixed;
+mod monitor;
+pub mod programs;
+pub mod reference;
+mod run;
+mod sober;
+mod tally;
+#[cfg(test)]
+mod test_logs;
+mod watch;
+mod witness;
+
+pub use monitor::{Monitor, Refused};
+pub use reference::{Form, Report};
+pub use sober::{Definition, Sober};
+pub use watch::{Algorithm, Shown, Watch, show};
+pub use witness::witness;

@@ -120,7 +120,7 @@ fn push_arc(out: &mut String, indent: &str, arc: &Arc, cycle: &[Arc]) {
         Link::Rf => "red3",
         Link::Co => "blue3",
         Link::Fr => "darkorange3",
-        Link::Block => "gray40",
+        Link::Block | Link::Start | Link::Join => "gray40",
     };
     let name = arc.link.name();
     let bold = if cycle.contains(arc) { ", penwidth=3" } else { "" };

@@ -384,6 +384,8 @@ impl Drawing<'_> {
             Link::Co => format!("wrote {}, which the next overwrites", cell_value(false)),
             Link::Fr => format!("read {}, which the next overwrites", cell_value(true)),
             Link::Block => "in one atomic block with the next".to_owned(),
+            Link::Start => "starts the thread of the next".to_owned(),
+            Link::Join => "in the thread that the next waits for".to_owned(),
         }
     }
 }

@@ -53,7 +53,7 @@ pub struct Witness {
 
 /// Why a text is not a witness: a clause that says where and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadWitness(String);
+pub struct BadWitness(pub(crate) String);
 
 impl fmt::Display for BadWitness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,38 +197,38 @@ fn step(at: &At<'_>) -> Result<Step, BadWitness> {
 }
 
 /// A part of a JSON document, with the way to it for messages.
-struct At<'j> {
-    path: String,
-    json: &'j Json,
+pub(crate) struct At<'j> {
+    pub(crate) path: String,
+    pub(crate) json: &'j Json,
 }
 
 impl<'j> At<'j> {
-    fn find(&self, key: &str) -> Option<At<'j>> {
+    pub(crate) fn find(&self, key: &str) -> Option<At<'j>> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let json = self.json.get(key)?;
         Some(At { path: format!("{}{dot}{key}", self.path), json })
     }
 
-    fn get(&self, key: &str) -> Result<At<'j>, BadWitness> {
+    pub(crate) fn get(&self, key: &str) -> Result<At<'j>, BadWitness> {
         self.find(key).ok_or_else(|| self.bad(&format!("an object with `{key}`")))
     }
 
-    fn string(&self) -> Result<&'j str, BadWitness> {
+    pub(crate) fn string(&self) -> Result<&'j str, BadWitness> {
         self.json.as_str().ok_or_else(|| self.bad("a string"))
     }
 
-    fn list(&self) -> Result<Vec<At<'j>>, BadWitness> {
+    pub(crate) fn list(&self) -> Result<Vec<At<'j>>, BadWitness> {
         let list = self.json.as_array().ok_or_else(|| self.bad("a list"))?;
         let at = |(i, json)| At { path: format!("{}[{i}]", self.path), json };
         Ok(list.iter().enumerate().map(at).collect())
     }
 
-    fn integer<T: TryFrom<i128>>(&self, what: &str) -> Result<T, BadWitness> {
+    pub(crate) fn integer<T: TryFrom<i128>>(&self, what: &str) -> Result<T, BadWitness> {
         let number = self.json.as_i64().map(i128::from).or(self.json.as_u64().map(i128::from));
         number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| self.bad(what))
     }
 
-    fn bad(&self, expected: &str) -> BadWitness {
+    pub(crate) fn bad(&self, expected: &str) -> BadWitness {
         let path = if self.path.is_empty() { "the witness" } else { &self.path };
         BadWitness(format!("{path}: expected {expected}"))
     }

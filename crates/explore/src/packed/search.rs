@@ -40,6 +40,17 @@ pub(crate) trait System: Sync {
 
     /// The bytes that the tables take.
     fn bytes(&self, tables: &Self::Tables) -> usize;
+
+    /// Whether a row, which leads nowhere, is itself something to be found. The search goes on, and
+    /// gives all of these back in the end.
+    fn keeps(&self, _: &[u32]) -> bool {
+        false
+    }
+
+    /// Whether there may be such rows at all.
+    fn keeps_some(&self) -> bool {
+        false
+    }
 }
 
 /// Sleep sets, as masks of threads.
@@ -113,6 +124,8 @@ pub(crate) struct Found<T> {
     pub(crate) ended: Ended,
     pub(crate) tables: T,
     pub(crate) states: u64,
+    /// For each row that the system [keeps](System::keeps) the rows from an initial state to it.
+    pub(crate) kept: Vec<Vec<Vec<u32>>>,
 }
 
 impl Successors {
@@ -242,11 +255,28 @@ pub(crate) fn search<S: System>(
         None => ended,
     };
     meter.states = shared.states.load(Ordering::Relaxed);
+    let kept = kept(system, &team).into_iter().map(|id| path(&team, id)).collect();
     Found {
         ended,
+        kept,
         states: shared.states.load(Ordering::Relaxed),
         tables: shared.tables.into_inner().unwrap_or_else(PoisonError::into_inner),
     }
+}
+
+/// The rows that the system keeps, in the order of their arrival at each worker.
+fn kept<S: System>(system: &S, team: &[Worker]) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut row = Vec::new();
+    for worker in team.iter().filter(|_| system.keeps_some()) {
+        for id in 0..worker.store.len() {
+            worker.store.row(id, &mut row);
+            if system.keeps(&row) {
+                found.push(id * team.len() as u32 + worker.index);
+            }
+        }
+    }
+    found
 }
 
 /// The rows from an initial state to `goal`.

@@ -1,0 +1,177 @@
+//! `weakspot bench monitor`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use anyhow::{Context, Result, anyhow};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use weakspot_core::testing::Rng;
+use weakspot_core::{Drain, LogBatch, LogEvent, LogKind, LogLoc, LogTables, Model};
+use weakspot_monitor::{Definition, Form, Monitor, Sober, reference};
+use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
+
+use crate::args::{BenchFormat, BenchMonitorArgs};
+use crate::exit::Exit;
+
+const PSO: Model = Model::Pso(Drain::All);
+/// How many source positions the events have.
+const SITES: usize = 100;
+/// The definition and SOBER are measured on the beginning of the log.
+const SHORT: usize = 20_000;
+
+/// Events per processor second of the monitors on random logs, from memory and from a file.
+pub(crate) fn run(args: &BenchMonitorArgs) -> Result<Exit> {
+    let mut out = std::io::stdout().lock();
+    let columns = ["TSO", "PSO", "both", "from file", "SOBER", "definition"];
+    if args.format == BenchFormat::Text {
+        write!(out, "{:>7} {:>9}", "threads", "addresses")?;
+        for column in columns {
+            write!(out, " {column:>10}")?;
+        }
+        writeln!(out, " {:>10} {:>8} {:>8}", "memory", "TSO rep.", "PSO rep.")?;
+    }
+    for &addresses in &args.addresses {
+        for &threads in &args.threads {
+            let events = random_events(threads, addresses, args.events);
+            let tables = tables(threads, addresses);
+            let (tso, _) = follow(&[Model::Tso], &events, args.rounds)?;
+            let (pso, _) = follow(&[PSO], &events, args.rounds)?;
+            let (both, monitor) = follow(&[Model::Tso, PSO], &events, args.rounds)?;
+            let file = follow_file(&events, &tables, args.rounds)?;
+            let short = &events[..events.len().min(SHORT)];
+            let sober = rate(short, 1, || {
+                let mut sober = Sober::new(Definition::Corrected);
+                for event in short {
+                    sober.event(event, &tables);
+                }
+                Ok(())
+            })?;
+            let definition = rate(short, 1, || {
+                let _ = reference::reports(short, &tables, Model::Tso, Form::All);
+                let _ = reference::reports(short, &tables, PSO, Form::All);
+                Ok(())
+            })?;
+            let rates = [tso, pso, both, file, sober, definition];
+            let share = |model| 100.0 * monitor.total(model) as f64 / monitor.seen() as f64;
+            match args.format {
+                BenchFormat::Text => {
+                    write!(out, "{threads:>7} {addresses:>9}")?;
+                    for rate in rates {
+                        write!(out, " {:>10}", format!("{:.2} M/s", rate / 1e6))?;
+                    }
+                    let memory = format!("{:.1} MB", monitor.memory() as f64 / 1e6);
+                    let (tso, pso) = (share(Model::Tso), share(PSO));
+                    writeln!(out, " {memory:>10} {tso:>7.2}% {pso:>7.2}%")?;
+                }
+                BenchFormat::Json => {
+                    let row = json!({
+                        "threads": threads, "addresses": addresses, "events": args.events,
+                        "tso": tso, "pso": pso, "both": both, "file": file, "sober": sober,
+                        "definition": definition, "memory": monitor.memory(),
+                        "tso_reports": monitor.total(Model::Tso), "pso_reports": monitor.total(PSO),
+                    });
+                    writeln!(out, "{row}")?;
+                }
+            }
+            out.flush()?;
+        }
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\nMillions of events per processor second on one core, the best of {} rounds over {} random \
+             events (60% reads,\n37% writes, 2% updates, 1% fences; {SITES} source positions). TSO, PSO: one \
+             monitor alone, both: at once, all from\nmemory; from file: both, on a .wslog file from its first event on. SOBER and \
+             the monitors by definition: on the first {SHORT} events.\nmemory: of both monitors; rep.: how \
+             many of 100 events were reported.",
+            args.rounds, args.events
+        )?;
+    }
+    Ok(Exit::Holds)
+}
+
+fn random_events(threads: u16, addresses: u32, count: usize) -> Vec<LogEvent> {
+    let mut rng = Rng::new(u64::from(threads) << 32 | u64::from(addresses));
+    let event = |_| {
+        let kind = match rng.below(100) {
+            0..60 => LogKind::Read,
+            60..97 => LogKind::Write,
+            97..99 => LogKind::Update,
+            _ => LogKind::Fence,
+        };
+        let thread = rng.below(usize::from(threads)) as u16;
+        let loc = if kind == LogKind::Fence { 0 } else { rng.below(addresses as usize) };
+        let site = 1 + rng.below(SITES) as u32;
+        LogEvent { site, ..LogEvent::new(thread, kind, loc as u32) }
+    };
+    (0..count).map(event).collect()
+}
+
+fn tables(threads: u16, addresses: u32) -> LogTables {
+    LogTables {
+        threads: (0..threads).map(|t| format!("t{t}")).collect(),
+        locs: (0..addresses).map(|a| LogLoc { name: format!("v{a}"), bytes: None }).collect(),
+        sites: (0..SITES).map(|s| format!("program.c:{s}")).collect(),
+    }
+}
+
+/// Events per second of a monitor that has seen the events before, and the monitor.
+fn follow(models: &[Model], events: &[LogEvent], rounds: u32) -> Result<(f64, Monitor)> {
+    let mut monitor = Monitor::new(models, Form::All);
+    monitor.events(events)?;
+    let rate = rate(events, rounds, || Ok(monitor.events(events)?))?;
+    Ok((rate, monitor))
+}
+
+/// The same from a file, from its first events on, which come after the names of the addresses.
+fn follow_file(events: &[LogEvent], tables: &LogTables, rounds: u32) -> Result<f64> {
+    let path = std::env::temp_dir().join(format!("weakspot-bench-{}.wslog", std::process::id()));
+    let written = (|| {
+        let file = BufWriter::new(File::create(&path)?);
+        let mut writer = LogWriter::new(file, LogFormat::Wslog);
+        for chunk in events.chunks(1 << 14) {
+            let batch = LogBatch { events: chunk.to_vec(), values: Vec::new() };
+            writer.write(&batch, tables)?;
+        }
+        writer.finish()?.flush()?;
+        let mut monitor = Monitor::new(&[Model::Tso, PSO], Form::All);
+        let mut batch = LogBatch::default();
+        let mut best = f64::INFINITY;
+        for _ in 0..=rounds {
+            let mut reader = LogReader::new(Box::new(File::open(&path)?), LogFormat::Wslog);
+            let mut before = None;
+            loop {
+                match reader.next(&mut batch).map_err(|e| anyhow!(e.to_string()))? {
+                    Next::End => break,
+                    Next::Trace(_) => {}
+                    Next::Events => {
+                        before.get_or_insert_with(cpu);
+                        monitor.events(&batch.events)?;
+                    }
+                }
+            }
+            best = best.min(cpu() - before.unwrap_or_default());
+        }
+        anyhow::Ok(events.len() as f64 / best)
+    })();
+    let _ = std::fs::remove_file(&path);
+    written.with_context(|| format!("failed to measure with {}", path.display()))
+}
+
+/// Events per processor second, of the best of some rounds.
+fn rate(events: &[LogEvent], rounds: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for _ in 0..rounds.max(1) {
+        let before = cpu();
+        work()?;
+        best = best.min(cpu() - before);
+    }
+    Ok(events.len() as f64 / best.max(1e-9))
+}
+
+/// Processor seconds of this thread so far.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

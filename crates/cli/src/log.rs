@@ -1,0 +1,158 @@
+//! From the paths that were typed to logs.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use weakspot_core::{LogBatch, LogEvent, LogTables};
+use weakspot_trace::{LogError, LogFormat, LogPlace, LogReader, Next};
+
+use crate::pool;
+
+/// The endings of the files that hold logs.
+const ENDINGS: [&str; 5] = ["wstrace", "jsonl", "json", "std", "wslog"];
+
+/// The logs that `paths` stand for: a folder stands for the logs below it.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut logs = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let before = logs.len();
+            add_folder(path, &mut logs)
+                .with_context(|| format!("failed to read the folder {}", path.display()))?;
+            if logs.len() == before {
+                bail!("no .{} file in the folder {}", ENDINGS.join(" or ."), path.display());
+            }
+        } else {
+            logs.push(path.clone());
+        }
+    }
+    if logs.iter().filter(|path| is_stdin(path)).count() > 1 {
+        bail!("standard input can be read only once");
+    }
+    Ok(logs)
+}
+
+fn add_folder(folder: &Path, logs: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
+    paths.sort();
+    for path in paths {
+        // Links to folders are not followed: they may lead in circles.
+        if path.is_dir() && !path.is_symlink() {
+            add_folder(&path, logs)?;
+        } else if path.extension().is_some_and(|e| ENDINGS.iter().any(|&w| e == w)) {
+            logs.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the path stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Opens a log: in the given format, or in the one that its ending or its beginning tells.
+pub(crate) fn open(path: &Path, format: Option<LogFormat>) -> Result<LogReader, LogError> {
+    let source: Box<dyn Read + Send> = if is_stdin(path) {
+        Box::new(Patient::new(std::io::stdin()))
+    } else {
+        let failed = |e: std::io::Error| LogError {
+            message: format!("failed to read: {e}"),
+            place: LogPlace::Offset(0),
+        };
+        Box::new(std::fs::File::open(path).map_err(failed)?)
+    };
+    match format.or_else(|| LogFormat::from_path(path)) {
+        Some(format) => Ok(LogReader::new(source, format)),
+        None => LogReader::sniff(source),
+    }
+}
+
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one.
+pub(crate) fn read_trace(
+    path: &Path,
+    format: Option<LogFormat>,
+    number: Option<usize>,
+    most: usize,
+) -> Result<(Vec<LogEvent>, LogTables), LogError> {
+    let mut reader = open(path, format)?;
+    let mut batch = LogBatch::default();
+    let mut events: Vec<LogEvent> = Vec::new();
+    let mut tables = LogTables::default();
+    let mut at = None;
+    loop {
+        match reader.next(&mut batch)? {
+            Next::Events if at == number => {
+                let room = most - events.len();
+                events.extend_from_slice(&batch.events[..batch.events.len().min(room)]);
+                tables = reader.tables().clone();
+            }
+            Next::Events => {}
+            Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
+            Next::End => return Ok((events, tables)),
+        }
+        if events.len() == most {
+            return Ok((events, tables));
+        }
+    }
+}
+
+/// Reads a pipe without being stuck in it: after Ctrl-C it is as if the pipe had ended.
+struct Patient {
+    blocks: Receiver<std::io::Result<Vec<u8>>>,
+    block: Vec<u8>,
+    used: usize,
+}
+
+const BLOCK: usize = 1 << 18;
+
+impl Patient {
+    fn new(mut source: impl Read + Send + 'static) -> Patient {
+        let (sender, blocks) = sync_channel(4);
+        std::thread::spawn(move || {
+            loop {
+                let mut block = vec![0; BLOCK];
+                let read = match source.read(&mut block) {
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                    read => read,
+                };
+                let end = !matches!(read, Ok(1..));
+                let sent = sender.send(read.map(|n| {
+                    block.truncate(n);
+                    block
+                }));
+                if end || sent.is_err() {
+                    return;
+                }
+            }
+        });
+        Patient { blocks, block: Vec::new(), used: 0 }
+    }
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while self.used == self.block.len() {
+            match self.blocks.recv_timeout(Duration::from_millis(50)) {
+                Ok(block) => {
+                    self.block = block?;
+                    self.used = 0;
+                    if self.block.is_empty() {
+                        return Ok(0);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if pool::interrupted() => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        let n = buffer.len().min(self.block.len() - self.used);
+        buffer[..n].copy_from_slice(&self.block[self.used..self.used + n]);
+        self.used += n;
+        Ok(n)
+    }
+}

@@ -1,0 +1,188 @@
+//! One log from beginning to end: the monitors that were asked for, and afterwards the runs that
+//! show what they report, each accepted by `certify`.
+//!
+//! The first events of a log are kept, so that reports about them can be shown and checked even if
+//! the log came through a pipe.
+
+use weakspot_core::{
+    DelayedRun, Drain, LogEvent, LogKind, LogTables, Model, Overtaking, certify, certify::Rejected,
+};
+
+use crate::monitor::{Monitor, Refused};
+use crate::reference::Form;
+use crate::sober::{Definition, Sober};
+use crate::tally::end;
+use crate::witness;
+
+/// How a log is monitored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// monitor_TSO and monitor_PSO.
+    Monitor(Form),
+    /// SOBER, for TSO only.
+    Sober(Definition),
+}
+
+/// The monitors on a log.
+#[derive(Debug)]
+pub struct Watch {
+    /// Which models each of them is for. A monitor knows only one kind of PSO.
+    monitors: Vec<(Vec<Model>, Monitor)>,
+    sober: Option<Sober>,
+    kept: Vec<LogEvent>,
+    events: u64,
+}
+
+/// A report and what shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The report.
+    pub overtaking: Overtaking,
+    /// The run behind its first occurrence, accepted by `certify`. `None` if that lies too far down
+    /// the log, or if there are too many reports to check them all.
+    pub run: Option<DelayedRun>,
+}
+
+/// How many events are kept: 64 MiB.
+const KEPT: usize = 1 << 22;
+/// How many events are gone through again to check reports, all together.
+const WORK: usize = 1 << 23;
+/// How many stores are tried as the one that a report is about.
+const TRIES: usize = 64;
+
+impl Watch {
+    /// Monitors for `models`.
+    #[must_use]
+    pub fn new(models: &[Model], algorithm: Algorithm) -> Watch {
+        let (mut monitors, mut sober) = (Vec::new(), None);
+        match algorithm {
+            Algorithm::Monitor(form) => {
+                let own = Model::Pso(Drain::Own);
+                let both = models.contains(&own) && models.contains(&Model::Pso(Drain::All));
+                let (first, second): (Vec<Model>, Vec<Model>) =
+                    models.iter().partition(|&&model| !(both && model == own));
+                for models in [first, second].into_iter().filter(|models| !models.is_empty()) {
+                    let monitor = Monitor::new(&models, form);
+                    monitors.push((models, monitor));
+                }
+            }
+            Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
+        }
+        Watch { monitors, sober, kept: Vec::new(), events: 0 }
+    }
+
+    /// Follows the next events of the log.
+    pub fn follow(&mut self, events: &[LogEvent], tables: &LogTables) -> Result<(), Refused> {
+        let room = KEPT - self.kept.len();
+        self.kept.extend_from_slice(&events[..events.len().min(room)]);
+        for (_, monitor) in &mut self.monitors {
+            monitor.learn(tables);
+            monitor.events(events)?;
+        }
+        if let Some(sober) = &mut self.sober {
+            for event in events {
+                if event.kind == LogKind::Commit {
+                    return Err(Refused::Commit(self.events));
+                }
+                sober.event(event, tables);
+                self.events += 1;
+            }
+            return Ok(());
+        }
+        self.events += events.len() as u64;
+        Ok(())
+    }
+
+    /// How many events there have been.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The first events of the log.
+    #[must_use]
+    pub fn kept(&self) -> &[LogEvent] {
+        &self.kept
+    }
+
+    /// How many reports there were under a model, of all pairs together.
+    #[must_use]
+    pub fn total(&self, model: Model) -> u64 {
+        match &self.sober {
+            Some(sober) => sober.found().iter().map(|found| found.count).sum(),
+            None => self.monitor(model).map_or(0, |monitor| monitor.total(model)),
+        }
+    }
+
+    /// How many of them are about pairs that are not listed.
+    #[must_use]
+    pub fn unlisted(&self, model: Model) -> u64 {
+        self.monitor(model).map_or(0, |monitor| monitor.unlisted(model))
+    }
+
+    /// Whether stores had to be forgotten to bound memory, so that reports may be missing.
+    #[must_use]
+    pub fn is_coarse(&self) -> bool {
+        self.monitors.iter().any(|(_, monitor)| monitor.is_coarse())
+    }
+
+    /// How much memory is in use, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let monitors: usize = self.monitors.iter().map(|(_, monitor)| monitor.memory()).sum();
+        monitors + self.kept.capacity() * size_of::<LogEvent>()
+    }
+
+    /// The reports under a model, with the runs that show them.
+    ///
+    /// # Errors
+    /// When a run is not accepted: then the report is wrong.
+    pub fn reports(&self, tables: &LogTables, model: Model) -> Result<Vec<Shown>, Rejected> {
+        let reports = match &self.sober {
+            Some(sober) => sober.found(),
+            None => self.monitor(model).map_or(&[][..], |monitor| monitor.reports(model)),
+        };
+        let mut work = 0;
+        let mut shown = Vec::with_capacity(reports.len());
+        for &overtaking in reports {
+            work += overtaking.first as usize + 1;
+            // SOBER may have other executions of the program in mind.
+            let check = self.sober.is_none() && work <= WORK;
+            let run = match check {
+                true => show(&self.kept, tables, model, &overtaking)?,
+                false => None,
+            };
+            shown.push(Shown { overtaking, run });
+        }
+        Ok(shown)
+    }
+
+    fn monitor(&self, model: Model) -> Option<&Monitor> {
+        self.monitors.iter().find(|(models, _)| models.contains(&model)).map(|(_, m)| m)
+    }
+}
+
+/// The run that shows the first occurrence of a report about a log, as far as `events` have it.
+///
+/// # Errors
+/// When there is no such run, or it is not accepted: then the report is wrong.
+pub fn show(
+    events: &[LogEvent],
+    tables: &LogTables,
+    model: Model,
+    report: &Overtaking,
+) -> Result<Option<DelayedRun>, Rejected> {
+    let access = report.first as usize;
+    if access >= events.len() {
+        return Ok(None);
+    }
+    let store = report.store;
+    let candidates = events[..access].iter().enumerate().rev().filter(|(_, e)| end(e) == store);
+    for (place, _) in candidates.take(TRIES) {
+        if let Some(run) = witness(events, tables, model, place, access) {
+            certify::delayed(events, tables, &run)?;
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
+}
