@@ -16,49 +16,48 @@ fn help() {
         &["help", "convert"],
         "",
         expect![[r#"
-        Example:
-          weakspot convert run.wslog run.wstrace
-          weakspot convert --from std --to jsonl - - < trace.txt
+            Example:
+              weakspot convert run.wslog run.wstrace
+              weakspot convert --from std --to jsonl - - < trace.txt
 
-        Convert a log of an execution from one format to another
+            Convert a log of an execution from one format to another
 
-        Usage: weakspot convert [OPTIONS] <INPUT> <OUTPUT>
+            Usage: weakspot convert [OPTIONS] <INPUT> <OUTPUT>
 
-        Arguments:
-          <INPUT>
-                  The log; `-` is standard input
+            Arguments:
+              <INPUT>
+                      The log; `-` is standard input
 
-          <OUTPUT>
-                  Where to write; `-` is standard output
+              <OUTPUT>
+                      Where to write; `-` is standard output
 
-        Options:
-              --from <FORMAT>
-                  The format of INPUT; by default what it ends in, else what it looks like
+            Options:
+                  --from <FORMAT>
+                      The format of INPUT; by default what it ends in, else what it looks like
 
-                  Possible values:
-                  - text:  One event per line, for people
-                  - jsonl: JSON Lines
-                  - std:   RAPID's STD
-                  - wslog: Binary
+                      Possible values:
+                      - text:  One event per line, for people
+                      - jsonl: JSON Lines
+                      - std:   RAPID's STD
+                      - wslog: Binary
 
-              --to <FORMAT>
-                  The format of OUTPUT; by default what it ends in
+                  --to <FORMAT>
+                      The format of OUTPUT; by default what it ends in
 
-                  Possible values:
-                  - text:  One event per line, for people
-                  - jsonl: JSON Lines
-                  - std:   RAPID's STD
-                  - wslog: Binary
+                      Possible values:
+                      - text:  One event per line, for people
+                      - jsonl: JSON Lines
+                      - std:   RAPID's STD
+                      - wslog: Binary
 
-          -h, --help
-                  Print help (see a summary with '-h')
+              -h, --help
+                      Print help (see a summary with '-h')
 
-        Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
-        STD,
-        .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its place in
-        INPUT. If INPUT is a .wslog with a torn tail, all before it is converted, with a warning.
-        --- exit 0
-    "#]],
+            Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+            STD, .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its
+            place in INPUT. If a .wslog has a torn tail, all before it is converted, with a warning.
+            --- exit 0
+        "#]],
     );
 }
 
