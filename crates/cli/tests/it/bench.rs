@@ -12,19 +12,20 @@ fn help() {
         &["help", "bench"],
         "",
         expect![[r#"
-        Measure how long the searches take
+            Measure how long the searches take
 
-        Usage: weakspot bench <COMMAND>
+            Usage: weakspot bench <COMMAND>
 
-        Commands:
-          litmus    Families of litmus tests whose size grows, both searches side by side
-          programs  Programs and families of programs: every algorithm side by side
-          help      Print this message or the help of the given subcommand(s)
+            Commands:
+              litmus    Families of litmus tests whose size grows, both searches side by side
+              programs  Programs and families of programs: every algorithm side by side
+              monitor   The monitors on random logs: events per processor second
+              help      Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help  Print help
-        --- exit 0
-    "#]],
+            Options:
+              -h, --help  Print help
+            --- exit 0
+        "#]],
     );
     check(
         &["help", "bench", "programs"],

@@ -543,9 +543,7 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time
-
-                      [default: 60s]
+                      Give up on a question after this time [default: 60s]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this

@@ -605,8 +605,10 @@ fn help() {
               reach    Does everything hold that a program asks: control points, assertions, final states?
               robust   Does every run under TSO or PSO do what some run under SC does, too?
               fence    Which fences make a program robust, or safe, at the least cost?
+              monitor  Could TSO or PSO have broken this SC execution, or those of a program?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
+              convert  Convert a log of an execution from one format to another
               gen      Write inputs to try and to measure with
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
@@ -670,9 +672,7 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time
-
-                      [default: 60s]
+                      Give up on a question after this time [default: 60s]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
@@ -766,9 +766,7 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time
-
-                      [default: 60s]
+                      Give up on a question after this time [default: 60s]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
