@@ -121,6 +121,25 @@ impl LogKind {
         LogKind::Commit,
     ];
 
+    /// What events of this kind are called in logs and answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            LogKind::Read => "rd",
+            LogKind::Write => "wr",
+            LogKind::Update => "upd",
+            LogKind::Acquire => "acq",
+            LogKind::Release => "rel",
+            LogKind::Fence => "fence",
+            LogKind::StoreFence => "ssfence",
+            LogKind::Spawn => "spawn",
+            LogKind::Join => "join",
+            LogKind::Begin => "begin",
+            LogKind::End => "end",
+            LogKind::Commit => "com",
+        }
+    }
+
     /// Whether events of this kind read or write their location.
     #[must_use]
     pub fn is_access(self) -> bool {

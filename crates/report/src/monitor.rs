@@ -10,7 +10,7 @@ use weakspot_core::{
 
 use crate::json::{Object, model_key, push_string, verdict_key};
 use crate::limit::{limit_json, limit_text};
-use crate::show::plain;
+use crate::show::{counted, grouped, plain};
 use crate::table::{Paint, Row, draw};
 
 /// The answer for one log under one model.
@@ -216,7 +216,7 @@ fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) ->
     }
     let times = match count {
         1 => "once".to_owned(),
-        n => format!("{} times", grouped(*n)),
+        n => format!("{} times", grouped(u128::from(*n))),
     };
     let checked = match run {
         Some(_) => "the run that shows it was checked",
@@ -226,7 +226,7 @@ fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) ->
         out,
         "  {:<9}{times}, first by event {}; {checked}",
         "reported",
-        grouped(first + 1)
+        grouped(u128::from(first + 1))
     );
     out
 }
@@ -250,7 +250,7 @@ fn mending(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
 fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
     match a.log.get(place).and_then(|event| site(a.tables, event.site)) {
         Some(site) => plain(site).into_owned(),
-        None => format!("event {}", grouped(place as u64 + 1)),
+        None => format!("event {}", grouped(place as u128 + 1)),
     }
 }
 
@@ -329,7 +329,7 @@ fn cycle_json(cycle: &[Arc]) -> String {
 
 fn end_json(tables: &LogTables, end: &End) -> String {
     let mut o = Object::new();
-    o.string("thread", &thread_name(tables, end.thread)).string("kind", word(end.kind));
+    o.string("thread", &thread_name(tables, end.thread)).string("kind", end.kind.word());
     match end.kind {
         LogKind::Spawn | LogKind::Join => {
             o.string("other", &thread_name(tables, end.loc as u16));
@@ -353,30 +353,12 @@ fn did(tables: &LogTables, event: &LogEvent) -> String {
 fn did_end(tables: &LogTables, end: &End) -> String {
     match end.kind {
         LogKind::Spawn | LogKind::Join => {
-            format!("{} {}", word(end.kind), thread_name(tables, end.loc as u16))
+            format!("{} {}", end.kind.word(), thread_name(tables, end.loc as u16))
         }
         kind if kind.is_access() || kind == LogKind::Commit => {
-            format!("{} {}", word(end.kind), loc_name(tables, end.loc))
+            format!("{} {}", end.kind.word(), loc_name(tables, end.loc))
         }
-        kind => word(kind).to_owned(),
-    }
-}
-
-/// What events are called in logs, and here.
-fn word(kind: LogKind) -> &'static str {
-    match kind {
-        LogKind::Read => "rd",
-        LogKind::Write => "wr",
-        LogKind::Update => "upd",
-        LogKind::Acquire => "acq",
-        LogKind::Release => "rel",
-        LogKind::Fence => "fence",
-        LogKind::StoreFence => "ssfence",
-        LogKind::Spawn => "spawn",
-        LogKind::Join => "join",
-        LogKind::Begin => "begin",
-        LogKind::End => "end",
-        LogKind::Commit => "com",
+        kind => kind.word().to_owned(),
     }
 }
 
@@ -400,22 +382,4 @@ fn loc_name(tables: &LogTables, loc: u32) -> String {
         Some(loc) => plain(&loc.name).into_owned(),
         None => format!("location {loc}"),
     }
-}
-
-/// A number with its noun.
-fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
-/// A number with its digits in groups of three.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }

@@ -10,8 +10,7 @@ use weakspot_core::{Instr, Limit, Model, Names, PlaceEdge, Program, Verdict};
 use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
 use crate::limit::{limit_json, limit_text};
-use crate::robust::counted;
-use crate::show::{Show, clip, plain};
+use crate::show::{Show, clip, counted, grouped, plain};
 use crate::table::{pad, width};
 
 /// The answer for one program under one model.
@@ -188,19 +187,6 @@ fn interleavings(row: &MonitorRow) -> String {
 
 fn average(executions: &Executions) -> f64 {
     executions.events as f64 / executions.count.max(1) as f64
-}
-
-/// Digits in groups of three.
-fn grouped(n: u128) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Lines of cells as columns, the first to the left and the others to the right.

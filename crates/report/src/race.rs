@@ -7,9 +7,9 @@ use weakspot_core::{TriangularRace, Verdict};
 use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
 use crate::limit::{limit_json, limit_text};
-use crate::robust::{RobustAnswer, cell, counted, place};
+use crate::robust::{RobustAnswer, cell, place};
 use crate::run::{Run, Taken};
-use crate::show::{Show, plain};
+use crate::show::{Show, counted, plain};
 use crate::witness::steps_json;
 
 /// A line that says what was found and, with `details`, the run into the race.

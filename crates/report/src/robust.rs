@@ -13,7 +13,7 @@ use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
 use crate::limit::{limit_json, limit_text};
 use crate::run::{Did, Run, Taken};
-use crate::show::{Show, clip, plain};
+use crate::show::{Show, clip, counted, plain};
 use crate::witness::steps_json;
 
 /// The answer for one program under one model.
@@ -149,10 +149,6 @@ fn snippet(
     let mut out = renderer.render(&[Group::with_level(Level::ERROR).element(snippet)]);
     out.push('\n');
     out
-}
-
-pub(crate) fn counted(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The answer as one line of JSON, without a line end. `store` and `load` are the reordered pair;

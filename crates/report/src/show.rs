@@ -212,6 +212,24 @@ fn symbol(op: BinOp) -> &'static str {
     }
 }
 
+/// A number with its noun.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n.into()), if n == 1 { "" } else { "s" })
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn grouped(n: u128) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

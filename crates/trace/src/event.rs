@@ -13,24 +13,6 @@ pub(crate) enum Operand {
     Thread,
 }
 
-/// The word for a kind of event, in text and JSON.
-pub(crate) fn word(kind: LogKind) -> &'static str {
-    match kind {
-        LogKind::Read => "rd",
-        LogKind::Write => "wr",
-        LogKind::Update => "upd",
-        LogKind::Acquire => "acq",
-        LogKind::Release => "rel",
-        LogKind::Fence => "fence",
-        LogKind::StoreFence => "ssfence",
-        LogKind::Spawn => "spawn",
-        LogKind::Join => "join",
-        LogKind::Begin => "begin",
-        LogKind::End => "end",
-        LogKind::Commit => "com",
-    }
-}
-
 /// The kind of event that a word stands for; the short words are those of histories.
 pub(crate) fn kind_of(word: &str) -> Result<LogKind, String> {
     let short = match word {
@@ -40,7 +22,7 @@ pub(crate) fn kind_of(word: &str) -> Result<LogKind, String> {
         "f" => Some(LogKind::Fence),
         _ => None,
     };
-    let long = || LogKind::ALL.into_iter().find(|&k| self::word(k) == word);
+    let long = || LogKind::ALL.into_iter().find(|&k| k.word() == word);
     short.or_else(long).ok_or_else(|| {
         format!(
             "unknown event `{word}`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, \
@@ -84,7 +66,7 @@ pub(crate) fn check(
     }
     if loc >= loc_limit(kind, tables) {
         return Err(match operand(kind) {
-            Operand::None => format!("`{}` has no location, and this one has {loc}", word(kind)),
+            Operand::None => format!("`{}` has no location, and this one has {loc}", kind.word()),
             Operand::Loc => format!("location {loc}, of {}", tables.locs.len()),
             Operand::Thread => format!("thread {loc}, of {}", tables.threads.len()),
         });
@@ -96,10 +78,10 @@ pub(crate) fn check(
         return Err("an event whose value is missing".into());
     }
     if valued && !has_value(kind) {
-        return Err(format!("`{}` with a value", word(kind)));
+        return Err(format!("`{}` with a value", kind.word()));
     }
     if value.is_some_and(|v| v.old.is_some()) && kind != LogKind::Update {
-        return Err(format!("`{}` with an old value", word(kind)));
+        return Err(format!("`{}` with an old value", kind.word()));
     }
     Ok(())
 }

@@ -135,8 +135,8 @@ impl Writer {
         value: Option<LogValue>,
         tables: &LogTables,
     ) -> Result<(), String> {
-        let word = word(event.kind)
-            .ok_or_else(|| format!("STD cannot say `{}`", event::word(event.kind)))?;
+        let word =
+            word(event.kind).ok_or_else(|| format!("STD cannot say `{}`", event.kind.word()))?;
         if value.is_some() {
             return Err("STD cannot say values".into());
         }

@@ -163,7 +163,7 @@ impl<'a> Cursor<'a> {
     /// Where the operand begins, which has to be there.
     fn operand(&mut self, kind: LogKind, what: &str) -> Result<usize, Fault> {
         if self.at_end() || self.rest().starts_with(['@', '#']) {
-            let message = format!("expected {what} behind `{}`", event::word(kind));
+            let message = format!("expected {what} behind `{}`", kind.word());
             return Err(Fault::new(self.at, message));
         }
         Ok(self.at)
@@ -265,7 +265,7 @@ pub(crate) fn write(
 ) {
     write_name(out, &tables.threads[usize::from(event.thread)]);
     out.extend_from_slice(b": ");
-    out.extend_from_slice(event::word(event.kind).as_bytes());
+    out.extend_from_slice(event.kind.word().as_bytes());
     match event::operand(event.kind) {
         Operand::None => {}
         Operand::Loc => {

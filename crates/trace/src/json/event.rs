@@ -143,13 +143,13 @@ impl<'a> Fields<'a> {
         let kind = event::kind_of(&text(raw)).map_err(|m| Fault::new(at, m))?;
         let mut event = LogEvent::new(thread, kind, 0);
         let operand = || {
-            let message = format!("`{}` without `x`", event::word(kind));
+            let message = format!("`{}` without `x`", kind.word());
             self.operand.ok_or_else(|| Fault::new(self.end - 1, message))
         };
         match event::operand(kind) {
             Operand::None => {
                 if let Some((_, at)) = self.operand {
-                    return Err(Fault::new(at, format!("`{}` has no `x`", event::word(kind))));
+                    return Err(Fault::new(at, format!("`{}` has no `x`", kind.word())));
                 }
             }
             Operand::Thread => event.loc = self::thread(operand()?, names)?.into(),
@@ -221,10 +221,10 @@ impl<'a> Fields<'a> {
                 .ok_or_else(|| Fault::new(at, format!("`{key}` has to be a number of 64 bits")))
         };
         if let Some((_, at)) = self.value.or(self.old).filter(|_| !event::has_value(kind)) {
-            return Err(Fault::new(at, format!("`{}` has no value", event::word(kind))));
+            return Err(Fault::new(at, format!("`{}` has no value", kind.word())));
         }
         if let Some((_, at)) = self.old.filter(|_| kind != LogKind::Update) {
-            return Err(Fault::new(at, format!("`{}` has no old value", event::word(kind))));
+            return Err(Fault::new(at, format!("`{}` has no old value", kind.word())));
         }
         match (self.value, self.old) {
             (None, None) => Ok(None),

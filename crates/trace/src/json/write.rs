@@ -58,7 +58,7 @@ impl Writer {
         }
         out.extend_from_slice(b"{\"t\":");
         thread(out, &tables.threads[usize::from(event.thread)]);
-        let _ = write!(out, ",\"k\":\"{}\"", event::word(event.kind));
+        let _ = write!(out, ",\"k\":\"{}\"", event.kind.word());
         match event::operand(event.kind) {
             Operand::None => {}
             Operand::Thread => {
