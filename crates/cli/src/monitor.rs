@@ -297,8 +297,9 @@ impl Job<'_> {
             (_, Some(Shown { run: Some(run), .. })) => Some(run.clone()),
             (_, Some(Shown { overtaking, run: None })) => {
                 let place = (current.number, overtaking.first as usize);
-                match self.reread(place).map(|(log, tables)| show(&log, &tables, model, overtaking))
-                {
+                let mut work = usize::MAX;
+                let again = self.reread(place);
+                match again.map(|(log, tables)| show(&log, &tables, model, overtaking, &mut work)) {
                     Some(Ok(Some(run))) => Some(run),
                     _ => {
                         return self.complain("failed to go through the log again for the witness");

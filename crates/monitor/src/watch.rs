@@ -47,12 +47,10 @@ pub struct Shown {
     pub run: Option<DelayedRun>,
 }
 
-/// How many events are kept: 64 MiB.
-const KEPT: usize = 1 << 22;
-/// How many events are gone through again to check reports, all together.
-const WORK: usize = 1 << 23;
-/// How many stores are tried as the one that a report is about.
-const TRIES: usize = 64;
+/// How many events are kept: 16 MiB.
+const KEPT: usize = 1 << 20;
+/// How many events are gone through again to check reports, all together: some seconds.
+const WORK: usize = 1 << 20;
 
 impl Watch {
     /// Monitors for `models`.
@@ -192,15 +190,13 @@ impl Watch {
             Some(sober) => sober.found(),
             None => self.monitor(model).map_or(&[][..], |monitor| monitor.reports(model)),
         };
-        let mut work = 0;
+        let mut work = WORK;
         let mut shown = Vec::with_capacity(reports.len());
         for &overtaking in reports {
-            work += overtaking.first as usize + 1;
-            // SOBER may have other executions of the program in mind.
-            let check = self.sober.is_none() && work <= WORK;
-            let run = match check {
-                true => show(&self.kept, tables, model, &overtaking)?,
-                false => None,
+            let run = match self.sober {
+                None => show(&self.kept, tables, model, &overtaking, &mut work)?,
+                // SOBER may have other executions of the program in mind.
+                Some(_) => None,
             };
             shown.push(Shown { overtaking, run });
         }
@@ -212,23 +208,26 @@ impl Watch {
     }
 }
 
-/// The run that shows the first occurrence of a report about a log, as far as `events` have it.
+/// The run that shows the first occurrence of a report about a log, as far as `events` have it and
+/// no more than `work` events have to be gone through for it.
 ///
 /// # Errors
-/// When there is no such run, or it is not accepted: then the report is wrong.
+/// When the run is not accepted: then the report is wrong.
 pub fn show(
     events: &[LogEvent],
     tables: &LogTables,
     model: Model,
     report: &Overtaking,
+    work: &mut usize,
 ) -> Result<Option<DelayedRun>, Rejected> {
     let access = report.first as usize;
     if access >= events.len() {
         return Ok(None);
     }
-    let store = report.store;
-    let candidates = events[..access].iter().enumerate().rev().filter(|(_, e)| end(e) == store);
-    for (place, _) in candidates.take(TRIES) {
+    let stores = events[..access].iter().enumerate().rev();
+    for (place, _) in stores.filter(|(_, e)| end(e) == report.store) {
+        let Some(left) = work.checked_sub(access + 1) else { break };
+        *work = left;
         if let Some(run) = witness(events, tables, model, place, access) {
             certify::delayed(events, tables, &run)?;
             return Ok(Some(run));
