@@ -42,8 +42,14 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         );
     }
     let (exit, results) = pool::run(&logs, common, |log| {
-        let mut job =
-            Job { args, models, path: log, file: log.display().to_string(), answer: Answer::new() };
+        let mut job = Job {
+            args,
+            models,
+            path: log,
+            file: log.display().to_string(),
+            answer: Answer::new(),
+            witnessed: None,
+        };
         job.follow();
         job.answer
     })?;
@@ -61,6 +67,9 @@ struct Job<'a> {
     path: &'a PathBuf,
     file: String,
     answer: Answer<ProgramResult>,
+    /// Whether a witness was written, and whether it is one of a violation. Of several traces the
+    /// first that is violated has it.
+    witnessed: Option<bool>,
 }
 
 /// One of the traces of a log while it is followed.
@@ -307,6 +316,10 @@ impl Job<'_> {
                 }
             }
         };
+        if self.witnessed == Some(true) || self.witnessed.is_some() && run.is_none() {
+            return;
+        }
+        self.witnessed = Some(run.is_some());
         let written = std::fs::read(self.path).and_then(|bytes| {
             let input_hash = input_hash(&bytes);
             let witness = LogWitness { input_hash, model, trace: current.number, run };
