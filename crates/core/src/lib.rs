@@ -15,6 +15,7 @@ mod ids;
 mod log;
 pub mod machine;
 mod model;
+mod ops;
 mod outcomes;
 mod overtaking;
 mod program;
@@ -34,6 +35,7 @@ pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 pub use model::{Drain, Model};
+pub use ops::{HistoryModel, INITIAL, OpKind, OpNames, Ops};
 pub use outcomes::{Factor, OutcomeSet};
 pub use overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use program::{
