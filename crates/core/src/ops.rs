@@ -80,9 +80,11 @@ impl Ops {
     /// When there is no thread, or there are more than [`MOST`](Ops::MOST) operations or variables.
     pub fn push(&mut self, kind: OpKind, var: u32, from: u32) {
         assert!(var <= VAR && self.ops.len() < Ops::MOST, "a history that is too large");
-        let last = self.starts.last_mut().filter(|_| self.starts.len() > 1);
+        assert!(self.starts.len() > 1, "an operation of no thread");
         self.ops.push(PackedOp { what: (kind as u32) << 30 | var, from });
-        *last.expect("a thread") += 1;
+        if let Some(end) = self.starts.last_mut() {
+            *end += 1;
+        }
         if kind != OpKind::Fence {
             self.vars = self.vars.max(var + 1);
         }
