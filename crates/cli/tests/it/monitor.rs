@@ -23,7 +23,10 @@ const SB: &str = "corpus/traces/store-buffering.wstrace";
 
 #[test]
 fn store_buffering() {
-    check(&["monitor", "--model", "tso", SB], "", expect![[r#"
+    check(
+        &["monitor", "--model", "tso", SB],
+        "",
+        expect![[r#"
         corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
           store    t0  wr x  at sb.c:4
@@ -42,12 +45,16 @@ fn store_buffering() {
           cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
         4 events of 2 threads on 2 locations
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn message_passing_breaks_under_pso_only() {
-    check(&["monitor", "corpus/traces/message-passing.wstrace"], "", expect![[r#"
+    check(
+        &["monitor", "corpus/traces/message-passing.wstrace"],
+        "",
+        expect![[r#"
         corpus/traces/message-passing.wstrace TSO: nothing in 4 events can be overtaken (this execution only)
         corpus/traces/message-passing.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
@@ -67,21 +74,29 @@ fn message_passing_breaks_under_pso_only() {
           cycle: 1 -po-> 2 -rf-> 3 -po-> 4 -fr-> 1
         4 events of 2 threads on 2 locations
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn json() {
-    check(&["monitor", "--format", "json", SB], "", expect![[r#"
+    check(
+        &["monitor", "--format", "json", SB],
+        "",
+        expect![[r#"
         {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"tso","verdict":"violated","violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_}
         {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"pso","verdict":"violated","violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn dot() {
-    check(&["monitor", "--format", "dot", "--model", "tso", SB], "", expect![[r#"
+    check(
+        &["monitor", "--format", "dot", "--model", "tso", SB],
+        "",
+        expect![[r#"
         digraph execution {
           label="corpus/traces/store-buffering.wstrace under TSO"; labelloc=t; fontname="monospace";
           node [shape=box, style=rounded, fontname="monospace"];
@@ -102,12 +117,16 @@ fn dot() {
           e3 -> e0 [label="fr"];
         }
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn several_traces_and_formats() {
-    check(&["monitor", "-q", "corpus/traces"], "", expect![[r#"
+    check(
+        &["monitor", "-q", "corpus/traces"],
+        "",
+        expect![[r#"
         corpus/traces/dekker.wslog TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
         corpus/traces/dekker.wslog PSO: breaks SC: 3 pairs of accesses, 3 reports in 17 events
         corpus/traces/dekker.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
@@ -135,40 +154,64 @@ fn several_traces_and_formats() {
         corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
         corpus/traces/store-buffering.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn sober() {
     let between = "corpus/traces/overwritten-in-between.wstrace";
-    check(&["monitor", "-q", "--model", "tso", between], "", expect![[r#"
+    check(
+        &["monitor", "-q", "--model", "tso", between],
+        "",
+        expect![[r#"
         corpus/traces/overwritten-in-between.wstrace TSO: nothing in 5 events can be overtaken (this execution only)
         --- exit 0
-    "#]]);
-    check(&["monitor", "-q", "--algorithm", "sober", between], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "-q", "--algorithm", "sober", between],
+        "",
+        expect![[r#"
         corpus/traces/overwritten-in-between.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
         --- exit 1
-    "#]]);
-    check(&["monitor", "-q", "--algorithm", "sober-published", between], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "-q", "--algorithm", "sober-published", between],
+        "",
+        expect![[r#"
         corpus/traces/overwritten-in-between.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
         --- exit 1
-    "#]]);
-    check(&["monitor", "--algorithm", "sober", "--model", "pso", between], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "--algorithm", "sober", "--model", "pso", between],
+        "",
+        expect![[r#"
         --- standard error
         error: SOBER is about TSO only: expected --model tso
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn from_a_pipe() {
     let log = "a: wr x\na: rd y\nb: wr y\nb: rd x\nb: rd x\n";
-    check(&["monitor", "-q", "-"], log, expect![[r#"
+    check(
+        &["monitor", "-q", "-"],
+        log,
+        expect![[r#"
         - TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
         - PSO: breaks SC: 1 pair of accesses, 1 report in 5 events
         --- exit 1
-    "#]]);
-    check(&["monitor", "--model", "tso", "--first", "-"], log, expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "--model", "tso", "--first", "-"],
+        log,
+        expect![[r#"
         - TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
           store    a  wr x
@@ -187,64 +230,101 @@ fn from_a_pipe() {
           cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
         4 events of 2 threads on 2 locations
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_last_pending_store_only() {
     let log = "a: wr x @ 1\na: rd y\na: wr x @ 2\na: wr z\nb: wr y\nb: rd x\n";
-    check(&["monitor", "-q", "--model", "tso", "-"], log, expect![[r#"
+    check(
+        &["monitor", "-q", "--model", "tso", "-"],
+        log,
+        expect![[r#"
         - TSO: breaks SC: 1 pair of accesses, 1 report in 6 events
         --- exit 1
-    "#]]);
-    check(&["monitor", "-q", "--model", "tso", "--pending", "last", "-"], log, expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "-q", "--model", "tso", "--pending", "last", "-"],
+        log,
+        expect![[r#"
         - TSO: nothing in 6 events can be overtaken (this execution only)
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn bad_logs() {
-    check(&["monitor", "-"], "a: wr x\nb: frob x\n", expect![[r#"
+    check(
+        &["monitor", "-"],
+        "a: wr x\nb: frob x\n",
+        expect![[r#"
         --- standard error
         -: before the error below: 1 events followed, reports: 0 under TSO, 0 under PSO
         error: -:2:4: unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com
         --- exit 2
-    "#]]);
-    check(&["monitor", "--format", "json", "-"], "a: wr x\nb: frob x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "--format", "json", "-"],
+        "a: wr x\nb: frob x\n",
+        expect![[r#"
         {"file":"-","question":"monitor","model":"tso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_}
         {"file":"-","question":"monitor","model":"pso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_}
         --- standard error
         -: before the error below: 1 events followed, reports: 0 under TSO, 0 under PSO
         error: -:2:4: unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com
         --- exit 2
-    "#]]);
-    check(&["monitor", "-"], "a: wr x\na: com x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "-"],
+        "a: wr x\na: com x\n",
+        expect![[r#"
         --- standard error
         error: -:2:1: event 2 is a commit: monitors watch SC executions, in which stores reach memory at once
         --- exit 2
-    "#]]);
-    check(&["monitor", "-"], "a: wr x = 1\nb: rd x = 2\n", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "-"],
+        "a: wr x = 1\nb: rd x = 2\n",
+        expect![[r#"
         --- standard error
         -: before the error below: 1 events followed, reports: 0 under TSO, 0 under PSO
         error: -:2:1: event 2 reads 2, but 1 was written last: this is no SC execution
         --- exit 2
-    "#]]);
-    check(&["monitor", "no-such-file.wstrace"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "no-such-file.wstrace"],
+        "",
+        expect![[r#"
         --- standard error
         error: no-such-file.wstrace: offset 0: failed to read: No such file or directory (os error 2)
         --- exit 2
-    "#]]);
-    check(&["monitor", "--model", "sc", SB], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "--model", "sc", SB],
+        "",
+        expect![[r#"
         --- standard error
         error: a log is one of an SC execution, so nothing breaks SC; expected --model tso, pso or pso-own
         --- exit 2
-    "#]]);
-    check(&["monitor", "--witness", "w.json", "--model", "tso", "-"], "a: wr x\n", expect![[r#"
+    "#]],
+    );
+    check(
+        &["monitor", "--witness", "w.json", "--model", "tso", "-"],
+        "a: wr x\n",
+        expect![[r#"
         --- standard error
         error: a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 fn scratch(name: &str) -> PathBuf {

@@ -183,18 +183,27 @@ fn check_json(mode: [&str; 2], expected: Expect) {
 
 #[test]
 fn json() {
-    check_json(["--schedules", "all"], expect![[r#"
+    check_json(
+        ["--schedules", "all"],
+        expect![[r#"
         {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":null},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":null}],"interleavings":6,"complete":true,"bound":{"schedules":"all"},"states":_}
         --- exit 1
-    "#]]);
-    check_json(["--preemptions", "1"], expect![[r#"
+    "#]],
+    );
+    check_json(
+        ["--preemptions", "1"],
+        expect![[r#"
         {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":10000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false}
         --- exit 1
-    "#]]);
-    check_json(["--random", "5"], expect![[r#"
+    "#]],
+    );
+    check_json(
+        ["--random", "5"],
+        expect![[r#"
         {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":10000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
