@@ -54,7 +54,7 @@ pub(crate) fn tidy(
 }
 
 /// The run `found`, shorter, with a cycle in which `access` comes before `store` because it took
-/// effect earlier. `None` if the plainest cycle of `found` is another one.
+/// effect earlier. `None` if the plainest cycle of `found` is another one, or if `found` is very long.
 pub(crate) fn tidy_pair(
     program: &Program,
     model: Model,
@@ -69,6 +69,10 @@ pub(crate) fn tidy_pair(
         let closes = |arc: &Arc| arc.link != Link::Po && is(arc.from, access) && is(arc.to, store);
         violation.cycle.iter().any(closes)
     };
+    // A look at the cycle of a long run takes long, and would change nothing.
+    if found.steps.len() > MAX_STEPS {
+        return None;
+    }
     about(found, &Violation::of(machine, found)?).then(|| shorter(machine, found, &about))?
 }
 

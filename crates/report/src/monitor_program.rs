@@ -107,6 +107,9 @@ pub struct Executions {
     pub waited: bool,
 }
 
+/// Nobody reads drawings of more steps.
+const MOST_DRAWN: usize = 1_000;
+
 /// One line of the table.
 #[derive(Clone, Debug)]
 pub struct MonitorRow {
@@ -238,7 +241,14 @@ pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: 
     out.push_str(&left_columns(&lines));
     if let Some(run) = a.run {
         out.push('\n');
-        out.push_str(&draw(show, a.model, run, color, true));
+        let steps = run.steps.len();
+        match steps <= MOST_DRAWN {
+            true => out.push_str(&draw(show, a.model, run, color, true)),
+            false => {
+                let _ =
+                    writeln!(out, "The run of the first pair has {steps} steps, too many to draw.");
+            }
+        }
         out.push('\n');
     }
     out
