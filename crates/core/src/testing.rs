@@ -6,8 +6,10 @@ use crate::{
     Program, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
 };
 
+mod history;
 mod log;
 
+pub use history::{HistorySize, random_history};
 pub use log::{LogSize, random_log};
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
