@@ -20,6 +20,8 @@ pub(crate) struct Builder {
     pub(crate) id: Option<String>,
     pub(crate) notes: Vec<String>,
     threads: Index,
+    /// Plus one, the threads that are called `t` and a number of few digits.
+    numbered: Vec<u32>,
     vars: Index,
     /// Kinds and variables.
     ops: Vec<Op>,
@@ -94,15 +96,27 @@ impl Builder {
         self.threads.number(name).map_err(|m| format!("{m} in the name of a thread"))
     }
 
-    /// The thread that is called `t` and a number.
+    /// The thread that is called `t` and these digits.
     #[inline]
-    pub(crate) fn numbered_thread(&mut self, number: &[u8]) -> Result<u32, String> {
-        let mut name = [b't'; 24];
-        match name.get_mut(1..=number.len()) {
-            Some(digits) => digits.copy_from_slice(number),
-            None => return Err("a thread of more than 20 digits".into()),
+    pub(crate) fn numbered_thread(&mut self, digits: &[u8]) -> Result<u32, String> {
+        if digits.len() > 3 || digits.len() > 1 && digits[0] == b'0' {
+            return self.named_by(digits);
         }
-        self.thread(&name[..=number.len()])
+        let number = digits.iter().fold(0, |n, d| 10 * n + usize::from(d & 15));
+        match self.numbered.get(number) {
+            Some(&thread) if thread > 0 => Ok(thread - 1),
+            _ => {
+                let thread = self.named_by(digits)?;
+                self.numbered.resize(self.numbered.len().max(number + 1), 0);
+                self.numbered[number] = thread + 1;
+                Ok(thread)
+            }
+        }
+    }
+
+    #[cold]
+    fn named_by(&mut self, digits: &[u8]) -> Result<u32, String> {
+        self.thread(&[b"t", digits].concat())
     }
 
     /// One more thread, which is called by its number.

@@ -185,8 +185,8 @@ fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Sca
     };
     let refuse = |what: Option<usize>, key: &str| match what {
         Some(at) => {
-            let kind = ["read", "write", "update", "fence"][kind as usize];
-            fault(at, format!("`{key}` of a {kind}"))
+            let kind = ["a read", "a write", "an update", "a fence"][kind as usize];
+            fault(at, format!("{kind} has no `{key}`"))
         }
         None => Ok(()),
     };

@@ -194,9 +194,14 @@ impl<'a> Cursor<'a> {
         }
         let follows = self.next()?;
         let is_odd = matches!(follows, Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'.' | 0x80..));
-        if self.at == first || is_odd {
+        if self.at == first {
             self.at = start;
             return self.unexpected(what);
+        }
+        if is_odd {
+            self.word(|b| b.is_ascii_alphanumeric() || b"_.+-".contains(&b) || b >= 0x80)?;
+            let found = String::from_utf8_lossy(&self.data[start..self.at]);
+            return fault(start, format!("expected {what}, found `{found}`"));
         }
         let value = if negative { Some(value) } else { value.checked_neg() };
         match value.filter(|_| fits) {

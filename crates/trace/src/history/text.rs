@@ -13,8 +13,6 @@ use super::scan::{Cursor, Scan, fault};
 pub(crate) struct Text {
     /// Whether the line that begins the current history was read already.
     begun: bool,
-    /// The last thread, because most lines are about the same one as the line before.
-    last: Option<(Vec<u8>, u32)>,
 }
 
 const OPERATION: &str = "an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`";
@@ -27,7 +25,6 @@ impl Decoder for Text {
     fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
         match cursor.solid()? {
             None => {
-                self.last = None;
                 let begun = std::mem::take(&mut self.begun);
                 return Ok(if begun { Step::History } else { Step::End });
             }
@@ -77,7 +74,6 @@ impl Text {
         // The line is read again when the history before it was handed out.
         if self.begun || !builder.is_empty() {
             self.begun = false;
-            self.last = None;
             cursor.at = start;
             return Ok(Step::History);
         }
@@ -97,20 +93,13 @@ impl Text {
     }
 
     fn thread(
-        &mut self,
+        &self,
         name: &[u8],
         start: usize,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
     ) -> Scan<Step> {
-        let thread = match &self.last {
-            Some((last, thread)) if last == name => *thread,
-            _ => {
-                let thread = builder.thread(name).or_else(|m| fault(start, m))?;
-                self.last = Some((name.to_vec(), thread));
-                thread
-            }
-        };
+        let thread = builder.thread(name).or_else(|m| fault(start, m))?;
         // A thread that does nothing is one, too.
         if at_end(cursor)? {
             end(cursor, OPERATION)?;
