@@ -235,3 +235,42 @@ fn torn() {
     .assert_eq(&text.replace(&path, "torn.wslog"));
     let _ = std::fs::remove_file(&path);
 }
+
+#[test]
+fn histories() {
+    let classic = "corpus/histories/classic.jsonl";
+    // By the formats, by the endings, or by what the input looks like.
+    check(
+        &["convert", "--to", "text", "corpus/histories/store-buffering.axe", "-"],
+        "",
+        expect![[""]],
+    );
+    check(
+        &["convert", "--to", "text", "corpus/histories/values-repeat.jsonl", "-"],
+        "",
+        expect![[""]],
+    );
+    check(&["convert", "--to", "jsonl", "corpus/histories/long-fork.hist", "-"], "", expect![[""]]);
+    check(&["convert", "--to", "axe", "-", "-"], "w(7,1,0,0)\nr(7,1,1,1)\n", expect![[""]]);
+    check(&["convert", "--to", "jsonl", "-", "-"], "history a\nt0: w x 1\n", expect![[""]]);
+    check(&["convert", "--to", "jsonl", "-", "-"], "t0: w x 1\n", expect![[""]]);
+    check(
+        &["convert", "--from", "axe", "--to", "jsonl", "-", "-"],
+        "0: M[0] := 1\n1: M[0] == 2\n",
+        expect![[""]],
+    );
+    // What cannot be said.
+    check(&["convert", "--to", "plume", classic, "-"], "", expect![[""]]);
+    check(
+        &["convert", "--from", "text", "--to", "dbcop", "-", "-"],
+        "t0: w x 1\nt0: fence\n",
+        expect![[""]],
+    );
+    check(&["convert", "--to", "edn", "corpus/histories/long-fork.hist", "-"], "", expect![[""]]);
+    check(&["convert", "--to", "axe", "corpus/traces/locks.std", "-"], "", expect![[""]]);
+    check(
+        &["convert", "--to", "wslog", "corpus/histories/causality.plume", "-"],
+        "",
+        expect![[""]],
+    );
+}
