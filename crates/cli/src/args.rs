@@ -387,11 +387,12 @@ Example:
   weakspot convert --from std --to jsonl - - < trace.txt
   weakspot convert corpus/histories/store-buffering.axe sb.jsonl",
     after_help = "\
-Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's STD,
-.wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines, .axe,
-.hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines become text
-or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format cannot say is
-an error with its place. If a .wslog has a torn tail, all before it is converted, with a warning."
+Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
+.axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
+become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
+cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
+with a warning."
 )]
 pub(crate) struct ConvertArgs {
     /// The log or the histories; `-` is standard input.

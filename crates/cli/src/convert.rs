@@ -54,18 +54,19 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
             convert_history::looks_like_one(&first)
         }
     };
-    let sink: Box<dyn Write> = if output == Path::new("-") {
-        Box::new(std::io::stdout())
-    } else {
+    let sink = || -> Result<Box<dyn Write>> {
+        if output == Path::new("-") {
+            return Ok(Box::new(std::io::stdout()));
+        }
         let created = File::create(output);
-        Box::new(created.with_context(|| format!("failed to write {}", output.display()))?)
+        Ok(Box::new(created.with_context(|| format!("failed to write {}", output.display()))?))
     };
     match (is_history, to_history, to_log) {
         (true, Some(to), _) if from_history.is_some() || !is_known => {
-            convert_history::convert(&name, source, from_history, sink, to)?;
+            convert_history::convert(&name, source, from_history, sink()?, to)?;
         }
         (false, _, Some(to)) if from_log.is_some() || !is_known => {
-            convert_log(&name, source, from_log, sink, to)?;
+            convert_log(&name, source, from_log, sink()?, to)?;
         }
         _ => bail!("a log cannot be converted to a history, nor a history to a log"),
     }
