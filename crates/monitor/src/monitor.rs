@@ -123,7 +123,7 @@ impl Monitor {
     /// The reports under `model`, one per pair of source positions, in the order in which they were
     /// first made.
     #[must_use]
-    pub fn reports(&self, model: Model) -> &[Overtaking] {
+    pub fn reports(&self, model: Model) -> Vec<Overtaking> {
         each!(&self.wide, engine => engine.side.tally[index(model)].pairs())
     }
 

@@ -328,14 +328,14 @@ impl<'p> Monitors<'p> {
             for &i in pass {
                 let of_model = &mut self.models[i];
                 let found = monitor.reports(of_model.model);
-                let mut any = of_model.count(found);
+                let mut any = of_model.count(&found);
                 // Which events a report is about is asked only if that is news.
                 if found.iter().any(|report| of_model.is_news(report)) {
                     let tables = LogTables::default();
                     for report in reports(&runner.events, &tables, of_model.model, Form::All) {
                         any |= of_model.note(self.program, runner, init, report)?;
                     }
-                    of_model.count_news(found);
+                    of_model.count_news(&found);
                 }
                 of_model.executions += u64::from(any);
             }

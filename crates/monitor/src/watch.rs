@@ -188,11 +188,11 @@ impl Watch {
     pub fn reports(&self, tables: &LogTables, model: Model) -> Result<Vec<Shown>, Rejected> {
         let reports = match &self.sober {
             Some(sober) => sober.found(),
-            None => self.monitor(model).map_or(&[][..], |monitor| monitor.reports(model)),
+            None => self.monitor(model).map_or(Vec::new(), |monitor| monitor.reports(model)),
         };
         let mut work = WORK;
         let mut shown = Vec::with_capacity(reports.len());
-        for &overtaking in reports {
+        for overtaking in reports {
             let run = match self.sober {
                 None => show(&self.kept, tables, model, &overtaking, &mut work)?,
                 // SOBER may have other executions of the program in mind.
