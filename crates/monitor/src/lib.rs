@@ -15,11 +15,13 @@ mod sober;
 mod tally;
 #[cfg(test)]
 mod test_logs;
+mod values;
 mod watch;
 mod witness;
 
 pub use monitor::{Monitor, Refused};
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
+pub use values::Values;
 pub use watch::{Algorithm, Shown, Watch, show};
 pub use witness::witness;

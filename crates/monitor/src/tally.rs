@@ -104,6 +104,11 @@ impl Tally {
         self.pairs.iter().map(counted).collect()
     }
 
+    /// How many pairs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// How many reports there were.
     pub(crate) fn total(&self) -> u64 {
         self.total

@@ -283,10 +283,11 @@ fn bad_logs() {
         &["monitor", "-"],
         "a: wr x\na: com x\n",
         expect![[r#"
-        --- standard error
-        error: -:2:1: event 2 is a commit: monitors watch SC executions, in which stores reach memory at once
-        --- exit 2
-    "#]],
+            --- standard error
+            -: before the error below: 1 event followed, reports: 0 under TSO, 0 under PSO
+            error: -:2:1: event 2 is a commit: monitors watch SC executions, in which stores reach memory at once
+            --- exit 2
+        "#]],
     );
     check(
         &["monitor", "-"],
@@ -294,7 +295,7 @@ fn bad_logs() {
         expect![[r#"
             --- standard error
             -: before the error below: 1 event followed, reports: 0 under TSO, 0 under PSO
-            error: -:2:1: event 2 reads 2, but 1 was written last: this is no SC execution
+            error: -:2:1: event 2 reads 2, but 1 was there last: this is no SC execution
             --- exit 2
         "#]],
     );
@@ -302,10 +303,10 @@ fn bad_logs() {
         &["monitor", "no-such-file.wstrace"],
         "",
         expect![[r#"
-        --- standard error
-        error: no-such-file.wstrace: offset 0: failed to read: No such file or directory (os error 2)
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no-such-file.wstrace: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
     check(
         &["monitor", "--model", "sc", SB],
