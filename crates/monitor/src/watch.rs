@@ -207,20 +207,25 @@ pub fn show(
         return Ok(None);
     }
     let stores: Vec<usize> = (0..access).filter(|&i| end(&events[i]) == report.store).collect();
-    // Stores that are too old were committed, those that are too new do not happen before.
+    // Stores that are too old were committed, those that are too new do not happen before. Of those
+    // in between the last one is taken, which is the one that `Form::Last` is about.
     let (mut low, mut high) = (0, stores.len());
+    let mut found = None;
     while low < high {
         let Some(left) = work.checked_sub(access + 1) else { break };
         *work = left;
         let middle = low + (high - low) / 2;
         match search(events, tables, model, stores[middle], access) {
             Ok(run) => {
-                certify::delayed(events, tables, &run)?;
-                return Ok(Some(run));
+                found = Some(run);
+                low = middle + 1;
             }
             Err(NoRun::Committed) => low = middle + 1,
             Err(NoRun::Unordered) => high = middle,
         }
     }
-    Ok(None)
+    if let Some(run) = &found {
+        certify::delayed(events, tables, run)?;
+    }
+    Ok(found)
 }
