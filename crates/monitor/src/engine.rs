@@ -95,6 +95,8 @@ pub(crate) struct Engine<const W: usize> {
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) setup: Setup,
+    /// What the processor can do.
+    level: Level,
     middles: Runs,
     pub(crate) tally: [Tally; 2],
 }
@@ -156,7 +158,12 @@ impl<const W: usize> Engine<W> {
             threads: threads.try_into().unwrap_or_else(|_| unreachable!("W threads")),
             locs: Vec::new(),
             mixed: Mixed::new(),
-            side: Side { setup, middles: Runs::new(setup.compaction), tally: Default::default() },
+            side: Side {
+                setup,
+                level: Level::new(),
+                middles: Runs::new(setup.compaction),
+                tally: Default::default(),
+            },
             events: 0,
         }
     }
@@ -253,11 +260,11 @@ impl<const W: usize> Engine<W> {
     /// [`slow`](Self::slow).
     fn vectorised<const TSO_ON: bool, const PSO_ON: bool>(&mut self, events: &[LogEvent]) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if let Some(avx512) = Level::new().as_avx512().filter(|_| W >= 16) {
+        if let Some(avx512) = self.side.level.as_avx512().filter(|_| W >= 16) {
             return avx512.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
         }
         #[cfg(target_arch = "x86_64")]
-        if let Some(avx2) = Level::new().as_avx2() {
+        if let Some(avx2) = self.side.level.as_avx2() {
             return avx2.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
         }
         self.fast::<TSO_ON, PSO_ON>(events)
