@@ -1,0 +1,9 @@
+//! Recorded histories: what the eight models mean, by definition and on machines, and why a
+//! verdict on a history is to be believed.
+
+mod evidence;
+
+pub use evidence::{
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
+    initial_write, initial_write_var,
+};
