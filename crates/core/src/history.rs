@@ -2,8 +2,12 @@
 //! verdict on a history is to be believed.
 
 mod evidence;
+mod machine;
+mod models;
 
 pub use evidence::{
     Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
     initial_write, initial_write_var,
 };
+pub use machine::machine_allows;
+pub use models::satisfies;
