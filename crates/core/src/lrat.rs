@@ -7,6 +7,7 @@
 //! Cost: linear in the literals of the clauses that the hints name.
 
 use std::collections::HashMap;
+use std::fmt;
 
 /// One step of a proof. Clauses have numbers: those given are 1, 2, ...; those added have any
 /// numbers that are not in use.
@@ -45,6 +46,23 @@ pub enum LratError {
     /// The empty clause is never added.
     NoContradiction,
 }
+
+impl fmt::Display for LratError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LratError::Literal(at) => write!(f, "clause or step {} has a bad literal", at + 1),
+            LratError::InUse(at) => write!(f, "step {} gives a number that is in use", at + 1),
+            LratError::NoClause(at) => {
+                write!(f, "step {} names a clause that is not there", at + 1)
+            }
+            LratError::NotUnit(at) => write!(f, "a hint of step {} is not unit", at + 1),
+            LratError::NotEmpty(at) => write!(f, "step {} does not follow from its hints", at + 1),
+            LratError::NoContradiction => f.write_str("it ends without the empty clause"),
+        }
+    }
+}
+
+impl std::error::Error for LratError {}
 
 /// Checks that the proof derives the empty clause from the given ones.
 pub fn lrat(clauses: &[Vec<i32>], proof: &[LratStep]) -> Result<(), LratError> {

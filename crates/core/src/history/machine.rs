@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::{HistoryModel, INITIAL, OpKind, Ops};
+use crate::{HistoryModel, HistoryStep, INITIAL, OpKind, Ops};
 
 /// Where a run is.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -20,6 +20,17 @@ struct State {
 /// which have no machine, for more than 128 operations, and when there are more states than this.
 #[must_use]
 pub fn machine_allows(ops: &Ops, model: HistoryModel, max_states: usize) -> Option<bool> {
+    machine_run(ops, model, max_states).map(|run| run.is_some())
+}
+
+/// A run of the machine of SC, TSO or PSO that does what was recorded, if there is one. `None` as
+/// for [`machine_allows`].
+#[must_use]
+pub fn machine_run(
+    ops: &Ops,
+    model: HistoryModel,
+    max_states: usize,
+) -> Option<Option<Vec<HistoryStep>>> {
     let buffered = match model {
         HistoryModel::Sc => false,
         HistoryModel::Tso | HistoryModel::Pso => true,
@@ -34,22 +45,24 @@ pub fn machine_allows(ops: &Ops, model: HistoryModel, max_states: usize) -> Opti
         memory: vec![INITIAL; ops.vars()],
     };
     let mut seen = HashSet::from([start.clone()]);
-    let mut todo = vec![start];
-    while let Some(state) = todo.pop() {
+    // Each step that was taken, after the step before it.
+    let mut taken: Vec<(usize, HistoryStep)> = Vec::new();
+    let mut todo = vec![(start, usize::MAX)];
+    while let Some((state, last)) = todo.pop() {
         let mut is_final = true;
         for thread in 0..ops.threads() {
             let range = ops.of_thread(thread);
             let next = state.next[thread];
             let waiting = || {
                 let done = range.start..if buffered { next } else { range.start };
-                let pending =
-                    move |&w: &u32| ops.kind(w) == OpKind::Write && state.committed & (1 << w) == 0;
-                done.filter(pending)
+                let committed = state.committed;
+                done.filter(move |&w| ops.kind(w) == OpKind::Write && committed & (1 << w) == 0)
             };
             let mut steps = Vec::new();
             if next < range.end {
                 is_final = false;
-                steps.extend(issue(ops, &state, thread, waiting().collect(), buffered));
+                let issued = issue(ops, &state, thread, waiting().collect(), buffered);
+                steps.extend(issued.map(|to| (HistoryStep::Issue(next), to)));
             }
             for w in waiting() {
                 is_final = false;
@@ -58,23 +71,31 @@ pub fn machine_allows(ops: &Ops, model: HistoryModel, max_states: usize) -> Opti
                     _ => waiting().find(|&older| ops.var(older) == ops.var(w)) == Some(w),
                 };
                 if is_oldest {
-                    steps.push(with_commit(ops, state.clone(), w));
+                    steps.push((HistoryStep::Commit(w), with_commit(ops, state.clone(), w)));
                 }
             }
-            for step in steps {
-                if seen.insert(step.clone()) {
-                    todo.push(step);
+            for (step, to) in steps {
+                if seen.insert(to.clone()) {
+                    taken.push((last, step));
+                    todo.push((to, taken.len() - 1));
                 }
             }
         }
         if is_final {
-            return Some(true);
+            let mut run = Vec::new();
+            let mut at = last;
+            while let Some(&(before, step)) = taken.get(at) {
+                run.push(step);
+                at = before;
+            }
+            run.reverse();
+            return Some(Some(run));
         }
         if seen.len() > max_states {
             return None;
         }
     }
-    Some(false)
+    Some(None)
 }
 
 /// The state after the thread's next operation, if it can be done.
