@@ -2,7 +2,15 @@
 //! does it satisfy?
 
 mod answer;
+mod causal;
+mod clocks;
+mod explain;
+mod extra;
+mod memory;
 mod meter;
+mod past;
+mod walk;
 
 pub use answer::{Answer, DecidedBy};
+pub use causal::check_causal;
 pub use meter::Meter;
