@@ -13,6 +13,7 @@ use weakspot_core::{
 
 use crate::answer::{Answer, DecidedBy};
 use crate::clocks::Clocks;
+use crate::convergent_memory::convergent_memory;
 use crate::explain::{Explain, Stage};
 use crate::extra::Extra;
 use crate::memory::memory;
@@ -33,7 +34,7 @@ pub fn check_causal(
         HistoryModel::Cc => convergent(ops, false, &mut meter),
         HistoryModel::Ccv => convergent(ops, true, &mut meter),
         HistoryModel::Cm => memory(ops, &mut meter),
-        _ => convergent(ops, true, &mut meter),
+        _ => convergent_memory(ops, &mut meter),
     };
     let (verdict, evidence) = match found {
         Ok(Some(violation)) => (Verdict::Violated, Some(violation)),

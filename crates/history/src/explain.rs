@@ -39,6 +39,9 @@ pub(crate) struct Explain<'a> {
     pub(crate) stages: &'a [(usize, Stage)],
 }
 
+/// How many operations to look at for a shorter cycle.
+const SHORTENING: usize = 200_000;
+
 impl Explain<'_> {
     /// The evidence of a cycle whose links meet head to tail.
     pub(crate) fn cycle(&self, within: Within, links: &[Link]) -> HistoryEvidence {
@@ -79,6 +82,18 @@ impl Explain<'_> {
         to: u32,
         allowed: impl Fn(u32) -> bool,
     ) -> Option<Vec<Link>> {
+        self.path_within(within, from, to, allowed, &mut { usize::MAX })
+    }
+
+    /// The same; gives up when so many operations were looked at.
+    fn path_within(
+        &self,
+        within: Within,
+        from: u32,
+        to: u32,
+        allowed: impl Fn(u32) -> bool,
+        budget: &mut usize,
+    ) -> Option<Vec<Link>> {
         if initial_write_var(from).is_some() {
             return Some(vec![Link { from, to, kind: LinkKind::Po }]);
         }
@@ -89,6 +104,7 @@ impl Explain<'_> {
             if initial_write_var(op).is_some() {
                 continue;
             }
+            *budget = budget.checked_sub(1)?;
             let mut reached = |link: Link| {
                 towards.entry(link.from).or_insert_with(|| {
                     queue.push_back(link.from);
@@ -181,10 +197,12 @@ impl Explain<'_> {
     fn shortened(&self, within: Within, links: &[Link]) -> Vec<Link> {
         let mut best = merged(links);
         let used: Vec<u32> = derived(links).collect();
-        for link in merged(links).iter().take(64) {
+        let mut budget = SHORTENING;
+        for link in merged(links) {
             let allowed = |index| used.contains(&index);
             if initial_write_var(link.from).is_none()
-                && let Some(path) = self.path(within, link.from, link.from, allowed)
+                && let Some(path) =
+                    self.path_within(within, link.from, link.from, allowed, &mut budget)
                 && merged(&path).len() < best.len()
             {
                 best = merged(&path);

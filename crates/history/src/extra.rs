@@ -30,6 +30,13 @@ impl Extra {
         self.edges.push(ExtraEdge { from, to, read, next });
     }
 
+    /// Adds all edges of another list.
+    pub(crate) fn append(&mut self, other: &Extra) {
+        for edge in &other.edges {
+            self.push(edge.from, edge.to, edge.read);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.edges.len()
     }

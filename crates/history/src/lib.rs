@@ -4,11 +4,13 @@
 mod answer;
 mod causal;
 mod clocks;
+mod convergent_memory;
 mod explain;
 mod extra;
 mod memory;
 mod meter;
 mod past;
+mod store;
 mod walk;
 
 pub use answer::{Answer, DecidedBy};

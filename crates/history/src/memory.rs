@@ -52,6 +52,8 @@ pub(crate) struct Own<'a> {
     pub(crate) extra: Extra,
     /// Per write in the past with which of the thread's reads it entered.
     entered: Vec<u32>,
+    /// The thread's operations that are in their own past.
+    in_own_past: Vec<u32>,
 }
 
 impl<'a> Own<'a> {
@@ -62,6 +64,7 @@ impl<'a> Own<'a> {
             past: Past::new(ops, clocks, relaxed),
             extra: Extra::new(ops.len()),
             entered: vec![0; ops.len()],
+            in_own_past: Vec::new(),
         }
     }
 
@@ -76,11 +79,15 @@ impl<'a> Own<'a> {
         let mut found: Vec<u32> = Vec::new();
         loop {
             self.past.reset();
+            self.in_own_past.clear();
             let mut again = false;
             for op in self.ops.of_thread(thread) {
                 self.step(thread, op, meter)?;
                 if !self.ops.reads(op) {
                     continue;
+                }
+                if self.past.bounds[thread] > op {
+                    self.in_own_past.push(op);
                 }
                 let w = self.ops.from(op);
                 let last = self.past.last(self.ops.var(op));
@@ -111,7 +118,7 @@ impl<'a> Own<'a> {
 
     /// The past of the next operation.
     fn step(&mut self, thread: usize, op: u32, meter: &mut Meter<'_>) -> Result<(), Limit> {
-        let Own { ops, past, extra, entered, clocks } = self;
+        let Own { ops, past, extra, entered, clocks, .. } = self;
         let before = past.work();
         let mut todo: Vec<u32> = Vec::new();
         let mut enter = |w: u32, todo: &mut Vec<u32>| {
@@ -148,20 +155,22 @@ impl<'a> Own<'a> {
         let mut suspects: Vec<u32> = (self.extra.iter())
             .filter(|edge| entered(edge.from) == entered(edge.to))
             .map(|edge| entered(edge.to))
+            .chain(self.in_own_past.iter().copied())
             .collect();
         suspects.sort_unstable();
         suspects.dedup();
-        let mut suspects = suspects.into_iter().peekable();
+        let mut at = self.ops.of_thread(thread).start;
         self.past.reset();
-        for op in self.ops.of_thread(thread) {
-            let before = self.past.bounds.clone();
-            self.step(thread, op, meter)?;
-            let is_own_past = self.past.bounds[thread] > op;
-            if suspects.next_if_eq(&op).is_none() && !is_own_past {
-                continue;
+        for suspect in suspects {
+            while at < suspect {
+                self.step(thread, at, meter)?;
+                at += 1;
             }
+            let before = self.past.bounds.clone();
+            self.step(thread, at, meter)?;
+            at += 1;
             let mut after = self.past.bounds.clone();
-            after[thread] = after[thread].max(op + 1);
+            after[thread] = after[thread].max(at);
             let walk = Walk { ops: self.ops, relaxed: false, extra: &self.extra };
             if let Err(cycle) = walk.run_between(&before, &after, |_| meter.work(1, || 0))? {
                 let stages = [(self.extra.len(), Stage::Own(Within::Global))];

@@ -49,3 +49,8 @@ fn ccv() {
 fn cm() {
     check(3, HistoryModel::Cm);
 }
+
+#[test]
+fn ccm() {
+    check(4, HistoryModel::Ccm);
+}
