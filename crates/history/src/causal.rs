@@ -20,28 +20,30 @@ use crate::memory::memory;
 use crate::meter::Meter;
 use crate::past::Past;
 use crate::walk::{Link, LinkKind, Walk};
+use crate::weak::weak;
 
-/// Whether the history satisfies a causal model; for SC, TSO and PSO only whether it satisfies
-/// the strongest causal model that they imply, which is enough for a violation.
+/// Whether the history satisfies a causal model; `None` for SC, TSO and PSO, which are none.
 pub fn check_causal(
     ops: &Ops,
     model: HistoryModel,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Answer {
+) -> Option<Answer> {
     let mut meter = Meter::new(limits, progress);
     let found = match model {
         HistoryModel::Cc => convergent(ops, false, &mut meter),
         HistoryModel::Ccv => convergent(ops, true, &mut meter),
         HistoryModel::Cm => memory(ops, &mut meter),
-        _ => convergent_memory(ops, &mut meter),
+        HistoryModel::Ccm => convergent_memory(ops, &mut meter),
+        HistoryModel::Wccm => weak(ops, &mut meter),
+        HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => return None,
     };
     let (verdict, evidence) = match found {
         Ok(Some(violation)) => (Verdict::Violated, Some(violation)),
         Ok(None) => (Verdict::Holds, Some(HistoryEvidence::ByDefinition)),
         Err(limit) => (Verdict::Unknown(limit), None),
     };
-    Answer { verdict, evidence, decided_by: DecidedBy::Clocks }
+    Some(Answer { verdict, evidence, decided_by: DecidedBy::Clocks })
 }
 
 /// How a write in the past of a read stands to the write that it reads.
@@ -106,7 +108,7 @@ fn convergent(
             let w = ops.from(op);
             for (w1, conflict) in conflicts(ops, &clocks, past.last(ops.var(op)), op, w) {
                 if conflict == Conflict::Later {
-                    return Ok(Some(later(ops, &mut extra, Stage::Plain, op, w1)));
+                    return Ok(Some(later(ops, false, &mut extra, Stage::Plain, op, w1)));
                 }
                 if let (true, Some(w)) = (all, w) {
                     extra.push(w1, w, op);
@@ -118,7 +120,7 @@ fn convergent(
         return Ok(None);
     }
     let bytes = clocks.bytes() + extra.bytes();
-    let walk = Walk { ops, relaxed: false, extra: &extra };
+    let walk = Walk { ops, relaxed: false, overtake: false, extra: &extra };
     let walked = walk.run(|_| meter.work(1, || bytes))?;
     let stages = [(extra.len(), Stage::Plain)];
     let explain = Explain { ops, relaxed: false, extra: &extra, stages: &stages };
@@ -135,6 +137,7 @@ pub(crate) fn co_cycle(ops: &Ops, cycle: &[Link]) -> HistoryEvidence {
 /// is in its past. All edges so far are of this stage.
 pub(crate) fn later(
     ops: &Ops,
+    relaxed: bool,
     extra: &mut Extra,
     stage: Stage,
     read: u32,
@@ -144,8 +147,9 @@ pub(crate) fn later(
     let index = extra.len() as u32;
     extra.push(w1, w, read);
     let stages = [(extra.len(), stage)];
-    let explain = Explain { ops, relaxed: false, extra, stages: &stages };
+    let explain = Explain { ops, relaxed, extra, stages: &stages };
+    let within = if let Stage::Own(within) = stage { within } else { Within::Global };
     let mut cycle = vec![Link { from: w1, to: w, kind: LinkKind::Extra(index) }];
-    cycle.extend(explain.path(Within::Global, w, w1, |_| false).unwrap_or_default());
-    explain.cycle(Within::Global, &cycle)
+    cycle.extend(explain.path(within, w, w1, |_| false).unwrap_or_default());
+    explain.cycle(within, &cycle)
 }

@@ -37,7 +37,7 @@ impl Clocks {
         let mut is_new = vec![true; k];
         let mut last_row = vec![0; k];
         let mut clocks = Clocks { threads: k, rows: Vec::new(), row_of: vec![0; ops.len()] };
-        let walked = Walk { ops, relaxed, extra }.run(|op| {
+        let walked = Walk { ops, relaxed, overtake: false, extra }.run(|op| {
             let thread = ops.thread_of(op);
             let own = thread * k..(thread + 1) * k;
             meter.work(1, || clocks.bytes() + extra.bytes())?;
@@ -87,6 +87,15 @@ impl Clocks {
     /// Equal numbers, equal rows.
     pub(crate) fn row_id(&self, w: u32) -> u32 {
         self.row_of[w as usize]
+    }
+
+    /// Whether an operation comes before a write.
+    pub(crate) fn has_before(&self, ops: &Ops, op: u32, w: u32) -> bool {
+        let thread = ops.thread_of(op);
+        match ops.of_thread(thread).contains(&w) {
+            true => op < w,
+            false => op < self.row(w)[thread],
+        }
     }
 
     /// Adds a write of thread `other` and what comes before it; whether that was anything new.

@@ -29,7 +29,7 @@ pub(crate) fn convergent_memory(
     for thread in 0..ops.threads() {
         if let Some((read, w1)) = own.edges_of(thread, meter)? {
             let stage = Stage::Own(Within::Global);
-            return Ok(Some(later(ops, &mut own.extra, stage, read, w1)));
+            return Ok(Some(later(ops, false, &mut own.extra, stage, read, w1)));
         }
         all.append(&own.extra);
     }
@@ -45,13 +45,13 @@ pub(crate) fn convergent_memory(
             Err(cycle) => return Ok(Some(cycle_of(&all, &stages, &cycle))),
         },
     };
-    let to_initial = add_conflicts(ops, &hb, false, &mut all, meter)?;
+    let to_initial = add_conflicts(ops, &hb, false, false, &mut all, meter)?;
     stages.push((all.len(), Stage::Any(Within::Global)));
     if let Some(cycle) = to_initial {
         return Ok(Some(cycle_of(&all, &stages, &cycle)));
     }
     let mut order = Vec::new();
-    let walked = Walk { ops, relaxed: false, extra: &all }.run(|op| {
+    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }.run(|op| {
         order.extend(ops.writes(op).then_some(op));
         meter.work(1, || hb.bytes() + all.bytes())
     })?;
@@ -60,17 +60,19 @@ pub(crate) fn convergent_memory(
     }
     overtaken(ops, &hb, &mut all, stages[0].0, &order, meter)?;
     let bytes = hb.bytes() + all.bytes();
-    let walked = Walk { ops, relaxed: false, extra: &all }.run(|_| meter.work(1, || bytes))?;
+    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }
+        .run(|_| meter.work(1, || bytes))?;
     Ok(walked.err().map(|cycle| cycle_of(&all, &stages, &cycle)))
 }
 
 /// cf\[hb\]: the writes in the past of each read come before the one that it reads. If that is the
-/// initial one, they make a cycle. With relaxed program order only reads of other threads' writes
-/// count.
+/// initial one, they make a cycle. If `only_external`, reads of the own thread's writes and of
+/// initial ones do not count.
 pub(crate) fn add_conflicts(
     ops: &Ops,
     hb: &Clocks,
     relaxed: bool,
+    only_external: bool,
     all: &mut Extra,
     meter: &mut Meter<'_>,
 ) -> Result<Option<Vec<Link>>, Limit> {
@@ -85,7 +87,7 @@ pub(crate) fn add_conflicts(
             meter.work(work, || hb.bytes() + past.bytes() + all.bytes())?;
             let w = ops.from(op);
             let is_external = w.is_some_and(|w| ops.thread_of(w) != thread);
-            if !ops.reads(op) || relaxed && !is_external {
+            if !ops.reads(op) || only_external && !is_external {
                 continue;
             }
             found.clear();

@@ -155,6 +155,26 @@ impl Explain<'_> {
         }
     }
 
+    /// A path of the partial store order: by what is demanded anywhere, and by the conflicts on
+    /// the variable of these two writes.
+    pub(crate) fn store_path(&self, from: u32, to: u32) -> Vec<Link> {
+        let var = self.ops.var(to);
+        let path = self.path(Within::Global, from, to, |index| match self.stage(index) {
+            Stage::Plain | Stage::Own(_) => true,
+            Stage::Any(_) => self.ops.var(self.extra.get(index).from) == var,
+            Stage::Ordered | Stage::After => false,
+        });
+        path.unwrap_or_default()
+    }
+
+    /// Whether a link is a conflict.
+    pub(crate) fn is_any(&self, link: &Link) -> bool {
+        match link.kind {
+            LinkKind::Extra(index) => matches!(self.stage(index), Stage::Any(_)),
+            _ => false,
+        }
+    }
+
     fn stage(&self, index: u32) -> Stage {
         let found = self.stages.iter().find(|(end, _)| (index as usize) < *end);
         found.map_or(Stage::After, |&(_, stage)| stage)

@@ -12,6 +12,7 @@ mod meter;
 mod past;
 mod store;
 mod walk;
+mod weak;
 
 pub use answer::{Answer, DecidedBy};
 pub use causal::check_causal;

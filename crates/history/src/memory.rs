@@ -34,7 +34,7 @@ pub(crate) fn memory(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryE
     for thread in 0..ops.threads() {
         if let Some((read, w1)) = own.edges_of(thread, meter)? {
             let stage = Stage::Own(Within::Global);
-            return Ok(Some(later(ops, &mut own.extra, stage, read, w1)));
+            return Ok(Some(later(ops, false, &mut own.extra, stage, read, w1)));
         }
         if let Some(violation) = own.cycle(thread, meter)? {
             return Ok(Some(violation));
@@ -171,7 +171,7 @@ impl<'a> Own<'a> {
             at += 1;
             let mut after = self.past.bounds.clone();
             after[thread] = after[thread].max(at);
-            let walk = Walk { ops: self.ops, relaxed: false, extra: &self.extra };
+            let walk = Walk { ops: self.ops, relaxed: false, overtake: false, extra: &self.extra };
             if let Err(cycle) = walk.run_between(&before, &after, |_| meter.work(1, || 0))? {
                 let stages = [(self.extra.len(), Stage::Own(Within::Global))];
                 let explain =

@@ -25,14 +25,9 @@ pub(crate) fn overtaken(
     for (var, order) in by_variable(ops, order).into_iter().enumerate() {
         let bytes = clocks.bytes() + extra.bytes() + 12 * ops.len() as u64;
         meter.work((order.len() * ops.threads()) as u64, || bytes)?;
-        let store = Store::new(ops, clocks, extra, conflicts, order);
+        let store = Store::new(ops, clocks, extra, conflicts, &order);
         for (r, w) in store.overtaken(&readers, var) {
-            let thread = ops.thread_of(r);
-            let is_known = match ops.thread_of(w) == thread {
-                true => r < w,
-                false => r < clocks.row(w)[thread],
-            };
-            if !is_known {
+            if !clocks.has_before(ops, r, w) {
                 extra.push(r, w, r);
             }
         }
@@ -41,7 +36,7 @@ pub(crate) fn overtaken(
 }
 
 /// Per variable its writes, in the given order.
-fn by_variable(ops: &Ops, order: &[u32]) -> Vec<Vec<u32>> {
+pub(crate) fn by_variable(ops: &Ops, order: &[u32]) -> Vec<Vec<u32>> {
     let mut vars = vec![Vec::new(); ops.vars()];
     for &w in order {
         vars[ops.var(w) as usize].push(w);
@@ -50,7 +45,7 @@ fn by_variable(ops: &Ops, order: &[u32]) -> Vec<Vec<u32>> {
 }
 
 /// Who reads what: of each thread the last read of each write is enough.
-struct Readers {
+pub(crate) struct Readers {
     /// Per write its first reader; after the operations, per variable that of the initial write.
     first: Vec<u32>,
     /// Per read the next one of the same write.
@@ -60,7 +55,7 @@ struct Readers {
 const NONE: u32 = INITIAL;
 
 impl Readers {
-    fn new(ops: &Ops) -> Readers {
+    pub(crate) fn new(ops: &Ops) -> Readers {
         let mut readers =
             Readers { first: vec![NONE; ops.len() + ops.vars()], next: vec![NONE; ops.len()] };
         for thread in (0..ops.threads()).rev() {
@@ -87,7 +82,7 @@ impl Readers {
 }
 
 /// The store order of one variable.
-struct Store<'a> {
+pub(crate) struct Store<'a> {
     ops: &'a Ops,
     clocks: &'a Clocks,
     /// Per thread its writes.
@@ -97,17 +92,17 @@ struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    fn new(
+    pub(crate) fn new(
         ops: &'a Ops,
         clocks: &'a Clocks,
         extra: &Extra,
         conflicts: usize,
-        order: Vec<u32>,
+        order: &[u32],
     ) -> Store<'a> {
         let k = ops.threads();
         let mut store =
             Store { ops, clocks, writes: vec![Vec::new(); k], rows: vec![Vec::new(); k] };
-        for &w in &order {
+        for &w in order {
             store.writes[ops.thread_of(w)].push(w);
         }
         let is_conflict = |&(index, _): &(u32, _)| index as usize >= conflicts;
@@ -116,7 +111,7 @@ impl<'a> Store<'a> {
         }
         // Per two threads how many writes of the second come before the next one of the first.
         let mut seen = vec![0; k * k];
-        for &w in &order {
+        for &w in order {
             let thread = ops.thread_of(w);
             let mut row: Option<Box<[u32]>> = None;
             let join = |row: &mut Option<Box<[u32]>>, more: &[u32]| {
@@ -164,7 +159,7 @@ impl<'a> Store<'a> {
     }
 
     /// Reads, and the first write of each thread that overwrites what they read.
-    fn overtaken(&self, readers: &Readers, var: usize) -> Vec<(u32, u32)> {
+    pub(crate) fn overtaken(&self, readers: &Readers, var: usize) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         let mut overtake = |of: usize, w: u32| {
             found.extend(readers.of(of).filter(|&r| r != w).map(|r| (r, w)));
@@ -185,6 +180,24 @@ impl<'a> Store<'a> {
                         overtake(w1 as usize, w);
                         at += 1;
                     }
+                }
+            }
+        }
+        found
+    }
+
+    /// For each write and each other thread the last write there that comes before it.
+    pub(crate) fn before_each(&self) -> Vec<(u32, u32)> {
+        let mut found = Vec::new();
+        for thread in 0..self.writes.len() {
+            for other in (0..self.writes.len()).filter(|&other| other != thread) {
+                let mut at = 0;
+                for (later, &w) in self.writes[thread].iter().enumerate() {
+                    let bound = self.before(thread, later, other);
+                    while self.writes[other].get(at).is_some_and(|&w1| w1 < bound) {
+                        at += 1;
+                    }
+                    found.extend(at.checked_sub(1).map(|last| (self.writes[other][last], w)));
                 }
             }
         }

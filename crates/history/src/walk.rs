@@ -2,7 +2,7 @@
 //! finds the cycle that prevents it.
 //!
 //! Every thread runs until its next operation has to wait for one that was not visited, and goes
-//! on when that one was. With relaxed program order (what TSO's memory sees of it) each thread is
+//! on when that one was. If reads may overtake writes (what TSO's memory sees), each thread is
 //! two chains, its reads and its writes; a write waits for the reads before it, fences and updates
 //! are in both chains. Cost: linear in operations and edges, and in threads per wait.
 
@@ -13,9 +13,13 @@ use crate::extra::Extra;
 /// What to visit, and by which edges.
 pub(crate) struct Walk<'a> {
     pub(crate) ops: &'a Ops,
-    /// Whether reads may overtake earlier writes of their thread. Reads-from then counts between
-    /// different threads only.
+    /// Whether program order is relaxed. Reads-from then counts between different threads only.
     pub(crate) relaxed: bool,
+    /// Whether reads may be visited before earlier writes of their thread. That makes a difference
+    /// only with relaxed program order and derived edges that start in reads: from a read, all
+    /// other edges lead to later operations of the thread, and to writes among them the earlier
+    /// write has an edge, too.
+    pub(crate) overtake: bool,
     pub(crate) extra: &'a Extra,
 }
 
@@ -37,7 +41,7 @@ pub(crate) enum LinkKind {
 
 /// How far the threads are.
 struct Front {
-    /// Per thread the next of its reads; of all its operations if program order is not relaxed.
+    /// Per thread the next of its reads; of all its operations if reads do not overtake.
     read: Vec<u32>,
     /// Per thread the next of its writes.
     write: Vec<u32>,
@@ -69,7 +73,7 @@ impl Walk<'_> {
         // Per thread who waits for which of its operations.
         let mut waiting: Vec<Vec<(u32, usize)>> = vec![Vec::new(); start.len()];
         while let Some(thread) = ready.pop() {
-            let blocked = match self.relaxed {
+            let blocked = match self.overtake {
                 false => self.advance(&mut front, thread, &mut visit)?,
                 true => self.advance_relaxed(&mut front, thread, &mut visit)?,
             };
@@ -98,7 +102,7 @@ impl Walk<'_> {
 
     /// The next operation of a thread that is not visited.
     fn next(&self, front: &Front, thread: usize) -> Option<u32> {
-        let next = match self.relaxed {
+        let next = match self.overtake {
             true => front.read[thread].min(front.write[thread]),
             false => front.read[thread],
         };
@@ -107,7 +111,7 @@ impl Walk<'_> {
 
     fn visited(&self, front: &Front, op: u32) -> bool {
         let thread = self.ops.thread_of(op);
-        match self.relaxed && self.ops.writes(op) {
+        match self.overtake && self.ops.writes(op) {
             true => op < front.write[thread],
             false => op < front.read[thread],
         }
@@ -212,7 +216,7 @@ impl Walk<'_> {
             links.push(link);
             op = link.from;
             let thread = self.ops.thread_of(op);
-            let first = match self.relaxed && self.ops.writes(op) {
+            let first = match self.overtake && self.ops.writes(op) {
                 true => front.write[thread],
                 false => front.read[thread],
             };
@@ -224,7 +228,7 @@ impl Walk<'_> {
         }
     }
 
-    /// With relaxed program order: the operation of the same thread that a write, fence or update
+    /// If reads overtake: the operation of the same thread that a write, fence or update
     /// waits for.
     fn po_blocker(&self, front: &Front, op: u32) -> Option<Link> {
         let thread = self.ops.thread_of(op);

@@ -9,7 +9,7 @@ use weakspot_history::check_causal;
 const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
 
 fn is_wrong(ops: &Ops, model: HistoryModel) -> bool {
-    let answer = check_causal(ops, model, &NO_LIMITS, &mut Silent);
+    let answer = check_causal(ops, model, &NO_LIMITS, &mut Silent).expect("a causal model");
     let expect = if satisfies(ops, model) { Verdict::Holds } else { Verdict::Violated };
     if answer.verdict != expect {
         println!("{model:?} is {:?}\n{}", answer.verdict, show_ops(ops));
@@ -53,4 +53,9 @@ fn cm() {
 #[test]
 fn ccm() {
     check(4, HistoryModel::Ccm);
+}
+
+#[test]
+fn wccm() {
+    check(5, HistoryModel::Wccm);
 }
