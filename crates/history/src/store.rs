@@ -35,11 +35,11 @@ pub(crate) fn overtaken(
     Ok(())
 }
 
-/// Per variable its writes, in the given order.
+/// Per variable those of these operations that access it, in the given order.
 pub(crate) fn by_variable(ops: &Ops, order: &[u32]) -> Vec<Vec<u32>> {
     let mut vars = vec![Vec::new(); ops.vars()];
-    for &w in order {
-        vars[ops.var(w) as usize].push(w);
+    for &op in order {
+        vars[ops.var(op) as usize].push(op);
     }
     vars
 }

@@ -34,8 +34,9 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
     };
     let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
     let mut local_conflicts = Vec::new();
-    for part in 0..ops.vars() {
-        let local = Local::new(ops, part as u32);
+    let parts = by_variable(ops, &accesses(ops));
+    for part in &parts {
+        let local = Local::new(ops, part);
         let found = local.derive(ops, &mut all, &mut local_conflicts, meter)?;
         if let Some(violation) = found {
             return Ok(Some(violation));
@@ -72,7 +73,7 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
         meter.work((order.len() * ops.threads()) as u64, || hb.bytes() + all.bytes())?;
         let store = Store::new(ops, &hb, &all, stages[1].0, &order);
         let overtaken = store.overtaken(&readers, var);
-        let local = Local::new(ops, var as u32);
+        let local = Local::new(ops, &parts[var]);
         let violation = local.check(ops, &all, &stages, &store.before_each(), &overtaken, meter)?;
         if violation.is_some() {
             return Ok(violation);
@@ -87,6 +88,10 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
     let walked = Walk { ops, relaxed: true, overtake: true, extra: &all }
         .run(|_| meter.work(1, || bytes))?;
     Ok(walked.err().map(|cycle| cycle_of(&all, &stages, &cycle)))
+}
+
+fn accesses(ops: &Ops) -> Vec<u32> {
+    (0..ops.len() as u32).filter(|&op| ops.kind(op) != OpKind::Fence).collect()
 }
 
 /// The global relation: the edges that its reads demand, and the conflicts that follow. The result
@@ -134,15 +139,14 @@ struct Local {
 }
 
 impl Local {
-    fn new(ops: &Ops, var: u32) -> Local {
-        let mut local = Local { ops: Ops::new(), whole: Vec::new() };
+    /// `accesses` are all operations on the variable, by their numbers.
+    fn new(ops: &Ops, accesses: &[u32]) -> Local {
+        let mut local = Local { ops: Ops::new(), whole: accesses.to_vec() };
+        let mut accesses = accesses.iter().peekable();
         for thread in 0..ops.threads() {
             local.ops.thread();
-            for op in ops.of_thread(thread) {
-                if ops.kind(op) != OpKind::Fence && ops.var(op) == var {
-                    local.whole.push(op);
-                    local.ops.push(ops.kind(op), 0, INITIAL);
-                }
+            while let Some(&op) = accesses.next_if(|&op| ops.of_thread(thread).contains(op)) {
+                local.ops.push(ops.kind(op), 0, INITIAL);
             }
         }
         for op in 0..local.whole.len() {
