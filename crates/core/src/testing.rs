@@ -7,8 +7,12 @@ use crate::{
 };
 
 mod log;
+mod ops;
 
 pub use log::{LogSize, random_log};
+pub use ops::{
+    OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
+};
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]

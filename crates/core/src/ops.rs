@@ -1,0 +1,232 @@
+//! Recorded histories: what each thread did, in program order, and which write each read took its
+//! value from. Eight bytes per operation, because histories have millions of them; names and values
+//! stand beside it, in [`OpNames`].
+
+use crate::Value;
+
+/// The operations of a history. They are numbered thread by thread: first all of thread 0 in
+/// program order, then all of thread 1, and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ops {
+    /// Thread `t` did the operations `starts[t]..starts[t + 1]`; one more entry than threads.
+    starts: Vec<u32>,
+    ops: Vec<PackedOp>,
+    vars: u32,
+}
+
+/// What an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An atomic update: a load and a store with nothing in between.
+    Update,
+    /// A full fence.
+    Fence,
+}
+
+/// The kind in the upper two bits, the variable in the others; and the operation whose write is
+/// read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PackedOp {
+    what: u32,
+    from: u32,
+}
+
+/// Names and values of a history, for people and for files. The engines do not look at them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpNames {
+    /// The threads.
+    pub threads: Vec<String>,
+    /// The variables.
+    pub vars: Vec<String>,
+    /// Per variable the initial value.
+    pub initial: Vec<Value>,
+    /// Per operation the value that was read, or written; of an update the one written; 0 for
+    /// fences.
+    pub values: Vec<Value>,
+}
+
+/// Reads that take the initial value of their variable read from this.
+pub const INITIAL: u32 = u32::MAX;
+
+const VAR: u32 = (1 << 30) - 1;
+
+impl Ops {
+    /// The most operations, and the most variables, that a history can have.
+    pub const MOST: usize = VAR as usize;
+
+    /// A history without threads, of which [`thread`](Ops::thread) and [`push`](Ops::push) make
+    /// one.
+    #[must_use]
+    pub fn new() -> Ops {
+        Ops { starts: vec![0], ops: Vec::new(), vars: 0 }
+    }
+
+    /// Ends the current thread, if there is one, and begins the next.
+    pub fn thread(&mut self) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.starts.push(self.ops.len() as u32);
+    }
+
+    /// Adds an operation to the current thread. A read or update says which operation's write it
+    /// reads, or [`INITIAL`], which may be set later ([`set_from`](Ops::set_from)).
+    ///
+    /// # Panics
+    /// When there is no thread, or there are more than [`MOST`](Ops::MOST) operations or variables.
+    pub fn push(&mut self, kind: OpKind, var: u32, from: u32) {
+        assert!(var <= VAR && self.ops.len() < Ops::MOST, "a history that is too large");
+        assert!(self.starts.len() > 1, "an operation of no thread");
+        self.ops.push(PackedOp { what: (kind as u32) << 30 | var, from });
+        if let Some(end) = self.starts.last_mut() {
+            *end += 1;
+        }
+        if kind != OpKind::Fence {
+            self.vars = self.vars.max(var + 1);
+        }
+    }
+
+    /// Says what an operation reads.
+    pub fn set_from(&mut self, op: u32, from: u32) {
+        self.ops[op as usize].from = from;
+    }
+
+    /// How many operations there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// How many variables there are.
+    #[must_use]
+    pub fn vars(&self) -> usize {
+        self.vars as usize
+    }
+
+    /// The operations of a thread.
+    #[must_use]
+    pub fn of_thread(&self, thread: usize) -> std::ops::Range<u32> {
+        self.starts[thread]..self.starts[thread + 1]
+    }
+
+    /// The thread of an operation.
+    #[must_use]
+    pub fn thread_of(&self, op: u32) -> usize {
+        self.starts.partition_point(|&start| start <= op) - 1
+    }
+
+    /// What an operation is.
+    #[must_use]
+    pub fn kind(&self, op: u32) -> OpKind {
+        match self.ops[op as usize].what >> 30 {
+            0 => OpKind::Read,
+            1 => OpKind::Write,
+            2 => OpKind::Update,
+            _ => OpKind::Fence,
+        }
+    }
+
+    /// The variable of an operation; 0 for fences.
+    #[must_use]
+    pub fn var(&self, op: u32) -> u32 {
+        self.ops[op as usize].what & VAR
+    }
+
+    /// The operation whose write is read; `None` for the initial value, and for operations that do
+    /// not read.
+    #[must_use]
+    pub fn from(&self, op: u32) -> Option<u32> {
+        let from = self.ops[op as usize].from;
+        (self.reads(op) && from != INITIAL).then_some(from)
+    }
+
+    /// Whether an operation reads.
+    #[must_use]
+    pub fn reads(&self, op: u32) -> bool {
+        matches!(self.kind(op), OpKind::Read | OpKind::Update)
+    }
+
+    /// Whether an operation writes.
+    #[must_use]
+    pub fn writes(&self, op: u32) -> bool {
+        matches!(self.kind(op), OpKind::Write | OpKind::Update)
+    }
+
+    /// Whether every read reads a write to its own variable: what engines may take for granted.
+    #[must_use]
+    pub fn is_well_formed(&self) -> bool {
+        (0..self.ops.len() as u32).all(|op| {
+            self.from(op).is_none_or(|from| {
+                (from as usize) < self.ops.len()
+                    && self.writes(from)
+                    && self.var(from) == self.var(op)
+            })
+        })
+    }
+}
+
+/// The models that a history may satisfy, from causal to sequential consistency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HistoryModel {
+    /// Causal consistency.
+    Cc,
+    /// Causal convergence.
+    Ccv,
+    /// Causal memory.
+    Cm,
+    /// Convergent causal memory.
+    Ccm,
+    /// Weak convergent causal memory.
+    Wccm,
+    /// Partial store order.
+    Pso,
+    /// Total store order.
+    Tso,
+    /// Sequential consistency.
+    Sc,
+}
+
+impl HistoryModel {
+    /// All of them.
+    pub const ALL: [HistoryModel; 8] = [
+        HistoryModel::Cc,
+        HistoryModel::Ccv,
+        HistoryModel::Cm,
+        HistoryModel::Ccm,
+        HistoryModel::Wccm,
+        HistoryModel::Pso,
+        HistoryModel::Tso,
+        HistoryModel::Sc,
+    ];
+
+    /// The model as it is written in options and JSON.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            HistoryModel::Cc => "cc",
+            HistoryModel::Ccv => "ccv",
+            HistoryModel::Cm => "cm",
+            HistoryModel::Ccm => "ccm",
+            HistoryModel::Wccm => "wccm",
+            HistoryModel::Pso => "pso",
+            HistoryModel::Tso => "tso",
+            HistoryModel::Sc => "sc",
+        }
+    }
+}
