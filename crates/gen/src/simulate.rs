@@ -103,11 +103,19 @@ struct World {
     surprise: Option<String>,
     /// Set by what has to wait, but has done something that will help.
     helped: bool,
+    /// How many requests there have been.
+    tags: u32,
 }
 
 impl World {
     fn has(&self, bug: Bug) -> bool {
         self.bug == Some(bug)
+    }
+
+    /// A number for a request.
+    fn tag(&mut self) -> u32 {
+        self.tags = self.tags.wrapping_add(1);
+        self.tags
     }
 
     /// A message that no transition is for. A sound protocol never gets here; one with a bug may,
@@ -161,6 +169,7 @@ pub(crate) fn run<P: Protocol>(client: &Ops, run: &Run) -> Result<Recorded, Fail
         bug: run.bug,
         surprise: None,
         helped: false,
+        tags: 0,
     };
     let mut sim = Simulation { protocol, world, n, check: run.check && run.bug.is_none() };
     let mut failed = 0;

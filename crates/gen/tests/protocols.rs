@@ -41,12 +41,12 @@ fn check(rounds: u64, base: u64, store_buffer: bool) {
 
 #[test]
 fn sound_protocols_are_sequentially_consistent() {
-    check(3000, 1_000_000, false);
+    check(1000, 1_000_000, false);
 }
 
 #[test]
 fn sound_protocols_behind_store_buffers_are_tso() {
-    check(3000, 2_000_000, true);
+    check(1000, 2_000_000, true);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn store_buffers_do_break_sequential_consistency() {
 #[test]
 fn many_cpus_and_long_runs() {
     for source in protocols() {
-        let shapes = [(64, 20_000, 100), (16, 20_000, 3), (2, 40_000, 10), (4, 40_000, 1000)];
+        let shapes = [(64, 4_000, 100), (16, 4_000, 3), (2, 20_000, 10), (4, 20_000, 1000)];
         for (cpus, operations, variables) in shapes {
             let client = Client { cpus, operations, variables, ..busy(7) };
             let ops = client.operations().expect("a client");
@@ -95,9 +95,9 @@ fn bugs_never_stop_a_run_and_all_of_them_show() {
     for source in protocols() {
         for bug in source.bugs() {
             let mut broken = 0;
-            for seed in 0..600 {
+            for seed in 0..300 {
                 let client = random_client(&mut Rng::new(3_000_000 + seed));
-                let client = if seed < 300 { client } else { busy(seed) };
+                let client = if seed < 240 { client } else { busy(seed) };
                 let ops = client.operations().expect("a client");
                 let store_buffer = seed % 2 == 1;
                 let run = Run { source, bug: Some(bug), store_buffer, seed, check: false };

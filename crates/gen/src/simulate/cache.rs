@@ -36,6 +36,8 @@ pub(super) struct Entry<S> {
     pub(super) filled: Data,
     /// The operation that waits for the line.
     pub(super) op: u32,
+    /// The number of the request for the line.
+    pub(super) tag: u32,
     /// Answers that are still to come, and those that came before it was known how many.
     pub(super) missing: i64,
     /// Whether the answers so far had the data, and whether they said that others have it, too.
@@ -93,13 +95,14 @@ impl<S: Copy> Cache<S> {
     }
 
     /// A new entry in a state that waits for the line, for the operation.
-    pub(super) fn insert(&mut self, line: u32, state: S, op: u32) {
+    pub(super) fn insert(&mut self, line: u32, state: S, op: u32, tag: u32) {
         self.entries.push(Entry {
             line,
             state,
             data: EMPTY,
             filled: EMPTY,
             op,
+            tag,
             missing: 0,
             has_data: false,
             shared: false,

@@ -35,6 +35,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe {
     asker: usize,
+    tag: u32,
     writes: bool,
     missing: u32,
     /// Whether the owner is among those that were asked.
@@ -67,7 +68,7 @@ impl Directory {
             (Phase::Idle, Kind::GetS | Kind::GetM) => line.ask(message, world),
             (Phase::Idle, Kind::Put) => line.take_back(message, world),
             (_, Kind::GetS | Kind::GetM | Kind::Put) => return false,
-            (Phase::Probing(probe), Kind::Ack | Kind::Data) => {
+            (Phase::Probing(probe), Kind::Ack | Kind::Data) if probe.tag == message.tag => {
                 line.answered(probe, message, world);
             }
             (Phase::Granted, Kind::Unblock) => line.phase = Phase::Idle,
@@ -126,8 +127,14 @@ impl Line {
             world.network.send(message.react(Net::Forward, kind, cpu));
         }
         let missing = whom.count_ones();
-        let probe =
-            Probe { asker: message.asker, writes, missing, of_owner: owner.is_some(), data: None };
+        let probe = Probe {
+            asker: message.asker,
+            tag: message.tag,
+            writes,
+            missing,
+            of_owner: owner.is_some(),
+            data: None,
+        };
         self.phase = Phase::Probing(probe);
         self.grant_if_ready(probe, message, world);
     }

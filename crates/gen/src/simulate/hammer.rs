@@ -167,7 +167,8 @@ fn put_back(cache: &mut Cache<State>, found: Option<usize>, message: &Message, w
 
 /// One of the answers arrives at the asker.
 fn answered(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut World) {
-    if !matches!(entry.state, State::IS | State::IM | State::SM | State::OM) {
+    let waits = matches!(entry.state, State::IS | State::IM | State::SM | State::OM);
+    if !waits || message.tag != entry.tag {
         world.surprise(message, &entry.state);
         return;
     }

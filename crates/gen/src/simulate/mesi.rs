@@ -151,6 +151,10 @@ fn hand_on(
 /// Data, a grant or an acknowledgement arrives at the asker.
 fn filled(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut World) {
     let cpu = message.to;
+    if message.tag != entry.tag {
+        world.surprise(message, &entry.state);
+        return;
+    }
     let unblock = |kind| message.react(Net::Unblock, kind, home);
     match (entry.state, message.kind) {
         (State::IS, Kind::SharedData | Kind::ExclusiveData) => {
@@ -217,7 +221,9 @@ impl Protocol for Mesi {
                     entry.state = State::SM;
                     entry.op = op;
                     (entry.missing, entry.has_data) = (0, false);
-                    world.network.send(Message::request(Kind::Upgrade, line, cpu, home));
+                    entry.tag = world.tag();
+                    let upgrade = Message::request(Kind::Upgrade, line, cpu, home);
+                    world.network.send(Message { tag: entry.tag, ..upgrade });
                     return Access::Asked;
                 }
                 _ => return Access::Stall,
@@ -230,9 +236,10 @@ impl Protocol for Mesi {
             let evicts = !cache.entries.iter().any(leaving) && self.evict(cpu, world);
             return if evicts { Access::MadeRoom } else { Access::Stall };
         }
-        cache.insert(line, if reads { State::IS } else { State::IM }, op);
+        let tag = world.tag();
+        cache.insert(line, if reads { State::IS } else { State::IM }, op, tag);
         let kind = if reads { Kind::GetS } else { Kind::GetM };
-        world.network.send(Message::request(kind, line, cpu, home));
+        world.network.send(Message { tag, ..Message::request(kind, line, cpu, home) });
         Access::Asked
     }
 

@@ -152,7 +152,7 @@ impl Protocol for Mi {
             let evicts = !cache.entries.iter().any(leaving) && self.evict(cpu, world);
             return if evicts { Access::MadeRoom } else { Access::Stall };
         }
-        cache.insert(line, State::IM, op);
+        cache.insert(line, State::IM, op, 0);
         world.network.send(Message::request(Kind::GetM, line, cpu, home));
         Access::Asked
     }

@@ -51,12 +51,13 @@ pub(super) fn access(
             let evicts = !cache.entries.iter().any(leaving) && evict(cache, cpu, home, world);
             return if evicts { Access::MadeRoom } else { Access::Stall };
         }
-        cache.insert(line, if reads { State::IS } else { State::IM }, op);
+        let tag = world.tag();
+        cache.insert(line, if reads { State::IS } else { State::IM }, op, tag);
         if let Some(entry) = cache.entries.last_mut() {
             entry.missing = answers;
         }
         let kind = if reads { Kind::GetS } else { Kind::GetM };
-        world.network.send(Message::request(kind, line, cpu, home));
+        world.network.send(Message { tag, ..Message::request(kind, line, cpu, home) });
         return Access::Asked;
     };
     let entry = &mut cache.entries[index];
@@ -76,7 +77,9 @@ pub(super) fn access(
             entry.missing = answers;
             // Its own copy is as good as what an owner may send, and better than memory's.
             (entry.has_data, entry.shared, entry.memory_came) = (true, false, false);
-            world.network.send(Message::request(Kind::GetM, line, cpu, home));
+            entry.tag = world.tag();
+            let request = Message::request(Kind::GetM, line, cpu, home);
+            world.network.send(Message { tag: entry.tag, ..request });
             return Access::Asked;
         }
         _ => return Access::Stall,

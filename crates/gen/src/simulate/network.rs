@@ -69,6 +69,8 @@ pub(super) struct Message {
     pub(super) to: usize,
     /// The cache that asked for what this message is a part of.
     pub(super) asker: usize,
+    /// Which of the asker's requests that was. Sound protocols never see two of them mixed up.
+    pub(super) tag: u32,
     pub(super) data: Data,
     /// How many acknowledgements the asker should wait for.
     pub(super) acks: u32,
@@ -86,6 +88,7 @@ impl Message {
             from: cpu,
             to: home,
             asker: cpu,
+            tag: 0,
             data: EMPTY,
             acks: 0,
             dirty: false,
@@ -110,7 +113,7 @@ impl Message {
 
 pub(super) struct Network {
     nodes: usize,
-    /// Nodes below this have at most two messages to send in a step, the others more.
+    /// Nodes below this are caches.
     cpus: usize,
     /// By class, sender and receiver.
     queues: Vec<VecDeque<Message>>,
@@ -120,8 +123,10 @@ pub(super) struct Network {
     place: Vec<u32>,
     /// By class and sender: how many messages are on their way.
     sent: Vec<u32>,
-    capacity: u32,
 }
+
+/// How many messages of a class a cache may have on their way.
+const CACHE_ROOM: u32 = 4;
 
 impl Network {
     pub(super) fn new(nodes: usize, cpus: usize, ordered_nets: &[Net]) -> Network {
@@ -137,7 +142,6 @@ impl Network {
             busy: Vec::new(),
             place: vec![0; NETS * nodes * nodes],
             sent: vec![0; NETS * nodes],
-            capacity: cpus.max(4) as u32,
         }
     }
 
@@ -153,15 +157,19 @@ impl Network {
 
     /// Whether a cache may send requests: one for what it wants, one for what it evicts.
     pub(super) fn room_to_ask(&self, cpu: usize) -> bool {
-        self.sent[Net::Request as usize * self.nodes + cpu] + 2 <= self.capacity
+        self.sent[Net::Request as usize * self.nodes + cpu] + 2 <= CACHE_ROOM
     }
 
     /// Whether the receiver of a message has room for whatever it may send then.
     pub(super) fn room_to_react(&self, message: &Message) -> bool {
-        let most = if message.to < self.cpus { 2 } else { self.capacity };
+        let cpus = self.cpus as u32;
+        // In one step a home forwards to all caches at most, and sends two other messages at most;
+        // caches send no more than two. A home may have a few such steps on their way.
+        let (most, room) =
+            if message.to < self.cpus { (2, CACHE_ROOM) } else { (cpus.max(2), 4 * cpus.max(2)) };
         (message.net as usize + 1..NETS).all(|net| {
             let need = if net == Net::Forward as usize { most } else { 2 };
-            self.sent[net * self.nodes + message.to] + need <= self.capacity
+            self.sent[net * self.nodes + message.to] + need <= room
         })
     }
 
