@@ -322,3 +322,74 @@ fn the_ending_decides() {
         std::fs::remove_file(&file).expect("the file");
     }
 }
+
+/// What `gen history` writes is the same for the same seed, and has the shape that was asked for.
+#[test]
+fn histories() {
+    let args = ["gen", "history", "--source", "mesi", "--operations", "30", "--cpus", "3"];
+    let ran =
+        run(&[&args[..], &["--count", "2", "--updates", "0.2", "--fences", "0.1"]].concat(), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let again =
+        run(&[&args[..], &["--count", "2", "--updates", "0.2", "--fences", "0.1"]].concat(), "");
+    assert_eq!(ran.out, again.out);
+    let histories: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(histories.len(), 2);
+    for (history, id) in histories.iter().zip(["mesi-1", "mesi-2"]) {
+        assert_eq!(history["id"], id);
+        let threads = history["threads"].as_array().expect("threads");
+        let lengths: Vec<usize> =
+            threads.iter().map(|t| t.as_array().expect("operations").len()).collect();
+        assert_eq!(lengths, [10, 10, 10]);
+        let written: Vec<(String, i64)> = threads
+            .iter()
+            .flat_map(|t| t.as_array().expect("operations"))
+            .filter_map(|op| {
+                let value = op["new"].as_i64().or(op["val"].as_i64().filter(|_| op["kind"] == "w"));
+                Some((op["var"].as_str()?.to_owned(), value?))
+            })
+            .collect();
+        for (i, one) in written.iter().enumerate() {
+            assert!(!written[i + 1..].contains(one), "{one:?} is written twice");
+        }
+    }
+}
+
+#[test]
+fn histories_that_cannot_be() {
+    check(&["gen", "history", "--source", "mi", "--bug", "lost-owner"], "", expect![[""]]);
+    check(&["gen", "history", "--source", "tso", "--store-buffer"], "", expect![[""]]);
+    check(&["gen", "history", "--source", "mi", "--cpus", "65"], "", expect![[""]]);
+    check(&["gen", "history", "--cpus", "0"], "", expect![[""]]);
+    check(&["gen", "history", "--read-ratio", "1.5"], "", expect![[""]]);
+}
+
+#[test]
+fn sources() {
+    check(&["gen", "history", "--list"], "", expect![[""]]);
+    check(&["help", "gen", "history"], "", expect![[""]]);
+    check(&["help", "record"], "", expect![[""]]);
+}
+
+/// Real threads do what the clients of a file say; what they read is theirs.
+#[test]
+fn record() {
+    let client =
+        run(&["gen", "history", "--count", "2", "--operations", "50", "--updates", "0.2"], "");
+    let ran = run(&["record", "-q", "-"], &client.out);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let shape = |text: &str| -> Vec<String> {
+        let ops = text.split("{\"kind\":").skip(1);
+        ops.map(|op| op.split(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).take(1).collect())
+            .collect()
+    };
+    assert_eq!(shape(&ran.out), shape(&client.out));
+    assert_eq!(ran.out.lines().count(), 2);
+    let random = run(&["record", "--cpus", "2", "--operations", "1000", "--packed"], "");
+    assert_eq!(random.code, Some(0));
+    assert_eq!(random.out.matches("\"kind\"").count(), 1000);
+    assert!(random.err.contains("1000 operations"), "{}", random.err);
+    check(&["record", "-"], "\n{\"threads\":[[{\"kind\":\"w\"}]]}\n", expect![[""]]);
+    check(&["record", "-"], "{\"threads\":", expect![[""]]);
+}
