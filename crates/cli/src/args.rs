@@ -1,5 +1,7 @@
 //! What the user may type. What it means is decided by the command that it is for.
 
+mod sources;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::LogFormat;
+
+pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -38,6 +42,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     #[command(subcommand)]
     Gen(GenCommand),
+    Record(RecordArgs),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -431,6 +436,7 @@ impl From<LogFormatKey> for LogFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenCommand {
     Family(FamilyArgs),
+    History(HistoryArgs),
 }
 
 /// A member of a family of programs or litmus tests that grows with a number.
