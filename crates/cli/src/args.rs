@@ -1,5 +1,7 @@
 //! What the user may type. What it means is decided by the command that it is for.
 
+mod sources;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
+
+pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -38,6 +42,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     #[command(subcommand)]
     Gen(GenCommand),
+    Record(RecordArgs),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -274,13 +279,13 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "K", requires = "program", conflicts_with = "random")]
     pub(crate) preemptions: Option<u32>,
     /// Programs: monitor N random executions.
-    #[arg(long, value_name = "N", requires = "program")]
+    #[arg(long, value_name = "N", requires = "program", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) random: Option<u64>,
     /// The random executions: same seed, same executions.
     #[arg(long, value_name = "S", requires = "random", default_value_t = 1)]
     pub(crate) seed: u64,
     /// With --preemptions and --random: cut executions off after this many steps.
-    #[arg(long, value_name = "N", requires = "program", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "program", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) steps: u32,
     /// Logs: go on after the first violation. The default.
     #[arg(long, conflicts_with_all = ["first", "program"])]
@@ -472,6 +477,7 @@ impl From<LogFormatKey> for LogFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenCommand {
     Family(FamilyArgs),
+    History(HistoryArgs),
 }
 
 /// A member of a family of programs or litmus tests that grows with a number.
@@ -576,10 +582,10 @@ pub(crate) struct BenchMonitorArgs {
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) addresses: Vec<u32>,
     /// How many events.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
-    pub(crate) events: usize,
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) events: u32,
     /// The best of this many rounds counts.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -122,7 +122,8 @@ fn log(args: &CertifyArgs, text: &str) -> Result<Exit> {
             );
             return Ok(Exit::Unknown);
         }
-        let found = reference::reports(&events, &tables, witness.model, Form::All);
+        let form = if witness.last_only { Form::Last } else { Form::All };
+        let found = reference::reports(&events, &tables, witness.model, form);
         return Ok(match found.first() {
             None => {
                 println!("certified: the monitor by definition reports nothing either");

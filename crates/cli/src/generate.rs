@@ -1,17 +1,21 @@
 //! `weakspot gen`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use weakspot_core::testing::Rng;
+use weakspot_gen::{Bug, Client, Run, Source, generate, write_jsonl};
 use weakspot_lang::families::{Family, Syntax};
 
-use crate::args::FamilyArgs;
+use crate::args::{FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
     let Some(family) = args.name.as_deref().and_then(Family::of_key) else {
-        std::io::stdout().lock().write_all(list().as_bytes())?;
+        std::io::stdout().lock().write_all(families().as_bytes())?;
         return Ok(Exit::Holds);
     };
     let asked = args.syntax.as_deref().and_then(Syntax::of_key);
@@ -26,7 +30,7 @@ pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
     Ok(Exit::Holds)
 }
 
-fn list() -> String {
+fn families() -> String {
     let row = |cells: [&str; 5]| {
         let [name, what, sizes, default, languages] = cells;
         format!("{name:11} {what:36} {sizes:>8} {default:>8}  {languages}\n")
@@ -38,6 +42,78 @@ fn list() -> String {
         let languages: Vec<&str> = family.syntaxes().iter().map(|s| s.key()).collect();
         let languages = languages.join(", ");
         text += &row([family.key(), family.name(), &sizes, &default, &languages]);
+    }
+    text
+}
+
+/// Writes histories, or the list of their sources.
+pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
+    if args.list {
+        std::io::stdout().lock().write_all(sources().as_bytes())?;
+        return Ok(Exit::Holds);
+    }
+    let source = Source::of_key(&args.source).unwrap_or(Source::Atomic);
+    let bug = args.bug.as_deref().and_then(Bug::of_key);
+    let name = match bug {
+        Some(bug) => format!("{}-{}", source.key(), bug.key()),
+        None => source.key().to_owned(),
+    };
+    let mix = &args.mix;
+    let mut out = None;
+    for seed in (0..args.count).map(|i| mix.seed.wrapping_add(i)) {
+        let client = Client {
+            cpus: args.cpus,
+            operations: args.operations,
+            variables: mix.variables,
+            read_ratio: mix.read_ratio,
+            updates: mix.updates,
+            fences: mix.fences,
+            seed,
+        };
+        // The run must not throw the same dice as the client.
+        let run = Run {
+            source,
+            bug,
+            store_buffer: args.store_buffer,
+            seed: Rng::new(seed).next_u64(),
+            check: false,
+        };
+        let history = generate(&client.operations()?, &run)?;
+        // The file is made when there is something to write: bad numbers leave none behind.
+        if out.is_none() {
+            out = Some(sink(args.output.as_deref())?);
+        }
+        if let Some(out) = &mut out {
+            write_jsonl(out, &format!("{name}-{seed}"), &history)?;
+        }
+    }
+    if let Some(mut out) = out {
+        out.flush()?;
+    }
+    Ok(Exit::Holds)
+}
+
+/// Where to write: a file, or standard output.
+pub(crate) fn sink(path: Option<&Path>) -> Result<Box<dyn Write>> {
+    match path {
+        Some(path) if path.as_os_str() != "-" => {
+            let file = File::create(path);
+            let file = file.with_context(|| format!("failed to write {}", path.display()))?;
+            Ok(Box::new(BufWriter::new(file)))
+        }
+        _ => Ok(Box::new(BufWriter::new(std::io::stdout().lock()))),
+    }
+}
+
+fn sources() -> String {
+    let mut text = format!("{:16} what runs the client\n", "source");
+    for source in Source::ALL {
+        text += &format!("{:16} {}\n", source.key(), source.description());
+    }
+    text += &format!("\n{:18} {:65} in\n", "bug", "what goes wrong");
+    for bug in Bug::ALL {
+        let keys: Vec<&str> = bug.sources().iter().map(|source| source.key()).collect();
+        text += &format!("{:18} {:65} {}\n", bug.key(), bug.description(), keys.join(", "));
     }
     text
 }

@@ -3,10 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::{LogBatch, LogEvent, LogTables};
+use weakspot_monitor::Values;
 use weakspot_trace::{LogError, LogFormat, LogPlace, LogReader, Next};
 
 use crate::pool;
@@ -43,11 +44,16 @@ fn add_folder(folder: &Path, logs: &mut Vec<PathBuf>) -> std::io::Result<()> {
         // Links to folders are not followed: they may lead in circles.
         if path.is_dir() && !path.is_symlink() {
             add_folder(&path, logs)?;
-        } else if path.extension().is_some_and(|e| ENDINGS.iter().any(|&w| e == w)) {
+        } else if is_log(&path) {
             logs.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether the ending says that a file is a log.
+pub(crate) fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|e| ENDINGS.iter().any(|&w| e == w))
 }
 
 /// Whether the path stands for standard input.
@@ -55,10 +61,15 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Opens a log: in the given format, or in the one that its ending or its beginning tells.
-pub(crate) fn open(path: &Path, format: Option<LogFormat>) -> Result<LogReader, LogError> {
+/// Opens a log: in the given format, or in the one that its ending or its beginning tells. Standard
+/// input ends at the given time.
+pub(crate) fn open(
+    path: &Path,
+    format: Option<LogFormat>,
+    until: Option<Instant>,
+) -> Result<LogReader, LogError> {
     let source: Box<dyn Read + Send> = if is_stdin(path) {
-        Box::new(Patient::new(std::io::stdin()))
+        Box::new(Patient::new(std::io::stdin(), until))
     } else {
         let failed = |e: std::io::Error| LogError {
             message: format!("failed to read: {e}"),
@@ -72,37 +83,44 @@ pub(crate) fn open(path: &Path, format: Option<LogFormat>) -> Result<LogReader, 
     }
 }
 
-/// The first `most` events of a trace: of the one with this number, or of a log that has only one.
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one. A
+/// trace that SC cannot have is an error.
 pub(crate) fn read_trace(
     path: &Path,
     format: Option<LogFormat>,
     number: Option<usize>,
     most: usize,
 ) -> Result<(Vec<LogEvent>, LogTables), LogError> {
-    let mut reader = open(path, format)?;
+    let mut reader = open(path, format, None)?;
     let mut batch = LogBatch::default();
     let mut events: Vec<LogEvent> = Vec::new();
     let mut tables = LogTables::default();
     let mut at = None;
+    let mut values = Values::default();
     loop {
         match reader.next(&mut batch)? {
             Next::Events if at == number => {
+                if let Some((wrong, refused)) = values.follow(&batch, reader.tables()) {
+                    let place = reader.place(wrong);
+                    return Err(LogError { message: refused.to_string(), place });
+                }
                 let room = most - events.len();
                 events.extend_from_slice(&batch.events[..batch.events.len().min(room)]);
-                tables = reader.tables().clone();
+                if tables != *reader.tables() {
+                    tables = reader.tables().clone();
+                }
             }
             Next::Events => {}
             Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
             Next::End => return Ok((events, tables)),
         }
-        if events.len() == most {
-            return Ok((events, tables));
-        }
     }
 }
 
-/// Reads a pipe without being stuck in it: after Ctrl-C it is as if the pipe had ended.
+/// Reads a pipe without being stuck in it: after Ctrl-C, or when it is time, it is as if the pipe had
+/// ended.
 struct Patient {
+    until: Option<Instant>,
     blocks: Receiver<std::io::Result<Vec<u8>>>,
     block: Vec<u8>,
     used: usize,
@@ -111,7 +129,7 @@ struct Patient {
 const BLOCK: usize = 1 << 18;
 
 impl Patient {
-    fn new(mut source: impl Read + Send + 'static) -> Patient {
+    fn new(mut source: impl Read + Send + 'static, until: Option<Instant>) -> Patient {
         let (sender, blocks) = sync_channel(4);
         std::thread::spawn(move || {
             loop {
@@ -130,7 +148,7 @@ impl Patient {
                 }
             }
         });
-        Patient { blocks, block: Vec::new(), used: 0 }
+        Patient { until, blocks, block: Vec::new(), used: 0 }
     }
 }
 
@@ -147,6 +165,11 @@ impl Read for Patient {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if pool::interrupted() => return Ok(0),
+                Err(RecvTimeoutError::Timeout)
+                    if self.until.is_some_and(|until| Instant::now() >= until) =>
+                {
+                    return Ok(0);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }

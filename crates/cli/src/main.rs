@@ -18,6 +18,7 @@ mod monitor_program;
 mod pool;
 mod print;
 mod reach;
+mod record;
 mod robust;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ fn main() -> ExitCode {
         Command::Print(args) => print::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Gen(GenCommand::Family(args)) => generate::family(&args),
+        Command::Gen(GenCommand::History(args)) => generate::history(&args),
+        Command::Record(args) => record::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
         Command::Bench(BenchCommand::Monitor(args)) => bench::monitor::run(&args),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),

@@ -2,19 +2,20 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
-use weakspot_core::{Limit, LogBatch, LogTables, Model, Verdict};
+use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
-    LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, monitor_dot,
-    monitor_json, monitor_statistics, monitor_text, program_summary,
+    LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, limit_text,
+    monitor_dot, monitor_json, monitor_news, monitor_statistics, monitor_text, program_summary,
 };
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
 use crate::exit::Exit;
+use crate::input::PROGRAM_ENDINGS;
 use crate::log::{expand, is_stdin, open, read_trace};
 use crate::monitor_program;
 use crate::pool::{self, Answer};
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         job.answer
     })?;
     if logs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
-        let words = Words { holds: "nothing found", violated: "breaks SC" };
+        let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
         eprint!("{}", program_summary(&results, words));
     }
     Ok(exit)
@@ -83,7 +84,12 @@ struct Current {
     /// The reader's time included.
     since: Instant,
     limit: Option<Limit>,
+    /// Per model how many pairs were told as news.
+    told: Vec<usize>,
 }
+
+/// How many pairs are told as news.
+const MAX_NEWS: usize = 10;
 
 impl Job<'_> {
     fn common(&self) -> &Common {
@@ -93,13 +99,14 @@ impl Job<'_> {
     /// Follows the log to its end, or to the first report, a limit or an error.
     fn follow(&mut self) {
         let format = self.args.log_format.map(Into::into);
-        let mut reader = match open(self.path, format) {
+        let start = Instant::now();
+        let until = self.common().timeout.map(|timeout| start + timeout);
+        let mut reader = match open(self.path, format, until) {
             Ok(reader) => reader,
             Err(error) => return self.refuse(&error),
         };
         let mut batch = LogBatch::default();
         let mut current = self.begin(None, None);
-        let start = Instant::now();
         loop {
             match reader.next(&mut batch) {
                 Ok(Next::Events) => {}
@@ -131,13 +138,17 @@ impl Job<'_> {
             if self.args.first && self.found(&current) {
                 break;
             }
+            self.tell_news(&mut current);
             current.limit = self.limit(&current, start);
             if current.limit.is_some() {
                 break;
             }
         }
-        if pool::interrupted() {
-            current.limit = Some(Limit::Interrupted);
+        if !(self.args.first && self.found(&current)) {
+            current.limit = self.limit(&current, start);
+        }
+        if let (None, Some(torn)) = (&current.limit, reader.torn()) {
+            current.limit = Some(Limit::Torn(torn.offset));
         }
         self.finish(&current, &reader);
     }
@@ -173,11 +184,29 @@ impl Job<'_> {
             tables: LogTables::default(),
             since: Instant::now(),
             limit: None,
+            told: vec![0; self.models.len()],
         }
     }
 
     fn found(&self, current: &Current) -> bool {
         self.models.iter().any(|&model| current.watch.total(model) > 0)
+    }
+
+    /// What is new in a log that is still being written is told at once, on standard error.
+    fn tell_news(&self, current: &mut Current) {
+        let common = self.common();
+        if !is_stdin(self.path) || common.quiet || common.format != OutputFormat::Text {
+            return;
+        }
+        for (&model, told) in self.models.iter().zip(&mut current.told) {
+            let pairs = current.watch.pairs(model);
+            if pairs > *told && *told < MAX_NEWS {
+                for report in current.watch.overtakings(model).iter().skip(*told).take(MAX_NEWS) {
+                    eprint!("{}", monitor_news(&current.tables, model, report));
+                }
+            }
+            *told = pairs;
+        }
     }
 
     /// Tells how far the log was followed; the limit that was reached.
@@ -213,8 +242,16 @@ impl Job<'_> {
                     .to_owned(),
             );
         }
+        if let Some(limit) = current.limit.as_ref().filter(|limit| !matches!(limit, Limit::Torn(_)))
+        {
+            let why = limit_text(limit, &Names::default());
+            remarks.push(format!("{why}; what came later was not followed"));
+        }
+        if current.watch.events() == 0 && !self.common().quiet {
+            self.answer.err += &format!("warning: {}: the log has no events\n", self.file);
+        }
         for &model in self.models {
-            self.answer_model(current, model, &remarks, time);
+            self.answer_model(current, model, &remarks);
         }
         let common = self.common();
         if common.format == OutputFormat::Text && !common.quiet {
@@ -222,13 +259,7 @@ impl Job<'_> {
         }
     }
 
-    fn answer_model(
-        &mut self,
-        current: &Current,
-        model: Model,
-        remarks: &[String],
-        time: Duration,
-    ) {
+    fn answer_model(&mut self, current: &Current, model: Model, remarks: &[String]) {
         let watch = &current.watch;
         let shown = match watch.reports(&current.tables, model) {
             Ok(shown) => shown,
@@ -246,6 +277,11 @@ impl Job<'_> {
             (None, 0) => Verdict::Holds,
         };
         self.write_witness(current, model, &verdict, &shown);
+        let mut remarks = remarks.to_vec();
+        let checked = shown.iter().filter(|shown| shown.run.is_some()).count();
+        if checked < shown.len() && self.args.algorithm == MonitorAlgorithm::Monitor {
+            remarks.push(format!("{checked} of {} pairs were checked again by a run", shown.len()));
+        }
         let reports: Vec<_> = shown.into_iter().map(|s| (s.overtaking, s.run)).collect();
         let algorithm = match (self.args.algorithm, self.args.pending) {
             (MonitorAlgorithm::Monitor, PendingForm::All) => "monitor",
@@ -265,8 +301,8 @@ impl Job<'_> {
             unlisted: watch.unlisted(model),
             events: watch.events(),
             algorithm,
-            remarks,
-            time,
+            remarks: &remarks,
+            time: current.since.elapsed(),
         };
         let color = pool::colored(self.common().color, std::io::stdout().is_terminal());
         let text = match self.common().format {
@@ -320,9 +356,10 @@ impl Job<'_> {
             return;
         }
         self.witnessed = Some(run.is_some());
+        let last_only = self.args.pending == PendingForm::Last;
         let written = std::fs::read(self.path).and_then(|bytes| {
             let input_hash = input_hash(&bytes);
-            let witness = LogWitness { input_hash, model, trace: current.number, run };
+            let witness = LogWitness { input_hash, model, trace: current.number, run, last_only };
             std::fs::write(&path, witness.to_json())
         });
         if let Err(error) = written {
@@ -371,7 +408,14 @@ impl Job<'_> {
             LogPlace::Line { .. } => error.message.clone(),
             LogPlace::Offset(_) => error.to_string(),
         };
-        self.answer.err += &format!("error: {}\n", error.of(&self.file));
+        self.answer.err += &match error.message.starts_with("failed to read") {
+            true => format!("error: {}: {}\n", self.file, error.message),
+            false => format!("error: {}\n", error.of(&self.file)),
+        };
+        let ending = self.path.extension().and_then(|ending| ending.to_str());
+        if ending.is_some_and(|ending| PROGRAM_ENDINGS.contains(&ending)) {
+            self.answer.err += "help: for a program, say --program\n";
+        }
         self.refuse_json(None, &message, place);
     }
 

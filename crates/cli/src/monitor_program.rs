@@ -16,10 +16,14 @@ use crate::args::{MonitorArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
+use crate::log::is_log;
 use crate::pool::{self, Answer, Listener};
 
 /// Monitors SC executions of each program.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
+    if let Some(log) = args.files.iter().find(|file| is_log(file)) {
+        bail!("{} is a log, not a program: leave out --program", log.display());
+    }
     let common = &args.common;
     if common.model.contains(&Model::Sc) {
         bail!(

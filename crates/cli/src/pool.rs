@@ -79,6 +79,7 @@ pub(crate) fn run<I: Sync, T: Send>(
         drop(sender);
         let mut waiting: BTreeMap<usize, Answer<T>> = BTreeMap::new();
         let mut printed = 0;
+        let mut told = Instant::now();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         loop {
             match receiver.recv_timeout(Duration::from_millis(200)) {
@@ -90,6 +91,11 @@ pub(crate) fn run<I: Sync, T: Send>(
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     out.flush()?;
                     bar.set_message(search_message());
+                    let plain = common.progress == When::Always && !std::io::stderr().is_terminal();
+                    if plain && told.elapsed() > Duration::from_secs(1) {
+                        told = Instant::now();
+                        eprintln!("{printed}/{} files {}", inputs.len(), search_message());
+                    }
                 }
             }
             while let Some(answer) = waiting.remove(&printed) {

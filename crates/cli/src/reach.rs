@@ -33,7 +33,13 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
-        eprint!("{}", program_summary(&results, Words { holds: "holds", violated: "violated" }));
+        eprint!(
+            "{}",
+            program_summary(
+                &results,
+                Words { noun: "program", holds: "holds", violated: "violated" }
+            )
+        );
     }
     Ok(exit)
 }

@@ -43,8 +43,8 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
     if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
         let words = match args.trf {
-            false => Words { holds: "robust", violated: "not robust" },
-            true => Words { holds: "race free", violated: "race" },
+            false => Words { noun: "program", holds: "robust", violated: "not robust" },
+            true => Words { noun: "program", holds: "race free", violated: "race" },
         };
         eprint!("{}", program_summary(&results, words));
     }

@@ -4,10 +4,11 @@
 use std::fmt;
 
 pub use crate::delayed::delayed;
+pub use crate::history::{history, search_history};
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
 use crate::{
-    Condition, Evidence, Model, Program, Quantifier, Verdict, axioms, record, reference,
+    Condition, Evidence, LratError, Model, Program, Quantifier, Verdict, axioms, record, reference,
     triangular_race,
 };
 
@@ -41,6 +42,12 @@ pub enum Rejected {
     NoRace,
     /// The run with delayed stores goes wrong at this place in the log, and how.
     Delayed(usize, &'static str),
+    /// The machine does not allow this step of a history's run, and why.
+    HistoryStep(usize, &'static str),
+    /// This derivation does not hold, or, if there are no more, the cycle itself, and why.
+    HistoryOrder(usize, &'static str),
+    /// The proof that choices contradict each other is wrong.
+    Lrat(LratError),
 }
 
 impl fmt::Display for Rejected {
@@ -62,6 +69,11 @@ impl fmt::Display for Rejected {
             Rejected::Fences(why) => f.write_str(why),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
+            Rejected::HistoryStep(step, why) => write!(f, "step {} of the run: {why}", step + 1),
+            Rejected::HistoryOrder(at, why) => {
+                write!(f, "derivation {} of the cycle: {why}", at + 1)
+            }
+            Rejected::Lrat(error) => write!(f, "the proof: {error}"),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

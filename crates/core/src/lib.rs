@@ -11,8 +11,10 @@ mod event;
 mod expr;
 pub mod fence_proof;
 mod fences;
+pub mod history;
 mod ids;
 mod log;
+mod lrat;
 pub mod machine;
 mod model;
 mod ops;
@@ -32,8 +34,13 @@ pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use fence_proof::{Clause, FenceCosts};
 pub use fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
+pub use history::{
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
+    initial_write, initial_write_var,
+};
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
+pub use lrat::{LratError, LratStep, lrat};
 pub use model::{Drain, Model};
 pub use ops::{HistoryModel, INITIAL, OpKind, OpNames, Ops};
 pub use outcomes::{Factor, OutcomeSet};

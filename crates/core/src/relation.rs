@@ -22,6 +22,49 @@ impl Relation {
         self.rows[from * self.words + to / 64] & (1 << (to % 64)) != 0
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// What is in either relation.
+    pub(crate) fn union(mut self, other: &Relation) -> Relation {
+        for (word, more) in self.rows.iter_mut().zip(&other.rows) {
+            *word |= more;
+        }
+        self
+    }
+
+    /// The smallest transitive relation with all pairs of this one.
+    pub(crate) fn closure(mut self) -> Relation {
+        for middle in 0..self.n {
+            let through = self.row(middle).to_vec();
+            for from in 0..self.n {
+                if self.contains(from, middle) {
+                    let row = &mut self.rows[from * self.words..(from + 1) * self.words];
+                    for (word, more) in row.iter_mut().zip(&through) {
+                        *word |= more;
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// The pairs with this property.
+    pub(crate) fn filter(&self, keep: impl Fn(usize, usize) -> bool) -> Relation {
+        let mut kept = Relation::empty(self.n);
+        for (from, to) in self.pairs() {
+            if keep(from, to) {
+                kept.insert(from, to);
+            }
+        }
+        kept
+    }
+
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.n).flat_map(|from| ones(self.row(from)).map(move |to| (from, to)))
+    }
+
     /// A shortest cycle, as the elements on it in order, or `None` if there is no cycle.
     pub(crate) fn shortest_cycle(&self) -> Option<Vec<usize>> {
         if self.is_acyclic() {
@@ -115,6 +158,20 @@ mod tests {
                 assert!(r.contains(c[i], c[(i + 1) % c.len()]));
             }
         }
+    }
+
+    #[test]
+    fn unions_and_closures() {
+        let mut a = Relation::empty(70);
+        let mut b = Relation::empty(70);
+        a.insert(0, 69);
+        b.insert(69, 1);
+        b.insert(1, 2);
+        let all = a.clone().union(&b).closure();
+        let pairs: Vec<_> = all.pairs().collect();
+        assert_eq!(pairs, [(0, 1), (0, 2), (0, 69), (1, 2), (69, 1), (69, 2)]);
+        assert_eq!(all.filter(|from, to| from == 0 && to == 69), a);
+        assert_eq!(all.len(), 70);
     }
 
     #[test]

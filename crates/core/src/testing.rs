@@ -8,9 +8,13 @@ use crate::{
 
 mod history;
 mod log;
+mod ops;
 
 pub use history::{HistorySize, random_history};
 pub use log::{LogSize, random_log};
+pub use ops::{
+    OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
+};
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]

@@ -57,6 +57,8 @@ pub enum Limit {
     },
     /// The user asked to stop.
     Interrupted,
+    /// The input ends in the middle of something; all before this many bytes was read.
+    Torn(u64),
 }
 
 /// What a search may use.

@@ -2,10 +2,10 @@
 //! for up to `W` threads.
 //!
 //! No queues are kept. Clocks count the stores of each thread, so a store is known by its time. Per
-//! location: the last writer and its *run*, the stores that it has made since another thread wrote;
-//! per thread: up to which time its stores have been committed. A store is pending if it is in
-//! the run of its location and was not committed. For TSO one time per thread says all; for PSO
-//! locations have one, too.
+//! location: the last writer and its *run*, the stores that it has made since another thread was
+//! there; per thread and model: up to which time its stores have been committed. A store is pending
+//! if it is in the run of its location and was not committed. An access of another thread ends a
+//! run: under both models all of it is committed then.
 //! The three parts of an event are as in the figures: is there a pending store of another thread
 //! here that happens before what this thread did last (then it is reported); pending stores of
 //! other threads here are committed; the event happens.
@@ -55,8 +55,6 @@ struct Run {
     /// Times of the first and the last store; those between are in [`Runs`].
     first: i32,
     last: i32,
-    /// PSO: the stores up to this time were committed.
-    mark: i32,
     /// PSO: a store-store fence with this time precedes the last store.
     fence: i32,
     first_site: u32,
@@ -97,6 +95,8 @@ pub(crate) struct Engine<const W: usize> {
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) setup: Setup,
+    /// What the processor can do.
+    level: Level,
     middles: Runs,
     pub(crate) tally: [Tally; 2],
 }
@@ -144,16 +144,8 @@ impl<const W: usize> Clocks<W> {
 }
 
 impl Run {
-    const NONE: Run = Run {
-        first: 0,
-        last: 0,
-        mark: 0,
-        fence: 0,
-        first_site: 0,
-        last_site: 0,
-        writer: 0,
-        flags: 0,
-    };
+    const NONE: Run =
+        Run { first: 0, last: 0, fence: 0, first_site: 0, last_site: 0, writer: 0, flags: 0 };
 }
 
 impl<const W: usize> Engine<W> {
@@ -166,7 +158,12 @@ impl<const W: usize> Engine<W> {
             threads: threads.try_into().unwrap_or_else(|_| unreachable!("W threads")),
             locs: Vec::new(),
             mixed: Mixed::new(),
-            side: Side { setup, middles: Runs::new(setup.compaction), tally: Default::default() },
+            side: Side {
+                setup,
+                level: Level::new(),
+                middles: Runs::new(setup.compaction),
+                tally: Default::default(),
+            },
             events: 0,
         }
     }
@@ -215,7 +212,7 @@ impl<const W: usize> Engine<W> {
                 }
             }
             middles.clear(loc);
-            (*clocks, before.writer, before.mark, before.fence, stores)
+            (*clocks, before.writer, before.fence, stores)
         });
     }
 
@@ -263,7 +260,11 @@ impl<const W: usize> Engine<W> {
     /// [`slow`](Self::slow).
     fn vectorised<const TSO_ON: bool, const PSO_ON: bool>(&mut self, events: &[LogEvent]) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if let Some(avx2) = Level::new().as_avx2() {
+        if let Some(avx512) = self.side.level.as_avx512().filter(|_| W >= 16) {
+            return avx512.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = self.side.level.as_avx2() {
             return avx2.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
         }
         self.fast::<TSO_ON, PSO_ON>(events)
@@ -350,7 +351,7 @@ impl<const W: usize> Engine<W> {
         let mut times = vec![t.now, t.fence, t.flushed[TSO], t.flushed[PSO]];
         for (loc, Loc { run, .. }) in self.locs.iter().enumerate() {
             if run.writer as usize == q {
-                times.extend([run.first, run.last, run.mark, run.fence]);
+                times.extend([run.first, run.last, run.fence]);
                 if run.flags & MIDDLE != 0 {
                     times.extend(self.side.middles.middle(loc).map(|s| s.time));
                 }
@@ -387,7 +388,7 @@ impl<const W: usize> Engine<W> {
             }
             for (loc, Loc { run, .. }) in self.locs.iter_mut().enumerate() {
                 if run.writer as usize == q {
-                    for time in [&mut run.first, &mut run.last, &mut run.mark, &mut run.fence] {
+                    for time in [&mut run.first, &mut run.last, &mut run.fence] {
                         *time = new(*time);
                     }
                     self.side.middles.retime(loc, new);
@@ -412,7 +413,7 @@ impl<const W: usize> Engine<W> {
                 times.extend([clocks.written.0[q], clocks.accessed.0[q]]);
             }
             let own = self.locs.iter().map(|loc| loc.run).filter(|run| run.writer as usize == q);
-            times.extend(own.flat_map(|run| [run.mark, run.fence, run.last]));
+            times.extend(own.flat_map(|run| [run.fence, run.last]));
             self.mixed.times(q, &mut times);
             times.sort_unstable();
             times.dedup();
@@ -476,8 +477,7 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     let known = threads[p].clock.0[q];
 
     // Is something pending here that happens before what this thread did last?
-    let tso = if TSO_ON { threads[q].flushed[TSO] } else { i32::MAX };
-    let pso = if PSO_ON { threads[q].flushed[PSO].max(run.mark) } else { i32::MAX };
+    let [tso, pso] = flushed::<W, TSO_ON, PSO_ON>(threads, run);
     let suspect = |flushed: i32| {
         let begun = !less(flushed, run.first);
         let candidate = pick(begun, run.last, run.first);
@@ -485,7 +485,7 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     };
     let on = |on: bool, mask: i32| if on { mask } else { 0 };
     if on(TSO_ON, suspect(tso)) | on(PSO_ON, suspect(pso)) != 0 {
-        report(side, run, event, &threads[p].previous, known, [tso, pso], index);
+        report::<W, TSO_ON, PSO_ON>(threads, run, side, event, index);
     }
 
     // Another store of the same thread makes the run longer, unless all of it is done with.
@@ -493,7 +493,7 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     let goes_on = !other & less(done, run.last);
     let longer = goes_on & (!less(done, run.first) | less(run.first, run.last));
     if writes & (longer | !goes_on & middle) != 0 {
-        change_middle(&mut side.middles, run, event.loc as usize, goes_on != 0, done);
+        change_middle::<W, TSO_ON, PSO_ON>(threads, run, side, event);
     }
 
     // What is pending here and not of this thread is committed.
@@ -512,23 +512,43 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
     t.now = time;
     let starts = writes & !goes_on;
     *run = Run {
-        first: pick(starts, time, run.first),
-        last: pick(writes, time, run.last),
-        mark: !starts & pick(other, run.last, run.mark),
+        // Of other threads nothing is left.
+        first: pick(starts, time, run.first & !other),
+        last: pick(writes, time, run.last & !other),
         fence: pick(writes, t.fence, run.fence),
         first_site: pick(starts, event.site as i32, run.first_site as i32) as u32,
         last_site: pick(writes, event.site as i32, run.last_site as i32) as u32,
         writer: pick(writes, p as i32, q as i32) as u16,
         flags: (!starts & i32::from(run.flags)) as u16,
     };
-    let (clock, _) = t.clock.0.as_chunks_mut::<8>();
-    let (written, _) = clocks.written.0.as_chunks_mut::<8>();
-    let (accessed, _) = clocks.accessed.0.as_chunks_mut::<8>();
-    for k in 0..W / 8 {
+    if W < 16 {
+        join::<W, 8>(&mut t.clock, clocks, p, writes);
+    } else {
+        join::<W, 16>(&mut t.clock, clocks, p, writes);
+    }
+    t.previous = *event;
+    if event.kind > LogKind::Write {
+        t.update(side.setup.pso);
+        (run.first, run.last) = (0, 0);
+    }
+}
+
+/// Joins the clocks of thread `p` and of a location that it accesses, `N` entries at a time.
+#[inline(always)]
+fn join<const W: usize, const N: usize>(
+    clock: &mut Clock<W>,
+    clocks: &mut Clocks<W>,
+    p: usize,
+    writes: i32,
+) {
+    let (clock, _) = clock.0.as_chunks_mut::<N>();
+    let (written, _) = clocks.written.0.as_chunks_mut::<N>();
+    let (accessed, _) = clocks.accessed.0.as_chunks_mut::<N>();
+    for k in 0..W / N {
         let (c, w, a) = (clock[k], written[k], accessed[k]);
-        let [mut c2, mut w2, mut a2] = [[0; 8]; 3];
-        let own = p as i32 - 8 * k as i32;
-        for j in 0..8 {
+        let [mut c2, mut w2, mut a2] = [[0; N]; 3];
+        let own = p as i32 - (N * k) as i32;
+        for j in 0..N {
             // Only stores are counted.
             let tick = -i32::from(j as i32 == own) & writes;
             c2[j] = c[j].max(a[j] & writes | w[j] & !writes) - tick;
@@ -536,11 +556,6 @@ fn access<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
             w2[j] = c2[j] & writes | w[j] & !writes;
         }
         (clock[k], written[k], accessed[k]) = (c2, w2, a2);
-    }
-    t.previous = *event;
-    if event.kind > LogKind::Write {
-        t.update(side.setup.pso);
-        run.mark = time;
     }
 }
 
@@ -557,17 +572,19 @@ fn pick(mask: i32, a: i32, b: i32) -> i32 {
 }
 
 /// Reports what is pending at the location of `event` and happens before what its thread did last,
-/// that is, has a time up to `known`.
+/// that is, has a time that its clock knows.
 #[cold]
-fn report(
-    side: &mut Side,
+#[inline(never)]
+fn report<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
+    threads: &[Thread<W>; W],
     run: &Run,
+    side: &mut Side,
     event: &LogEvent,
-    previous: &LogEvent,
-    known: i32,
-    flushed: [i32; 2],
     index: u64,
 ) {
+    let Thread { clock, previous, .. } = &threads[event.thread as usize % W];
+    let known = clock.0[run.writer as usize % W];
+    let flushed = flushed::<W, TSO_ON, PSO_ON>(threads, run);
     let loc = event.loc as usize;
     for (flushed, tally) in flushed.into_iter().zip(&mut side.tally) {
         if run.last <= flushed {
@@ -590,11 +607,31 @@ fn report(
     }
 }
 
-/// Before a store at `loc`: the run goes on, while its stores up to time `done` are done with; or it
-/// is about to be replaced.
+/// Per model up to which time the stores of a run are committed; all of them for a model that is not
+/// asked about.
+#[inline(always)]
+fn flushed<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
+    threads: &[Thread<W>; W],
+    run: &Run,
+) -> [i32; 2] {
+    let [tso, pso] = threads[run.writer as usize % W].flushed;
+    [if TSO_ON { tso } else { i32::MAX }, if PSO_ON { pso } else { i32::MAX }]
+}
+
+/// Before a store that makes a run longer than two, or replaces one with a middle.
 #[cold]
-fn change_middle(middles: &mut Runs, run: &mut Run, loc: usize, goes_on: bool, done: i32) {
-    if !goes_on {
+#[inline(never)]
+fn change_middle<const W: usize, const TSO_ON: bool, const PSO_ON: bool>(
+    threads: &[Thread<W>; W],
+    run: &mut Run,
+    side: &mut Side,
+    event: &LogEvent,
+) {
+    let loc = event.loc as usize;
+    let middles = &mut side.middles;
+    let [tso, pso] = flushed::<W, TSO_ON, PSO_ON>(threads, run);
+    let done = tso.min(pso);
+    if run.writer != event.thread || run.last <= done {
         return middles.clear(loc);
     }
     if run.first != run.last {

@@ -1,6 +1,6 @@
 //! Questions about a stream: could TSO or PSO have broken this SC execution, and where?
 //!
-//! [`Monitor`] is the fast engine, one call per event or per batch of events. [`reference`] is what
+//! [`Monitor`] is the fast engine, one call per event or per batch of events. [`mod@reference`] is what
 //! it has to say, by definition. [`witness`](witness()) makes of a report the run that shows it.
 //! [`Watch`] does all of it for one log.
 
@@ -15,11 +15,13 @@ mod sober;
 mod tally;
 #[cfg(test)]
 mod test_logs;
+mod values;
 mod watch;
 mod witness;
 
 pub use monitor::{Monitor, Refused};
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
+pub use values::Values;
 pub use watch::{Algorithm, Shown, Watch, show};
 pub use witness::witness;

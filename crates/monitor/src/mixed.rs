@@ -65,9 +65,8 @@ struct Pending {
 }
 
 /// What was known about a location before it turned out to overlap another one: its clocks, its
-/// last writer, up to when its stores are committed under PSO, the fence before the last of them,
-/// and the stores.
-pub(crate) type Known<const W: usize> = (Clocks<W>, u16, i32, i32, Vec<Stores>);
+/// last writer, the fence before the last of its stores, and the stores.
+pub(crate) type Known<const W: usize> = (Clocks<W>, u16, i32, Vec<Stores>);
 
 /// More stores than this are not remembered per group.
 const MAX_PENDING: usize = 1 << 20;
@@ -149,7 +148,7 @@ impl<const W: usize> Mixed<W> {
                 old.push(group);
                 continue;
             }
-            let (known, thread, mark, fence, stores) = take(*loc as usize);
+            let (known, thread, fence, stores) = take(*loc as usize);
             let cells = cells(bytes);
             clocks[cells.clone()].fill(known);
             pending.extend(stores.into_iter().map(|stores| Pending {
@@ -159,7 +158,7 @@ impl<const W: usize> Mixed<W> {
                 cells: cells.clone(),
                 // Earlier stores of the run may have an earlier fence; it was then committed.
                 fence: if stores.time > fence { fence } else { 0 },
-                pso_done: stores.time <= mark,
+                pso_done: false,
             }));
         }
         old.sort_unstable();

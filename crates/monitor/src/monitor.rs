@@ -15,14 +15,14 @@ pub enum Refused {
     Commit(u64),
     /// The event at this place is of a thread beyond [`Monitor::MAX_THREADS`].
     Threads(u64),
-    /// The event at this place reads something else than what was written last: this is no SC
+    /// The event at this place reads something else than what was there last: this is no SC
     /// execution.
     Stale {
         /// The place.
         at: u64,
         /// What it reads.
         read: Value,
-        /// What was written last.
+        /// What was there last.
         last: Value,
     },
 }
@@ -123,8 +123,14 @@ impl Monitor {
     /// The reports under `model`, one per pair of source positions, in the order in which they were
     /// first made.
     #[must_use]
-    pub fn reports(&self, model: Model) -> &[Overtaking] {
+    pub fn reports(&self, model: Model) -> Vec<Overtaking> {
         each!(&self.wide, engine => engine.side.tally[index(model)].pairs())
+    }
+
+    /// How many pairs there are reports of.
+    #[must_use]
+    pub fn pairs(&self, model: Model) -> usize {
+        each!(&self.wide, engine => engine.side.tally[index(model)].len())
     }
 
     /// How many reports there were under `model`, of all pairs together.
@@ -184,7 +190,7 @@ impl fmt::Display for Refused {
             ),
             Refused::Stale { at, read, last } => write!(
                 f,
-                "event {} reads {read}, but {last} was written last: this is no SC execution",
+                "event {} reads {read}, but {last} was there last: this is no SC execution",
                 at + 1
             ),
             Refused::Threads(at) => write!(

@@ -179,7 +179,7 @@ fn bounded(
                 moves.sort_by_key(|m| !goes_on(m));
             }
             let taken = if cut_off || moves.is_empty() {
-                monitors.look_at(runner, &init, cut_off)?;
+                monitors.look_at(runner, &init, cut_off, meter)?;
                 while stack.last().is_some_and(|branch| branch.next == branch.moves.len()) {
                     spare.extend(stack.pop());
                 }
@@ -245,7 +245,7 @@ fn random(
             };
             runner.take(taken)?;
         };
-        monitors.look_at(runner, &init, cut_off)?;
+        monitors.look_at(runner, &init, cut_off, meter)?;
     }
     Ok(())
 }
@@ -317,6 +317,7 @@ impl<'p> Monitors<'p> {
         runner: &Runner<'_>,
         init: &[Value],
         cut_off: bool,
+        meter: &mut Meter<'_>,
     ) -> Result<(), Stopped> {
         self.executions += 1;
         self.cut_off += u64::from(cut_off);
@@ -328,14 +329,16 @@ impl<'p> Monitors<'p> {
             for &i in pass {
                 let of_model = &mut self.models[i];
                 let found = monitor.reports(of_model.model);
-                let mut any = of_model.count(found);
+                let mut any = of_model.count(&found);
                 // Which events a report is about is asked only if that is news.
                 if found.iter().any(|report| of_model.is_news(report)) {
                     let tables = LogTables::default();
                     for report in reports(&runner.events, &tables, of_model.model, Form::All) {
                         any |= of_model.note(self.program, runner, init, report)?;
+                        // The check of a long run takes its time.
+                        meter.long_work(|| (0, 0))?;
                     }
-                    of_model.count_news(found);
+                    of_model.count_news(&found);
                 }
                 of_model.executions += u64::from(any);
             }

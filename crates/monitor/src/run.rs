@@ -7,6 +7,10 @@
 //! a count remains. Events tell stores of a thread apart by the clocks that are around, of which
 //! there are at most a few per location.
 
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
 /// The middles of all runs, as linked lists in one table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs {
@@ -130,16 +134,24 @@ impl Runs {
     /// around.
     pub(crate) fn compact(&mut self, loc: usize, times: &[i32]) {
         let mut kept: Vec<Stores> = Vec::new();
-        // Where the current class of stores that cannot be told apart begins.
-        let mut class = (0, 0);
+        // Where the sites of the current class of stores that cannot be told apart are kept.
+        let mut class = 0;
+        let mut sites: FxHashMap<u32, usize> = FxHashMap::default();
         while let Some(stores) = self.pop(loc) {
             let rank = times.partition_point(|&time| time < stores.time);
-            if kept.is_empty() || rank != class.0 {
-                class = (rank, kept.len());
+            if rank != class {
+                class = rank;
+                sites.clear();
             }
-            match kept[class.1..].iter_mut().find(|s| s.site == stores.site) {
-                Some(same) => same.count = same.count.saturating_add(stores.count),
-                None => kept.push(stores),
+            match sites.entry(stores.site) {
+                Entry::Occupied(same) => {
+                    let same = &mut kept[*same.get()];
+                    same.count = same.count.saturating_add(stores.count);
+                }
+                Entry::Vacant(place) => {
+                    place.insert(kept.len());
+                    kept.push(stores);
+                }
             }
         }
         for stores in kept {

@@ -184,7 +184,7 @@ impl Sober {
     /// All warnings so far, one for each pair of source positions, in the order in which they were
     /// first met.
     #[must_use]
-    pub fn found(&self) -> &[Overtaking] {
+    pub fn found(&self) -> Vec<Overtaking> {
         self.found.pairs()
     }
 

@@ -6,10 +6,12 @@ use weakspot_core::{End, LogEvent, Overtaking};
 /// The reports of one monitor. Memory grows with the number of distinct pairs, up to [`MAX_PAIRS`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    /// By the positions of the two events.
-    sites: FxHashMap<u64, u32>,
+    /// By the positions of the two events: how often. An open hash table, because some logs have a
+    /// report every few events; a key of 0 is a free place.
+    counts: Vec<(u64, u64)>,
     /// For events without a position, by threads and locations.
-    bare: FxHashMap<[u64; 2], u32>,
+    bare: FxHashMap<[u64; 2], u64>,
+    /// The first report of each pair. Their counts stand in the tables.
     pairs: Vec<Overtaking>,
     total: u64,
     /// Reports of pairs that there was no room for.
@@ -30,34 +32,81 @@ impl Tally {
         count: u64,
     ) {
         self.total += count;
-        let next = self.pairs.len() as u32;
-        let slot = if store.site != 0 && access.site != 0 {
-            let key = u64::from(store.site) << 32 | u64::from(access.site);
-            self.sites.entry(key).or_insert(next)
+        let known = if store.site != 0 && access.site != 0 {
+            let at = self.find(store.site, access.site);
+            self.counts.get_mut(at).filter(|entry| entry.0 != 0).map(|entry| &mut entry.1)
         } else {
-            self.bare.entry([place(&store), place(&end(access))]).or_insert(next)
+            self.bare.get_mut(&[place(&store), place(&end(access))])
         };
-        if *slot == u32::MAX {
-            self.unlisted += count;
-        } else if *slot < next {
-            self.pairs[*slot as usize].count += count;
-        } else if self.pairs.len() < MAX_PAIRS {
-            let (access, previous) = (end(access), end(previous));
-            self.pairs.push(Overtaking { store, access, previous, count, first: index });
-        } else {
-            *slot = u32::MAX;
-            self.unlisted += count;
-            // Remembering pairs that are not listed would take memory as well.
-            if self.sites.len() + self.bare.len() > 2 * MAX_PAIRS {
-                self.sites.retain(|_, slot| *slot != u32::MAX);
-                self.bare.retain(|_, slot| *slot != u32::MAX);
-            }
+        match known {
+            Some(known) => *known += count,
+            None => self.begin(store, access, previous, index, count),
         }
     }
 
+    /// Where a pair of positions is in the table, or would be.
+    fn find(&self, store: u32, access: u32) -> usize {
+        let key = u64::from(store) << 32 | u64::from(access);
+        let mask = self.counts.len().wrapping_sub(1);
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while let Some(entry) = self.counts.get(at)
+            && entry.0 != 0
+            && entry.0 != key
+        {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The first reports of a pair.
+    #[cold]
+    fn begin(
+        &mut self,
+        store: End,
+        access: &LogEvent,
+        previous: &LogEvent,
+        index: u64,
+        count: u64,
+    ) {
+        if self.pairs.len() == MAX_PAIRS {
+            self.unlisted += count;
+            return;
+        }
+        if store.site != 0 && access.site != 0 {
+            if self.counts.len() < 4 * (self.pairs.len() + 1) {
+                let larger = vec![(0, 0); (8 * (self.pairs.len() + 1)).next_power_of_two()];
+                for (key, count) in std::mem::replace(&mut self.counts, larger) {
+                    if key != 0 {
+                        let at = self.find((key >> 32) as u32, key as u32);
+                        self.counts[at] = (key, count);
+                    }
+                }
+            }
+            let at = self.find(store.site, access.site);
+            self.counts[at] = (u64::from(store.site) << 32 | u64::from(access.site), count);
+        } else {
+            self.bare.insert([place(&store), place(&end(access))], count);
+        }
+        let (access, previous) = (end(access), end(previous));
+        self.pairs.push(Overtaking { store, access, previous, count, first: index });
+    }
+
     /// All pairs, in the order of their first report.
-    pub(crate) fn pairs(&self) -> &[Overtaking] {
-        &self.pairs
+    pub(crate) fn pairs(&self) -> Vec<Overtaking> {
+        let counted = |pair: &Overtaking| {
+            let (store, access) = (&pair.store, &pair.access);
+            let count = match store.site != 0 && access.site != 0 {
+                true => self.counts.get(self.find(store.site, access.site)).map(|entry| entry.1),
+                false => self.bare.get(&[place(store), place(access)]).copied(),
+            };
+            Overtaking { count: count.unwrap_or(pair.count), ..*pair }
+        };
+        self.pairs.iter().map(counted).collect()
+    }
+
+    /// How many pairs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.pairs.len()
     }
 
     /// How many reports there were.
@@ -72,7 +121,7 @@ impl Tally {
 
     /// An estimate in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.sites.capacity() * 16 + self.bare.capacity() * 24 + self.pairs.capacity() * 64
+        self.counts.capacity() * 16 + self.bare.capacity() * 32 + self.pairs.capacity() * 64
     }
 }
 

@@ -4,9 +4,8 @@
 //! The first events of a log are kept, so that reports about them can be shown and checked even if
 //! the log came through a pipe.
 
-use rustc_hash::FxHashMap;
 use weakspot_core::{
-    DelayedRun, Drain, LogBatch, LogEvent, LogKind, LogTables, Model, Overtaking, Value, certify,
+    DelayedRun, Drain, LogBatch, LogEvent, LogKind, LogTables, Model, Overtaking, certify,
     certify::Rejected,
 };
 
@@ -14,7 +13,8 @@ use crate::monitor::{Monitor, Refused};
 use crate::reference::Form;
 use crate::sober::{Definition, Sober};
 use crate::tally::end;
-use crate::witness;
+use crate::values::Values;
+use crate::witness::{NoRun, search};
 
 /// How a log is monitored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,7 @@ pub struct Watch {
     sober: Option<Sober>,
     kept: Vec<LogEvent>,
     events: u64,
-    /// What was written last, where the log says so.
-    values: FxHashMap<u32, Value>,
+    values: Values,
 }
 
 /// A report and what shows it.
@@ -70,8 +69,7 @@ impl Watch {
             }
             Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
         }
-        let values = FxHashMap::default();
-        Watch { monitors, sober, kept: Vec::new(), events: 0, values }
+        Watch { monitors, sober, kept: Vec::new(), events: 0, values: Values::default() }
     }
 
     /// Follows the next events of the log.
@@ -80,44 +78,13 @@ impl Watch {
     /// When an event cannot be one of an SC execution, or is of too many threads. Those before it
     /// have been followed.
     pub fn follow(&mut self, batch: &LogBatch, tables: &LogTables) -> Result<(), Refused> {
-        match self.first_stale(batch, tables) {
+        match self.values.follow(batch, tables) {
             None => self.follow_events(&batch.events, tables),
             Some((at, refused)) => {
                 self.follow_events(&batch.events[..at], tables)?;
                 Err(refused)
             }
         }
-    }
-
-    /// The first event that reads another value than the last one written, which SC does not do.
-    /// Locations that may overlap others are not looked at, nor values from before the log.
-    fn first_stale(&mut self, batch: &LogBatch, tables: &LogTables) -> Option<(usize, Refused)> {
-        let mut values = batch.values.iter();
-        if batch.values.is_empty() && self.values.is_empty() {
-            return None;
-        }
-        for (at, event) in batch.events.iter().enumerate() {
-            let value = if event.valued { values.next() } else { None };
-            let plain = tables.locs.get(event.loc as usize).is_some_and(|loc| loc.bytes.is_none());
-            if !event.kind.is_access() || !plain {
-                continue;
-            }
-            let read = match event.kind {
-                LogKind::Read => value.map(|v| v.value),
-                _ => value.and_then(|v| v.old),
-            };
-            if let (Some(read), Some(&last)) = (read, self.values.get(&event.loc))
-                && read != last
-            {
-                return Some((at, Refused::Stale { at: self.events + at as u64, read, last }));
-            }
-            match (event.kind.writes(), value) {
-                (true, Some(value)) => drop(self.values.insert(event.loc, value.value)),
-                (true, None) => drop(self.values.remove(&event.loc)),
-                (false, _) => {}
-            }
-        }
-        None
     }
 
     fn follow_events(&mut self, events: &[LogEvent], tables: &LogTables) -> Result<(), Refused> {
@@ -181,18 +148,33 @@ impl Watch {
         monitors + self.kept.capacity() * size_of::<LogEvent>()
     }
 
+    /// How many pairs of source positions were reported under a model.
+    #[must_use]
+    pub fn pairs(&self, model: Model) -> usize {
+        match &self.sober {
+            Some(sober) => sober.found().len(),
+            None => self.monitor(model).map_or(0, |monitor| monitor.pairs(model)),
+        }
+    }
+
+    /// The reports under a model so far, not checked again.
+    #[must_use]
+    pub fn overtakings(&self, model: Model) -> Vec<Overtaking> {
+        match &self.sober {
+            Some(sober) => sober.found(),
+            None => self.monitor(model).map_or(Vec::new(), |monitor| monitor.reports(model)),
+        }
+    }
+
     /// The reports under a model, with the runs that show them.
     ///
     /// # Errors
     /// When a run is not accepted: then the report is wrong.
     pub fn reports(&self, tables: &LogTables, model: Model) -> Result<Vec<Shown>, Rejected> {
-        let reports = match &self.sober {
-            Some(sober) => sober.found(),
-            None => self.monitor(model).map_or(&[][..], |monitor| monitor.reports(model)),
-        };
+        let reports = self.overtakings(model);
         let mut work = WORK;
         let mut shown = Vec::with_capacity(reports.len());
-        for &overtaking in reports {
+        for overtaking in reports {
             let run = match self.sober {
                 None => show(&self.kept, tables, model, &overtaking, &mut work)?,
                 // SOBER may have other executions of the program in mind.
@@ -224,14 +206,26 @@ pub fn show(
     if access >= events.len() {
         return Ok(None);
     }
-    let stores = events[..access].iter().enumerate().rev();
-    for (place, _) in stores.filter(|(_, e)| end(e) == report.store) {
+    let stores: Vec<usize> = (0..access).filter(|&i| end(&events[i]) == report.store).collect();
+    // Stores that are too old were committed, those that are too new do not happen before. Of those
+    // in between the last one is taken, which is the one that `Form::Last` is about.
+    let (mut low, mut high) = (0, stores.len());
+    let mut found = None;
+    while low < high {
         let Some(left) = work.checked_sub(access + 1) else { break };
         *work = left;
-        if let Some(run) = witness(events, tables, model, place, access) {
-            certify::delayed(events, tables, &run)?;
-            return Ok(Some(run));
+        let middle = low + (high - low) / 2;
+        match search(events, tables, model, stores[middle], access) {
+            Ok(run) => {
+                found = Some(run);
+                low = middle + 1;
+            }
+            Err(NoRun::Committed) => low = middle + 1,
+            Err(NoRun::Unordered) => high = middle,
         }
     }
-    Ok(None)
+    if let Some(run) = &found {
+        certify::delayed(events, tables, run)?;
+    }
+    Ok(found)
 }

@@ -32,24 +32,46 @@ pub fn witness(
     store: usize,
     access: usize,
 ) -> Option<DelayedRun> {
-    let events = events.get(..=access)?;
-    let (first, last) = (events.get(store)?, events.last()?);
+    search(events, tables, model, store, access).ok()
+}
+
+/// Why there is no run for a store and an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRun {
+    /// The store has been committed by then; so have the earlier ones of its thread to that place.
+    Committed,
+    /// The store does not happen before what the accessing thread did before; neither do the later
+    /// ones of its thread.
+    Unordered,
+}
+
+/// The same, with the reason if there is none.
+pub(crate) fn search(
+    events: &[LogEvent],
+    tables: &LogTables,
+    model: Model,
+    store: usize,
+    access: usize,
+) -> Result<DelayedRun, NoRun> {
+    let cut = events.get(..=access);
+    let (Some(events), true) = (cut, store < access) else { return Err(NoRun::Unordered) };
+    let (first, last) = (&events[store], &events[access]);
     let apart = store < access && first.thread != last.thread;
     let kinds = first.kind == LogKind::Write && last.kind.is_access();
     // Events of a cycle have 32-bit names.
     if model == Model::Sc || !apart || !kinds || u32::try_from(access).is_err() {
-        return None;
+        return Err(NoRun::Unordered);
     }
     let cells = Cells::new(events, tables);
     let (mine, other) = (cells.of(last.loc), cells.of(first.loc));
     if mine.start.max(other.start) >= mine.end.min(other.end) {
-        return None;
+        return Err(NoRun::Unordered);
     }
-    let commits = commits(events, &cells, model, store)?;
-    let mut cycle = path(events, &cells, store)?;
+    let commits = commits(events, &cells, model, store).ok_or(NoRun::Committed)?;
+    let mut cycle = path(events, &cells, store).ok_or(NoRun::Unordered)?;
     let link = if last.kind == LogKind::Write { Link::Co } else { Link::Fr };
     cycle.push(Arc { from: EventId::new(access), link, to: EventId::new(store) });
-    Some(DelayedRun { model, store, access, commits, cycle })
+    Ok(DelayedRun { model, store, access, commits, cycle })
 }
 
 /// The commits that the monitor emits before the last event, and those of its own thread that it

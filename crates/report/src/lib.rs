@@ -41,7 +41,9 @@ pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
 pub use log_witness::{LogWitness, is_log_witness};
-pub use monitor::{MonitorAnswer, monitor_dot, monitor_json, monitor_statistics, monitor_text};
+pub use monitor::{
+    MonitorAnswer, monitor_dot, monitor_json, monitor_news, monitor_statistics, monitor_text,
+};
 pub use monitor_program::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
     program_monitor_json, program_monitor_text,

@@ -27,6 +27,7 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             )
         }
         Limit::Interrupted => "the search was interrupted".to_owned(),
+        Limit::Torn(offset) => format!("the log is torn at offset {offset}"),
     }
 }
 
@@ -42,6 +43,7 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
             .raw("entries", entries)
             .raw("unbounded", unbounded),
         Limit::Interrupted => o.string("kind", "interrupted"),
+        Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -60,6 +62,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
             unbounded: json.get("unbounded")?.as_bool()?,
         },
         "interrupted" => Limit::Interrupted,
+        "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         _ => return None,
     })
 }
@@ -118,5 +121,6 @@ mod tests {
             "the store buffer of P0 was full; explored with at most 1 store per buffer",
         );
         check(&Limit::Interrupted, "the search was interrupted");
+        check(&Limit::Torn(96), "the log is torn at offset 96");
     }
 }

@@ -20,7 +20,8 @@
 //! Events are named by their places in the log, from 1. A commit says that just before an event the
 //! oldest pending store of a thread to a location reaches memory; threads and locations go by the
 //! order in which the log first names them, from 0. `trace` is the place, from 0, of the trace in a
-//! log that has several. Nothing else is evidence for `holds`: the log has to be gone through again.
+//! log that has several. The evidence for `holds` is `{"none": {"trace": null, "pending": "all"}}`: the
+//! log has to be gone through again.
 
 use std::fmt::Write;
 
@@ -42,6 +43,8 @@ pub struct LogWitness {
     pub trace: Option<usize>,
     /// The run that shows a violation; `None` if nothing was reported.
     pub run: Option<DelayedRun>,
+    /// Whether accesses were compared only with the last pending store to their location.
+    pub last_only: bool,
 }
 
 /// Whether a text is a witness about a log, rather than about a program.
@@ -63,7 +66,9 @@ impl LogWitness {
         let _ = writeln!(out, "  \"verdict\": \"{verdict}\",\n  \"evidence\": {{");
         let trace = self.trace.map_or("null".to_owned(), |trace| trace.to_string());
         let Some(run) = &self.run else {
-            let _ = writeln!(out, "    \"none\": {{\"trace\": {trace}}}\n  }}\n}}");
+            let pending = if self.last_only { "last" } else { "all" };
+            let none = format!("{{\"trace\": {trace}, \"pending\": \"{pending}\"}}");
+            let _ = writeln!(out, "    \"none\": {none}\n  }}\n}}");
             return out;
         };
         let _ = writeln!(
@@ -123,6 +128,14 @@ impl LogWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of,
             trace,
+            last_only: match evidence.find("none").and_then(|none| none.find("pending")) {
+                Some(pending) => match pending.string()? {
+                    "all" => false,
+                    "last" => true,
+                    _ => return Err(pending.bad("`all` or `last`")),
+                },
+                None => false,
+            },
             run: delayed.map(|delayed| run(&delayed, model_of)).transpose()?,
         })
     }
@@ -183,6 +196,7 @@ mod tests {
             input_hash: "fnv1a64:cbf29ce484222325".to_owned(),
             model: Model::Tso,
             trace: None,
+            last_only: false,
             run: Some(DelayedRun {
                 model: Model::Tso,
                 store: 0,
@@ -204,6 +218,7 @@ mod tests {
         for w in [
             w.clone(),
             LogWitness { run: None, trace: Some(7), ..w.clone() },
+            LogWitness { run: None, last_only: true, ..w.clone() },
             LogWitness { trace: Some(0), ..w },
         ] {
             assert!(is_log_witness(&w.to_json()));

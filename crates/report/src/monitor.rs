@@ -100,6 +100,21 @@ pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String
     out
 }
 
+/// A report in one line, for a log that is still being written.
+#[must_use]
+pub fn monitor_news(tables: &LogTables, model: Model, report: &Overtaking) -> String {
+    let end = |end: &End| {
+        let thread = thread_name(tables, end.thread);
+        format!("{thread} {}{}", did_end(tables, end), at(tables, end.site).replacen("  ", " ", 1))
+    };
+    format!(
+        "{model}: event {}: {} can take effect before {}\n",
+        grouped(u128::from(report.first + 1)),
+        end(&report.access),
+        end(&report.store)
+    )
+}
+
 /// A line about the log itself.
 #[must_use]
 pub fn monitor_statistics(tables: &LogTables, events: u64, time: Duration) -> String {

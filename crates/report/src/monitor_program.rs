@@ -222,7 +222,7 @@ pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: 
     }
     let mut lines = vec![vec![
         "  store".to_owned(),
-        "overtaken by".to_owned(),
+        "can be preceded by".to_owned(),
         "which follows".to_owned(),
         "reports".to_owned(),
     ]];

@@ -23,6 +23,8 @@ pub struct ProgramResult {
 /// What `holds` and `violated` are called in a question.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
+    /// What was asked about: `program`, `log`.
+    pub noun: &'static str,
     /// Holds.
     pub holds: &'static str,
     /// Is violated.
@@ -50,7 +52,7 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
     let programs: Vec<&[ProgramResult]> = results.chunk_by(|a, b| a.file == b.file).collect();
     let mut out = String::new();
     let s = if programs.len() == 1 { "" } else { "s" };
-    let _ = writeln!(out, "{} program{s}", programs.len());
+    let _ = writeln!(out, "{} {}{s}", programs.len(), words.noun);
     if models.is_empty() {
         if !results.is_empty() {
             let _ = writeln!(out, "{} with errors", programs.len());
@@ -101,7 +103,7 @@ fn push_differences(out: &mut String, programs: &[&[ProgramResult]], models: usi
     };
     let rows: Vec<&[ProgramResult]> = programs.iter().filter(differ).copied().collect();
     if rows.is_empty() {
-        out.push_str("no program differs between the models\n");
+        let _ = writeln!(out, "no {} differs between the models", words.noun);
         return;
     }
     let are = if rows.len() == 1 { "differs" } else { "differ" };
@@ -124,7 +126,7 @@ mod tests {
     use expect_test::expect;
     use weakspot_core::{Drain, Limit};
 
-    const ROBUST: Words = Words { holds: "robust", violated: "not robust" };
+    const ROBUST: Words = Words { noun: "program", holds: "robust", violated: "not robust" };
 
     fn answer(name: &str, model: Model, verdict: Verdict) -> ProgramResult {
         let file = format!("{name}.weak");

@@ -178,7 +178,7 @@ impl<'a> Cursor<'a> {
         if !is_quoted && name.is_empty() {
             return Err(fault("expected a location".into()));
         }
-        if !is_quoted && name.starts_with("0x") && name.contains('/') {
+        if !is_quoted && hex(&name).is_some() && name.contains('/') {
             let bytes = bytes_of(&name).map_err(fault)?;
             return names.nameless(bytes).map_err(fault);
         }
@@ -211,7 +211,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(LogValue { value, old: Some(first) }))
     }
 
-    /// A number of 64 bits, if one follows: decimal with a sign, or the bits in hexadecimal.
+    /// A number of 64 bits, if one follows: decimal, with or without a sign, or hexadecimal.
     fn number(&mut self) -> Result<Option<i64>, Fault> {
         self.skip_blanks();
         let rest = self.rest();
@@ -222,9 +222,10 @@ impl<'a> Cursor<'a> {
         let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.';
         let end = sign + rest[sign..].find(is_end).unwrap_or(rest.len() - sign);
         let text = &rest[..end];
-        let number = match text.strip_prefix("0x") {
-            Some(hex) => u64::from_str_radix(hex, 16).ok().map(u64::cast_signed),
-            None => text.parse().ok(),
+        let unsigned = |number: Result<u64, _>| number.ok().map(u64::cast_signed);
+        let number = match hex(text) {
+            Some(hex) => unsigned(u64::from_str_radix(hex, 16)),
+            None => text.parse().ok().or_else(|| unsigned(text.parse())),
         };
         let message = || format!("expected a number of 64 bits, found `{text}`");
         let number = number.ok_or_else(|| Fault::new(self.at, message()))?;
@@ -233,16 +234,22 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The digits behind `0x`.
+fn hex(text: &str) -> Option<&str> {
+    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))
+}
+
 /// `0x1000/4`: four bytes from this address on.
 fn bytes_of(text: &str) -> Result<Bytes, String> {
-    let parts = text.strip_prefix("0x").and_then(|t| t.split_once('/'));
+    let parts = hex(text).and_then(|t| t.split_once('/'));
     let bytes = parts.and_then(|(start, len)| {
         let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric());
         let start = u64::from_str_radix(start, 16).ok().filter(|_| digits(start))?;
         let len = len.parse().ok().filter(|_| digits(len))?;
         Some(Bytes { start, len })
     });
-    let bytes = bytes.filter(|b| b.len > 0);
+    // The last byte has to have an address, too.
+    let bytes = bytes.filter(|b| b.len > 0 && b.start.checked_add(u64::from(b.len) - 1).is_some());
     bytes.ok_or_else(|| format!("expected an address and a size, such as 0x1000/4, found `{text}`"))
 }
 
@@ -298,7 +305,7 @@ fn write_loc(out: &mut Vec<u8>, loc: &LogLoc) {
     let LogLoc { name, bytes } = loc;
     match bytes {
         Some(bytes) if *name == name_of(*bytes) => out.extend_from_slice(name.as_bytes()),
-        _ if name.starts_with("0x") && name.contains('/') => write_quoted(out, name),
+        _ if hex(name).is_some() && name.contains('/') => write_quoted(out, name),
         _ => write_name(out, name),
     }
     if let Some(bytes) = bytes.filter(|&b| *name != name_of(b)) {

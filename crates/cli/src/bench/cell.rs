@@ -115,6 +115,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Time(_) => "time",
                 Limit::Memory(_) => "memory",
                 Limit::Buffer { .. } => "buffer",
+                Limit::Torn(_) => "torn",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

@@ -11,18 +11,19 @@ fn help() {
         &["help", "gen"],
         "",
         expect![[r#"
-        Write inputs to try and to measure with
+            Write inputs to try and to measure with
 
-        Usage: weakspot gen <COMMAND>
+            Usage: weakspot gen <COMMAND>
 
-        Commands:
-          family  A member of a family of programs or litmus tests that grows with a number
-          help    Print this message or the help of the given subcommand(s)
+            Commands:
+              family   A member of a family of programs or litmus tests that grows with a number
+              history  Histories of random clients on a memory, a machine or a cache coherence protocol
+              help     Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help  Print help
-        --- exit 0
-    "#]],
+            Options:
+              -h, --help  Print help
+            --- exit 0
+        "#]],
     );
     check(
         &["help", "gen", "family"],
@@ -321,4 +322,227 @@ fn the_ending_decides() {
         }
         std::fs::remove_file(&file).expect("the file");
     }
+}
+
+/// What `gen history` writes is the same for the same seed, and has the shape that was asked for.
+#[test]
+fn histories() {
+    let args = ["gen", "history", "--source", "mesi", "--operations", "30", "--cpus", "3"];
+    let ran =
+        run(&[&args[..], &["--count", "2", "--updates", "0.2", "--fences", "0.1"]].concat(), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let again =
+        run(&[&args[..], &["--count", "2", "--updates", "0.2", "--fences", "0.1"]].concat(), "");
+    assert_eq!(ran.out, again.out);
+    let histories: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(histories.len(), 2);
+    for (history, id) in histories.iter().zip(["mesi-1", "mesi-2"]) {
+        assert_eq!(history["id"], id);
+        let threads = history["threads"].as_array().expect("threads");
+        let lengths: Vec<usize> =
+            threads.iter().map(|t| t.as_array().expect("operations").len()).collect();
+        assert_eq!(lengths, [10, 10, 10]);
+        let written: Vec<(String, i64)> = threads
+            .iter()
+            .flat_map(|t| t.as_array().expect("operations"))
+            .filter_map(|op| {
+                let value = op["new"].as_i64().or(op["val"].as_i64().filter(|_| op["kind"] == "w"));
+                Some((op["var"].as_str()?.to_owned(), value?))
+            })
+            .collect();
+        for (i, one) in written.iter().enumerate() {
+            assert!(!written[i + 1..].contains(one), "{one:?} is written twice");
+        }
+    }
+}
+
+#[test]
+fn histories_that_cannot_be() {
+    check(
+        &["gen", "history", "--source", "mi", "--bug", "lost-owner"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: mi cannot have the bug lost-owner; it can have: stale-forward, dropped-writeback, early-ack, eviction-race, swapped-fill, late-writeback
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "history", "--source", "tso", "--store-buffer"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: store buffers go before protocols, not before tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "history", "--source", "mi", "--cpus", "65"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: mi takes at most 64 CPUs
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "history", "--cpus", "0"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: a client has 1 to 1024 CPUs
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["gen", "history", "--read-ratio", "1.5"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: read ratio, updates and fences are shares from 0 to 1, updates and fences together at most 1
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn sources() {
+    check(
+        &["gen", "history", "--list"],
+        "",
+        expect![[r#"
+        source           what runs the client
+        atomic           an atomic memory
+        tso              a store buffer per CPU
+        pso              a store buffer per CPU and variable
+        mi               caches with a line in one of them at most, directory
+        mesi             caches over a shared cache with a directory, over memory
+        moesi-hammer     caches that are asked by broadcast
+        moesi-directory  caches, directory that collects their answers
+
+        bug                what goes wrong                                                   in
+        lost-ack           a writer goes ahead although one acknowledgement is missing       mesi, moesi-hammer, moesi-directory
+        store-in-shared    a store hits in a line that others share                          mesi, moesi-hammer, moesi-directory
+        stale-forward      an owner hands on its line as it was when it was filled           mi, mesi, moesi-hammer, moesi-directory
+        dropped-writeback  a writeback is acknowledged, but its data is thrown away          mi, mesi, moesi-hammer, moesi-directory
+        early-ack          an invalidation is acknowledged before it is done                 mi, mesi, moesi-hammer, moesi-directory
+        forgotten-sharer   one of the sharers is not invalidated                             mesi, moesi-hammer, moesi-directory
+        eviction-race      a request that meets a line on its way out gets old data          mi, mesi, moesi-hammer, moesi-directory
+        swapped-fill       a store that waits for its line is done before the line is filled mi, mesi, moesi-hammer, moesi-directory
+        late-writeback     a writeback of a cache that no longer owns the line is taken      mi, mesi, moesi-hammer, moesi-directory
+        split-update       an atomic update reads before it owns the line                    mesi, moesi-hammer, moesi-directory
+        lost-owner         a dirty line is shared, and no cache stays its owner              moesi-hammer, moesi-directory
+        lost-copyback      what an owner copies back when others read is thrown away         mesi
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["help", "gen", "history"],
+        "",
+        expect![[r#"
+        Example:
+          weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
+          weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
+          weakspot gen history --list
+
+        Histories of random clients on a memory, a machine or a cache coherence protocol
+
+        Usage: weakspot gen history [OPTIONS]
+
+        Options:
+              --source <SOURCE>     Who runs the clients; --list tells which there are [default: atomic]
+              --bug <NAME>          A bug in the protocol; --list tells which there are
+              --store-buffer        Put a store buffer between each CPU and its cache: histories become TSO
+                                    instead of SC
+              --cpus <N>            How many CPUs the clients have [default: 4]
+              --operations <N>      How many operations they do, all CPUs together [default: 500]
+              --variables <N>       How many variables the clients have [default: 10]
+              --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
+              --updates <SHARE>     The share of atomic updates in all operations [default: 0]
+              --fences <SHARE>      The share of full fences in all operations [default: 0]
+              --seed <N>            What the clients are made from [default: 1]
+              --count <N>           How many histories [default: 1]
+          -o, --output <FILE>       Write to this file
+              --list                List the sources and their bugs
+          -h, --help                Print help
+
+        JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
+        value is written twice. History number i is that of the seed plus i; the same seed, the same
+        history.
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["help", "record"],
+        "",
+        expect![[r#"
+        Example:
+          weakspot record --cpus 2 --operations 1000000 -o cpu.jsonl
+          weakspot gen history --cpus 2 --count 1000 | weakspot record - > cpu.jsonl
+
+        Record what threads on this very CPU read and write
+
+        Usage: weakspot record [OPTIONS] [FILE]
+
+        Arguments:
+          [FILE]  Clients: histories as JSON Lines, `-` is standard input; without it, a random client
+
+        Options:
+              --cpus <N>            How many threads the client has [default: one per processor, at least 2]
+              --operations <N>      How many operations they do, all threads together [default: 1000000]
+              --variables <N>       How many variables the clients have [default: 10]
+              --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
+              --updates <SHARE>     The share of atomic updates in all operations [default: 0]
+              --fences <SHARE>      The share of full fences in all operations [default: 0]
+              --seed <N>            What the clients are made from [default: 1]
+              --packed              Variables side by side, not each on a cache line of its own
+          -o, --output <FILE>       Write to this file
+          -q, --quiet               Do not say how fast it was
+          -h, --help                Print help
+
+        Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
+        thread per CPU of the client, started together. The history is written as by `gen history`. Of
+        the histories in FILE only the operations count, not their values; each is run once.
+        --- exit 0
+    "#]],
+    );
+}
+
+/// Real threads do what the clients of a file say; what they read is theirs.
+#[test]
+fn record() {
+    let client =
+        run(&["gen", "history", "--count", "2", "--operations", "50", "--updates", "0.2"], "");
+    let ran = run(&["record", "-q", "-"], &client.out);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let shape = |text: &str| -> Vec<String> {
+        let ops = text.split("{\"kind\":").skip(1);
+        ops.map(|op| op.split(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).take(1).collect())
+            .collect()
+    };
+    assert_eq!(shape(&ran.out), shape(&client.out));
+    assert_eq!(ran.out.lines().count(), 2);
+    let random = run(&["record", "--cpus", "2", "--operations", "1000", "--packed"], "");
+    assert_eq!(random.code, Some(0));
+    assert_eq!(random.out.matches("\"kind\"").count(), 1000);
+    assert!(random.err.contains("1000 operations"), "{}", random.err);
+    check(
+        &["record", "-"],
+        "\n{\"threads\":[[{\"kind\":\"w\"}]]}\n",
+        expect![[r#"
+        --- standard error
+        error: -:2: operation 0 of thread 0 has no `var`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["record", "-"],
+        "{\"threads\":",
+        expect![[r#"
+        --- standard error
+        error: -:1: EOF while parsing a value at line 1 column 11
+        --- exit 2
+    "#]],
+    );
 }

@@ -283,10 +283,11 @@ fn bad_logs() {
         &["monitor", "-"],
         "a: wr x\na: com x\n",
         expect![[r#"
-        --- standard error
-        error: -:2:1: event 2 is a commit: monitors watch SC executions, in which stores reach memory at once
-        --- exit 2
-    "#]],
+            --- standard error
+            -: before the error below: 1 event followed, reports: 0 under TSO, 0 under PSO
+            error: -:2:1: event 2 is a commit: monitors watch SC executions, in which stores reach memory at once
+            --- exit 2
+        "#]],
     );
     check(
         &["monitor", "-"],
@@ -294,7 +295,7 @@ fn bad_logs() {
         expect![[r#"
             --- standard error
             -: before the error below: 1 event followed, reports: 0 under TSO, 0 under PSO
-            error: -:2:1: event 2 reads 2, but 1 was written last: this is no SC execution
+            error: -:2:1: event 2 reads 2, but 1 was there last: this is no SC execution
             --- exit 2
         "#]],
     );
@@ -302,10 +303,10 @@ fn bad_logs() {
         &["monitor", "no-such-file.wstrace"],
         "",
         expect![[r#"
-        --- standard error
-        error: no-such-file.wstrace: offset 0: failed to read: No such file or directory (os error 2)
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no-such-file.wstrace: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
     check(
         &["monitor", "--model", "sc", SB],
@@ -388,4 +389,86 @@ fn interrupted() {
     let out = String::from_utf8_lossy(&output.stdout);
     assert!(out.starts_with("- TSO: breaks SC: 1 pair"), "{out}");
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// A log that ends in the middle of a block may lack what matters.
+#[test]
+fn torn_logs_are_unknown() {
+    let bytes = std::fs::read(crate::root().join("corpus/traces/dekker.wslog")).expect("a log");
+    let path = scratch("torn.wslog");
+    std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
+    let ran = run(&["monitor", "-q", "--format", "json", path.to_str().expect("UTF-8")], "");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("\"limit\":{\"kind\":\"torn\""), "{}", ran.out);
+}
+
+/// What `monitor` refuses, `certify` does not certify.
+#[test]
+fn witnesses_about_logs_that_are_not_sc() {
+    let log = scratch("not-sc.wstrace");
+    let witness = scratch("not-sc.json");
+    let (log_name, witness_name) = (log.to_str().expect("UTF-8"), witness.to_str().expect("UTF-8"));
+    let good = "a: wr x = 1\na: rd y = 0\nb: wr y = 1\nb: rd x = 1\n";
+    for bad in [
+        "a: wr x = 1\na: rd y = 0\nb: wr y = 1\nb: rd x = 0\n",
+        "a: wr x = 1\na: rd y = 0\nb: wr y = 1\nb: rd x = 1\na: com x\n",
+    ] {
+        std::fs::write(&log, good).expect("written");
+        let args = ["monitor", "-q", "--model", "tso", "--witness", witness_name, log_name];
+        assert_eq!(run(&args, "").code, Some(1));
+        let hash = |text: &str| weakspot_report::input_hash(text.as_bytes());
+        let text = std::fs::read_to_string(&witness).expect("a witness");
+        std::fs::write(&witness, text.replace(&hash(good), &hash(bad))).expect("written");
+        std::fs::write(&log, bad).expect("written");
+        let ran = run(&["certify", log_name, witness_name], "");
+        assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("monitors watch SC") || ran.err.contains("no SC execution"));
+    }
+}
+
+/// The store of a report is found among many others at its place.
+#[test]
+fn a_store_among_many() {
+    let log = scratch("many.wstrace");
+    let text = format!("a: wr x\na: rd y\nb: wr y\n{}b: rd x\n", "a: wr x\n".repeat(500));
+    std::fs::write(&log, text).expect("written");
+    let witness = scratch("many.json");
+    let (log, witness) = (log.to_str().expect("UTF-8"), witness.to_str().expect("UTF-8"));
+    for model in ["tso", "pso", "pso-own"] {
+        let args = ["monitor", "-q", "--model", model, "--witness", witness, log];
+        assert_eq!(run(&args, "").code, Some(1), "{model}");
+        assert_eq!(run(&["certify", log, witness], "").code, Some(0), "{model}");
+    }
+}
+
+/// What was asked with the last pending store only is checked that way.
+#[test]
+fn witnesses_of_the_last_pending_store() {
+    let log = scratch("last.wstrace");
+    std::fs::write(&log, "a: wr x\na: rd y\nb: wr y\na: wr x\nb: rd x\n").expect("written");
+    let witness = scratch("last.json");
+    let (log, witness) = (log.to_str().expect("UTF-8"), witness.to_str().expect("UTF-8"));
+    let last = ["monitor", "-q", "--model", "tso", "--pending", "last", "--witness", witness, log];
+    assert_eq!(run(&last, "").code, Some(0));
+    assert_eq!(run(&["certify", log, witness], "").code, Some(0));
+}
+
+/// A pipe in which nothing comes any more does not outlast the time limit.
+#[test]
+fn silent_pipes_time_out() {
+    let mut child = weakspot()
+        .args(["monitor", "-q", "--model", "tso", "--timeout", "300ms", "--format", "json", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"a: wr x\n").expect("written");
+    pipe.flush().expect("flushed");
+    let output = child.wait_with_output().expect("the command ends");
+    drop(pipe);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("\"verdict\":\"unknown\"") && out.contains("\"kind\":\"time\""), "{out}");
+    assert_eq!(output.status.code(), Some(3));
 }

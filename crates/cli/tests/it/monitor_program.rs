@@ -41,37 +41,37 @@ fn all_executions() {
         &["monitor", "--program", "--model", "tso", SB],
         "",
         expect![[r#"
-        program  interleavings  time (s)  violations TSO
-        SB             6 (all)     _.___               2
-        SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
-          store                 overtaken by           which follows
-          P0 line 6 MOV [x],$1  P1 line 7 MOV EAX,[x]  P1 line 6 MOV [y],$1
-          P1 line 6 MOV [y],$1  P0 line 7 MOV EAX,[y]  P0 line 6 MOV [x],$1
+            program  interleavings  time (s)  violations TSO
+            SB             6 (all)     _.___               2
+            SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
+              store                 can be preceded by     which follows
+              P0 line 6 MOV [x],$1  P1 line 7 MOV EAX,[x]  P1 line 6 MOV [y],$1
+              P1 line 6 MOV [y],$1  P0 line 7 MOV EAX,[y]  P0 line 6 MOV [x],$1
 
-        A run of SB under TSO, time running downwards
+            A run of SB under TSO, time running downwards
 
-        P0                                    │ P1                                 │ memory
-        ──────────────────────────────────────┼────────────────────────────────────┼────────
-                                              │                                    │ x=0 y=0
-        MOV [x],$1   buffers x=1 as (1)       │                                    │
-        MOV EAX,[y]  reads y=0 from memory    │                                    │
-                                              │ MOV [y],$1   writes y=1 to memory  │ y=1
-                                              │ MOV EAX,[x]  reads x=0 from memory │
-        (1)          x=1 reaches memory,      │                                    │ x=1
-                     overtaken by MOV EAX,[y] │                                    │
+            P0                                    │ P1                                 │ memory
+            ──────────────────────────────────────┼────────────────────────────────────┼────────
+                                                  │                                    │ x=0 y=0
+            MOV [x],$1   buffers x=1 as (1)       │                                    │
+            MOV EAX,[y]  reads y=0 from memory    │                                    │
+                                                  │ MOV [y],$1   writes y=1 to memory  │ y=1
+                                                  │ MOV EAX,[x]  reads x=0 from memory │
+            (1)          x=1 reaches memory,      │                                    │ x=1
+                         overtaken by MOV EAX,[y] │                                    │
 
-        Final state: 0:EAX=0; 1:EAX=0;
-        P0's store x=1 (line 6) was still in its buffer when P0 loaded y (line 7).
+            Final state: 0:EAX=0; 1:EAX=0;
+            P0's store x=1 (line 6) was still in its buffer when P0 loaded y (line 7).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          P0  line 6  MOV [x],$1   -po->  program order of P0
-          P0  line 7  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
-          P1  line 6  MOV [y],$1   -po->  program order of P1
-          P1  line 7  MOV EAX,[x]  -fr->  read x=0, which the next overwrites
-          P0  line 6  MOV [x],$1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              P0  line 6  MOV [x],$1   -po->  program order of P0
+              P0  line 7  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
+              P1  line 6  MOV [y],$1   -po->  program order of P1
+              P1  line 7  MOV EAX,[x]  -fr->  read x=0, which the next overwrites
+              P0  line 6  MOV [x],$1  (back at the start)
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["monitor", "--program", "-q", SB, "corpus/litmus/SB+mfences.litmus", DEKKER],
@@ -104,7 +104,7 @@ fn few_preemptions() {
             program  interleavings  time (s)  violations TSO
             dekker              24     _.___               5
             dekker TSO violated: 5 distinct pairs of a store and an access that can overtake it, in 22 of 24 executions; threads that waited in a loop were put off until memory changed
-              store                      overtaken by                            which follows              reports
+              store                      can be preceded by                      which follows              reports
               p[0] line 16 flag[me] = 1  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  22
               p[0] line 27 flag[me] = 0  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  6
               p[1] line 16 flag[me] = 1  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  22
@@ -193,16 +193,16 @@ fn json() {
     check_json(
         ["--preemptions", "1"],
         expect![[r#"
-        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":10000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false}
-        --- exit 1
-    "#]],
+            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":1000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false}
+            --- exit 1
+        "#]],
     );
     check_json(
         ["--random", "5"],
         expect![[r#"
-        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":10000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false}
-        --- exit 1
-    "#]],
+            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":1000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false}
+            --- exit 1
+        "#]],
     );
 }
 

@@ -610,6 +610,7 @@ fn help() {
               print    Print a program in the canonical form of its language
               convert  Convert a log of an execution, or histories, from one format to another
               gen      Write inputs to try and to measure with
+              record   Record what threads on this very CPU read and write
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 

@@ -60,7 +60,8 @@ fn warnings_are_grouped() {
     let (found, sober) =
         warnings(&log("0wx 0ry 1wy 1rx 0wx 0ry 1wy 1rx 1rx"), Definition::Corrected);
     assert_eq!(found.len(), 3);
-    let [first, second] = sober.found() else { panic!("{:?}", sober.found()) };
+    let found = sober.found();
+    let [first, second] = &found[..] else { panic!("{found:?}") };
     assert_eq!((first.count, first.first), (2, 3));
     assert_eq!((first.store.thread, first.access.thread, first.previous.loc), (0, 1, 1));
     assert_eq!((second.count, second.first), (1, 5));

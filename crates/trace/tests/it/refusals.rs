@@ -47,7 +47,9 @@ fn text() {
     check("t0: wr x = 1.5", expect!["log:1:12: expected a number of 64 bits, found `1.5`"]);
     check(
         "t0: wr x = 9223372036854775808",
-        expect!["log:1:12: expected a number of 64 bits, found `9223372036854775808`"],
+        expect![[r#"
+            Event("\"t0\" Write \"LogLoc { name: \\\"x\\\", bytes: None }\" Some(LogValue { value: -9223372036854775808, old: None }) None 0")
+        "#]],
     );
     check(
         "t0: wr x 0 -> 1",

@@ -1,0 +1,155 @@
+//! Replays a run that claims to do what was recorded: on memory for SC, with one queue of writes
+//! per thread for TSO, with one per thread and variable for PSO. Linear in time and memory.
+
+use crate::certify::Rejected;
+use crate::{HistoryModel, HistoryStep, INITIAL, OpKind, Ops};
+
+/// Checks that the steps are a run of the machine of SC, TSO or PSO, that it does all operations,
+/// and that writes reach memory in this order.
+pub(super) fn replay(
+    ops: &Ops,
+    model: HistoryModel,
+    store_order: &[Vec<u32>],
+    steps: &[HistoryStep],
+) -> Result<(), Rejected> {
+    if store_order.len() != ops.vars() {
+        return Err(Rejected::NotFinal);
+    }
+    let buffered = model != HistoryModel::Sc;
+    let older = if buffered { own_writes_before(ops) } else { Vec::new() };
+    let mut run = Run {
+        ops,
+        store_order,
+        next: (0..ops.threads()).map(|t| ops.of_thread(t).start).collect(),
+        next_commit: (0..ops.threads()).map(|t| ops.of_thread(t).start).collect(),
+        pending: vec![0; ops.threads()],
+        committed: vec![false; if buffered { ops.len() } else { 0 }],
+        memory: vec![INITIAL; ops.vars()],
+        done: vec![0; ops.vars()],
+    };
+    for (at, &step) in steps.iter().enumerate() {
+        let taken = match step {
+            HistoryStep::Issue(op) => run.issue(op, buffered.then_some(older.as_slice())),
+            HistoryStep::Commit(op) if buffered => run.commit(op, model, &older),
+            HistoryStep::Commit(_) => Err("SC has no buffers"),
+        };
+        taken.map_err(|why| Rejected::HistoryStep(at, why))?;
+    }
+    let all_done = (0..ops.threads()).all(|t| run.next[t] == ops.of_thread(t).end)
+        && run.pending.iter().all(|&n| n == 0)
+        && run.done.iter().zip(store_order).all(|(&n, order)| n == order.len());
+    all_done.then_some(()).ok_or(Rejected::NotFinal)
+}
+
+struct Run<'a> {
+    ops: &'a Ops,
+    store_order: &'a [Vec<u32>],
+    /// Per thread the next operation.
+    next: Vec<u32>,
+    /// Per thread no write before this one is in the buffer (TSO only).
+    next_commit: Vec<u32>,
+    /// Per thread how many writes are in its buffers.
+    pending: Vec<u32>,
+    committed: Vec<bool>,
+    /// Per variable the write that memory holds.
+    memory: Vec<u32>,
+    /// Per variable how many writes have reached memory.
+    done: Vec<usize>,
+}
+
+impl Run<'_> {
+    /// `older` is given when there are buffers.
+    fn issue(&mut self, op: u32, older: Option<&[u32]>) -> Result<(), &'static str> {
+        if op as usize >= self.ops.len() {
+            return Err("there is no such operation");
+        }
+        let thread = self.ops.thread_of(op);
+        if self.next[thread] != op {
+            return Err("the thread's next operation is another one");
+        }
+        self.next[thread] += 1;
+        let kind = self.ops.kind(op);
+        if matches!(kind, OpKind::Fence | OpKind::Update) && self.pending[thread] > 0 {
+            return Err("the thread's writes are not all in memory");
+        }
+        if self.ops.reads(op) {
+            let own = older.map_or(INITIAL, |older| older[op as usize]);
+            let seen = match own {
+                INITIAL => self.memory[self.ops.var(op) as usize],
+                _ if self.committed[own as usize] => self.memory[self.ops.var(op) as usize],
+                _ => own,
+            };
+            if seen != self.ops.from(op).unwrap_or(INITIAL) {
+                return Err("the read sees another write");
+            }
+        }
+        match (kind, older) {
+            (OpKind::Write, Some(_)) => {
+                self.pending[thread] += 1;
+                Ok(())
+            }
+            (OpKind::Write | OpKind::Update, _) => self.store(op),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit(&mut self, op: u32, model: HistoryModel, older: &[u32]) -> Result<(), &'static str> {
+        let ops = self.ops;
+        if op as usize >= ops.len() || ops.kind(op) != OpKind::Write {
+            return Err("there is no such write");
+        }
+        let thread = ops.thread_of(op);
+        if self.next[thread] <= op || self.committed[op as usize] {
+            return Err("the write is not in a buffer");
+        }
+        let own = older[op as usize];
+        if own != INITIAL && !self.committed[own as usize] {
+            return Err("an older write to the variable is in the buffer");
+        }
+        if model == HistoryModel::Tso {
+            let next = &mut self.next_commit[thread];
+            while *next < op && (ops.kind(*next) != OpKind::Write || self.committed[*next as usize])
+            {
+                *next += 1;
+            }
+            if *next != op {
+                return Err("an older write is in the buffer");
+            }
+        }
+        self.pending[thread] -= 1;
+        self.store(op)
+    }
+
+    fn store(&mut self, op: u32) -> Result<(), &'static str> {
+        let var = self.ops.var(op) as usize;
+        if self.store_order[var].get(self.done[var]) != Some(&op) {
+            return Err("the store order has another write here");
+        }
+        self.done[var] += 1;
+        self.memory[var] = op;
+        if let Some(committed) = self.committed.get_mut(op as usize) {
+            *committed = true;
+        }
+        Ok(())
+    }
+}
+
+/// Per operation the last write of its thread to its variable before it.
+fn own_writes_before(ops: &Ops) -> Vec<u32> {
+    let mut last = vec![INITIAL; ops.vars()];
+    let mut before = vec![INITIAL; ops.len()];
+    for thread in 0..ops.threads() {
+        let start = ops.of_thread(thread).start;
+        for op in ops.of_thread(thread).filter(|&op| ops.kind(op) != OpKind::Fence) {
+            let last = &mut last[ops.var(op) as usize];
+            // What is left of the threads before is older than the start.
+            if *last != INITIAL && *last >= start {
+                before[op as usize] = *last;
+            }
+            if ops.writes(op) {
+                *last = op;
+            }
+        }
+    }
+    before
+}

@@ -1,0 +1,193 @@
+//! What the eight models mean: axioms against machines on random histories, the known small
+//! histories, and which model implies which.
+
+use std::collections::HashMap;
+
+use weakspot_core::history::{machine_allows, satisfies};
+use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, small_ops};
+use weakspot_core::{HistoryModel, INITIAL, OpKind, Ops};
+
+/// A history from text: threads separated by `|`, operations by `,`: `w x1`, `r x1`, `f`, and
+/// `u x1 x2`, which reads 1 and writes 2. Value 0 is the initial one; every value of a variable is
+/// written once.
+fn history(text: &str) -> Ops {
+    let mut ops = Ops::new();
+    let mut written: HashMap<&str, u32> = HashMap::new();
+    let mut reads: Vec<(u32, &str)> = Vec::new();
+    let var = |word: &str| "xyzv".find(&word[..1]).expect("a variable") as u32;
+    for thread in text.split('|') {
+        ops.thread();
+        for op in thread.split(',') {
+            let words: Vec<&str> = op.split_whitespace().collect();
+            let id = ops.len() as u32;
+            match words[..] {
+                ["f"] => ops.push(OpKind::Fence, 0, INITIAL),
+                ["w", x] => {
+                    written.insert(x, id);
+                    ops.push(OpKind::Write, var(x), INITIAL);
+                }
+                ["r", x] => {
+                    reads.push((id, x));
+                    ops.push(OpKind::Read, var(x), INITIAL);
+                }
+                ["u", old, new] => {
+                    reads.push((id, old));
+                    written.insert(new, id);
+                    ops.push(OpKind::Update, var(old), INITIAL);
+                }
+                _ => panic!("{op}"),
+            }
+        }
+    }
+    for (r, x) in reads {
+        if !x.ends_with('0') {
+            ops.set_from(r, written[x]);
+        }
+    }
+    ops
+}
+
+/// The models that hold must be exactly these.
+fn check(text: &str, expect: &str) {
+    let ops = history(text);
+    let mut holds = Vec::new();
+    for model in HistoryModel::ALL {
+        let by_axioms = satisfies(&ops, model);
+        if let Some(by_machine) = machine_allows(&ops, model, usize::MAX) {
+            assert_eq!(by_axioms, by_machine, "{text}, {model:?}");
+        }
+        if by_axioms {
+            holds.push(model.key());
+        }
+    }
+    assert_eq!(holds.join(" "), expect, "{text}");
+}
+
+const ALL: &str = "cc ccv cm ccm wccm pso tso sc";
+
+#[test]
+fn histories_of_the_paper() {
+    check("w x1, r x2 | w x2, r x1", "cc cm");
+    check("w z1, w x1, w y1 | w x2, r z0, r y1, r x2", "cc ccv wccm pso tso");
+    check("w x1, w x2, r y1 | w y1, w y2, r x1", "cc ccv cm wccm pso tso");
+    check("w x1, r y0, w y1, r x1 | w x2, r y0, w y2, r x2", "cc ccv cm ccm wccm pso tso");
+    // Its Fig. 3, and a history that shows what it is meant to show.
+    check("w x1 | w y1 | r x1, r y0 | r y1, r x0", "cc ccv cm");
+    check(
+        "w x1 | w x2 | w y3 | r x2, r y0 | r y3, r x1 | r x1, r y0 | r y3, r x2",
+        "cc ccv cm ccm wccm",
+    );
+}
+
+#[test]
+fn litmus_histories() {
+    // Store buffering, without and with fences and updates.
+    check("w x1, r y0 | w y1, r x0", "cc ccv cm wccm pso tso");
+    check("w x1, f, r y0 | w y1, r x0", "cc ccv cm wccm pso tso");
+    check("w x1, f, r y0 | w y1, f, r x0", "cc ccv cm");
+    check("w x1, u z0 z1, r y0 | w y1, u v0 v1, r x0", "cc ccv cm");
+    check("u x0 x1, r y0 | u y0 y1, r x0", "cc ccv cm");
+    // Message passing.
+    check("w x1, w y1 | r y1, r x0", "pso");
+    check("w x1, f, w y1 | r y1, r x0", "");
+    check("w x1, u y0 y1 | r y1, r x0", "");
+    check("w x1, w y1 | r y1, r x1", ALL);
+    // Load buffering; a thread reads its own later write.
+    check("r x1, w y1 | r y1, w x1", "");
+    check("r x1, w x1", "");
+    // Coherence: reads and writes of one variable.
+    check("w x1 | w x2 | r x1, r x2 | r x2, r x1", "cc cm");
+    check("w x1, w x2 | r x2, r x1", "");
+    check("w x1 | r x1, r x0", "");
+    check("w x1, r x0", "");
+    check("w x1, r x2 | w x2", ALL);
+    check("w x1, w x2, r x1", "");
+    // IRIW, 2+2W, write-to-read causality.
+    check("w x1 | w y1 | r x1, f, r y0 | r y1, f, r x0", "cc ccv cm");
+    check("w x1, w y2, r y1 | w y1, w x2, r x1", "cc cm pso");
+    check("w x1 | r x1, w y1 | r y1, r x0", "");
+    // Two updates of one write; one after the other; a write in between.
+    check("u x0 x1 | u x0 x2", "cc ccv cm");
+    check("u x0 x1 | u x1 x2", ALL);
+    check("u x0 x1 | w x2, r x1", "cc ccv cm");
+    check("u x0 x1 | w x2, r x2", ALL);
+    check("u x0 x1, r x2 | w x2, r x1", "cc cm");
+    // Nothing at all, and only fences.
+    check("f | f", ALL);
+}
+
+#[test]
+fn axioms_and_machines_agree() {
+    let small = OpsSize { threads: 4, vars: 3, ops: 9, fences: 8, updates: 4 };
+    let writers = OpsSize { threads: 3, vars: 2, ops: 11, fences: 0, updates: 3 };
+    for (seed, size) in [(1, small), (1_000_000, writers)] {
+        check_ops(seed, 20_000, size, &|ops| {
+            [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso]
+                .into_iter()
+                .any(|model| machine_allows(ops, model, usize::MAX) != Some(satisfies(ops, model)))
+        });
+    }
+}
+
+/// Which models a model implies; for every other pair a history shows that it does not.
+#[test]
+fn lattice() {
+    let mut separated = [[false; 8]; 8];
+    let mut look_at = |ops: &Ops| {
+        let holds = HistoryModel::ALL.map(|model| satisfies(ops, model));
+        for (i, separated) in separated.iter_mut().enumerate() {
+            for (j, separated) in separated.iter_mut().enumerate() {
+                *separated |= holds[i] && !holds[j];
+            }
+        }
+    };
+    for text in [
+        "w x1, r x2 | w x2, r x1",
+        "w z1, w x1, w y1 | w x2, r z0, r y1, r x2",
+        "w x1, w x2, r y1 | w y1, w y2, r x1",
+        "w x1, r y0, w y1, r x1 | w x2, r y0, w y2, r x2",
+        "w x1 | w x2 | w y3 | r x2, r y0 | r y3, r x1 | r x1, r y0 | r y3, r x2",
+        "w x1, w y1 | r y1, r x0",
+    ] {
+        look_at(&history(text));
+    }
+    let size = OpsSize { threads: 4, vars: 3, ops: 9, fences: 8, updates: 4 };
+    for seed in 0..20_000 {
+        look_at(&small_ops(&mut Rng::new(seed), size));
+    }
+    let implied = |i: usize| -> String {
+        let of = (0..8).filter(|&j| i != j && !separated[i][j]);
+        of.map(|j| HistoryModel::ALL[j].key()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        [0, 1, 2, 3, 4, 5, 6, 7].map(implied),
+        [
+            "",
+            "cc",
+            "cc",
+            "cc ccv cm wccm",
+            "cc ccv",
+            "",
+            "cc ccv wccm pso",
+            "cc ccv cm ccm wccm pso tso",
+        ]
+    );
+}
+
+#[test]
+fn sources_keep_their_promises() {
+    let size = OpsSize { threads: 3, vars: 2, ops: 10, fences: 10, updates: 6 };
+    for (source, model) in OpsSource::ALL.into_iter().zip([
+        HistoryModel::Sc,
+        HistoryModel::Tso,
+        HistoryModel::Pso,
+        HistoryModel::Cm,
+        HistoryModel::Ccv,
+    ]) {
+        for seed in 0..300 {
+            let ops = random_ops(&mut Rng::new(seed), size, source);
+            assert!(ops.is_well_formed() && ops.len() == 10);
+            assert!(satisfies(&ops, model), "{source:?}, seed {seed}");
+        }
+    }
+}

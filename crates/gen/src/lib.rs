@@ -1,0 +1,20 @@
+//! Where histories come from: random clients on an atomic memory, on TSO and PSO machines, on
+//! simulated cache coherence protocols with or without bugs, and on the CPU that this runs on.
+
+mod bug;
+mod client;
+mod hardware;
+mod jsonl;
+mod machines;
+mod order;
+mod recorded;
+mod simulate;
+mod source;
+
+pub use bug::Bug;
+pub use client::{Client, ClientError, MOST_CPUS};
+pub use hardware::{Layout, record};
+pub use jsonl::write_jsonl;
+pub use order::{Breach, explains};
+pub use recorded::Recorded;
+pub use source::{GenError, Run, Source, generate};

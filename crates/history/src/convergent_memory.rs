@@ -1,0 +1,115 @@
+//! CCM: causal memory in which all threads agree on one order of the writes. What the reads of
+//! each thread demand (`memory.rs`) holds for all of them, and so does what follows from that: a
+//! write in the past of a read comes before the write that is read, and a read comes before what
+//! overwrites it (section 3.2 of the paper).
+
+use weakspot_core::{HistoryEvidence, INITIAL, Limit, Ops, Within, initial_write};
+
+use crate::causal::{co_cycle, conflicts, later};
+use crate::clocks::Clocks;
+use crate::explain::{Explain, Stage};
+use crate::extra::Extra;
+use crate::memory::Own;
+use crate::meter::Meter;
+use crate::past::Past;
+use crate::store::overtaken;
+use crate::walk::{Link, LinkKind, Walk};
+
+/// CCM: a violation, if there is one.
+pub(crate) fn convergent_memory(
+    ops: &Ops,
+    meter: &mut Meter<'_>,
+) -> Result<Option<HistoryEvidence>, Limit> {
+    let mut all = Extra::new(ops.len());
+    let co = match Clocks::new(ops, false, &all, meter)? {
+        Ok(clocks) => clocks,
+        Err(cycle) => return Ok(Some(co_cycle(ops, &cycle))),
+    };
+    let mut own = Own::new(ops, &co, false);
+    for thread in 0..ops.threads() {
+        if let Some((read, w1)) = own.edges_of(thread, meter)? {
+            let stage = Stage::Own(Within::Global);
+            return Ok(Some(later(ops, false, &mut own.extra, stage, read, w1)));
+        }
+        all.append(&own.extra);
+    }
+    drop(own);
+    let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
+    let cycle_of = |extra: &Extra, stages: &[(usize, Stage)], cycle: &[Link]| {
+        Explain { ops, relaxed: false, extra, stages }.cycle(Within::Global, cycle)
+    };
+    let hb = match all.len() {
+        0 => co,
+        _ => match Clocks::new(ops, false, &all, meter)? {
+            Ok(clocks) => clocks,
+            Err(cycle) => return Ok(Some(cycle_of(&all, &stages, &cycle))),
+        },
+    };
+    let to_initial = add_conflicts(ops, &hb, false, false, &mut all, meter)?;
+    stages.push((all.len(), Stage::Any(Within::Global)));
+    if let Some(cycle) = to_initial {
+        return Ok(Some(cycle_of(&all, &stages, &cycle)));
+    }
+    let mut order = Vec::new();
+    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }.run(|op| {
+        order.extend(ops.writes(op).then_some(op));
+        meter.work(1, || hb.bytes() + all.bytes())
+    })?;
+    if let Err(cycle) = walked {
+        return Ok(Some(cycle_of(&all, &stages, &cycle)));
+    }
+    overtaken(ops, &hb, &mut all, stages[0].0, &order, meter)?;
+    let bytes = hb.bytes() + all.bytes();
+    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }
+        .run(|_| meter.work(1, || bytes))?;
+    Ok(walked.err().map(|cycle| cycle_of(&all, &stages, &cycle)))
+}
+
+/// cf\[hb\]: the writes in the past of each read come before the one that it reads. If that is the
+/// initial one, they make a cycle. If `only_external`, reads of the own thread's writes and of
+/// initial ones do not count.
+pub(crate) fn add_conflicts(
+    ops: &Ops,
+    hb: &Clocks,
+    relaxed: bool,
+    only_external: bool,
+    all: &mut Extra,
+    meter: &mut Meter<'_>,
+) -> Result<Option<Vec<Link>>, Limit> {
+    let mut past = Past::new(ops, hb, relaxed);
+    let mut found: Vec<u32> = Vec::new();
+    for thread in 0..ops.threads() {
+        past.reset();
+        for op in ops.of_thread(thread) {
+            let before = past.work();
+            past.step(thread, op, &mut |_| {});
+            let work = past.work() - before + 1;
+            meter.work(work, || hb.bytes() + past.bytes() + all.bytes())?;
+            let w = ops.from(op);
+            let is_external = w.is_some_and(|w| ops.thread_of(w) != thread);
+            if !ops.reads(op) || only_external && !is_external {
+                continue;
+            }
+            found.clear();
+            found.extend(conflicts(ops, hb, past.last(ops.var(op)), op, w).map(|(w1, _)| w1));
+            for &w1 in &found {
+                let from = ops.thread_of(w1);
+                let is_known = |e: u32| e >= w1 && e != INITIAL && ops.thread_of(e) == from;
+                match w {
+                    Some(w) if all.leading_to(w).any(|(_, edge)| is_known(edge.from)) => {}
+                    Some(w) => all.push(w1, w, op),
+                    None => {
+                        let initial = initial_write(ops.var(op));
+                        let kind = LinkKind::Extra(all.len() as u32);
+                        all.push(w1, initial, op);
+                        return Ok(Some(vec![
+                            Link { from: w1, to: initial, kind },
+                            Link { from: initial, to: w1, kind: LinkKind::Po },
+                        ]));
+                    }
+                }
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,277 @@
+//! Makes evidence of a cycle: looks up how each derived edge came about, and how the edges that
+//! it was derived from did.
+//!
+//! Derived edges are numbered in the order in which they were found, and each was found with the
+//! earlier ones alone, so a path for it is sought among those. The search goes backwards from
+//! where the path ends and is breadth-first, so paths are short.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use weakspot_core::{
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, OpKind, Ops, Rule, Why, Within,
+    initial_write, initial_write_var,
+};
+
+use crate::extra::Extra;
+use crate::walk::{Link, LinkKind};
+
+/// The stages in which the causal models derive edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// A read makes a write precede another, by program order and reads-from alone.
+    Plain,
+    /// A read makes a write precede another, in the past of the read's thread.
+    Own(Within),
+    /// The same in the past of all threads.
+    Any(Within),
+    /// Two writes to a variable that are ordered by edges of both relations.
+    Ordered,
+    /// A read comes before what overwrites the write that it reads.
+    After,
+}
+
+/// What is needed to explain a cycle.
+pub(crate) struct Explain<'a> {
+    pub(crate) ops: &'a Ops,
+    pub(crate) relaxed: bool,
+    pub(crate) extra: &'a Extra,
+    /// The stages, each with the number of edges that there were when it ended.
+    pub(crate) stages: &'a [(usize, Stage)],
+}
+
+/// How many operations to look at for a shorter cycle.
+const SHORTENING: usize = 200_000;
+
+impl Explain<'_> {
+    /// The evidence of a cycle whose links meet head to tail.
+    pub(crate) fn cycle(&self, within: Within, links: &[Link]) -> HistoryEvidence {
+        let links = &self.shortened(within, links);
+        // The derived edges that are needed, and how each came about.
+        let mut needed: BTreeSet<u32> = derived(links).collect();
+        let mut paths: Vec<(u32, Stage, Vec<Link>)> = Vec::new();
+        while let Some(index) = needed.pop_last() {
+            let stage = self.stage(index);
+            let path = self.derivation(index, stage);
+            needed.extend(derived(&path));
+            paths.push((index, stage, path));
+        }
+        paths.reverse();
+        let number: HashMap<u32, u32> =
+            paths.iter().enumerate().map(|(i, &(index, ..))| (index, i as u32)).collect();
+        let derivations = paths.iter().map(|(index, stage, path)| Derivation {
+            rule: match stage {
+                Stage::Plain | Stage::Own(_) | Stage::Any(_) => Rule::Older,
+                Stage::Ordered => Rule::Ordered,
+                Stage::After => Rule::Overtaken { read: self.extra.get(*index).read },
+            },
+            within: within_of(*stage),
+            path: edges(path, &number),
+        });
+        HistoryEvidence::Cycle(HistoryCycle {
+            derivations: derivations.collect(),
+            within,
+            edges: edges(links, &number),
+        })
+    }
+
+    /// A path by program order, reads-from and the derived edges that are `allowed`.
+    pub(crate) fn path(
+        &self,
+        within: Within,
+        from: u32,
+        to: u32,
+        allowed: impl Fn(u32) -> bool,
+    ) -> Option<Vec<Link>> {
+        self.path_within(within, from, to, allowed, &mut { usize::MAX })
+    }
+
+    /// The same; gives up when so many operations were looked at.
+    fn path_within(
+        &self,
+        within: Within,
+        from: u32,
+        to: u32,
+        allowed: impl Fn(u32) -> bool,
+        budget: &mut usize,
+    ) -> Option<Vec<Link>> {
+        if initial_write_var(from).is_some() {
+            return Some(vec![Link { from, to, kind: LinkKind::Po }]);
+        }
+        // From each operation that was reached the link that leads towards `to`.
+        let mut towards: HashMap<u32, Link> = HashMap::new();
+        let mut queue = VecDeque::from([to]);
+        while let Some(op) = queue.pop_front() {
+            if initial_write_var(op).is_some() {
+                continue;
+            }
+            *budget = budget.checked_sub(1)?;
+            let mut reached = |link: Link| {
+                towards.entry(link.from).or_insert_with(|| {
+                    queue.push_back(link.from);
+                    link
+                });
+            };
+            for before in self.po_before(op, within).into_iter().flatten() {
+                reached(Link { from: before, to: op, kind: LinkKind::Po });
+            }
+            if let Some(w) = self.ops.from(op)
+                && !(self.relaxed && self.ops.thread_of(w) == self.ops.thread_of(op))
+            {
+                reached(Link { from: w, to: op, kind: LinkKind::Rf });
+            }
+            for (index, edge) in self.extra.leading_to(op).filter(|&(index, _)| allowed(index)) {
+                reached(Link { from: edge.from, to: op, kind: LinkKind::Extra(index) });
+            }
+            if towards.contains_key(&from) {
+                break;
+            }
+        }
+        let mut path = vec![*towards.get(&from)?];
+        while let Some(&Link { to: at, .. }) = path.last().filter(|link| link.to != to) {
+            path.push(*towards.get(&at)?);
+        }
+        Some(path)
+    }
+
+    /// The operations right before this one in program order, as far as the relation has it.
+    fn po_before(&self, op: u32, within: Within) -> [Option<u32>; 2] {
+        let ops = self.ops;
+        let start = ops.of_thread(ops.thread_of(op)).start;
+        let kind = |op: u32| ops.kind(op);
+        let mut before = (start..op).rev();
+        match within {
+            Within::Local => {
+                let same = |&o: &u32| kind(o) != OpKind::Fence && ops.var(o) == ops.var(op);
+                [before.find(same), None]
+            }
+            Within::Global if !self.relaxed => [before.next(), None],
+            Within::Global if kind(op) == OpKind::Read => {
+                [before.find(|&o| kind(o) != OpKind::Write), None]
+            }
+            Within::Global => [
+                before.clone().find(|&o| kind(o) != OpKind::Write),
+                before.find(|&o| kind(o) != OpKind::Read),
+            ],
+        }
+    }
+
+    /// A path of the partial store order: by what is demanded anywhere, and by the conflicts on
+    /// the variable of these two writes.
+    pub(crate) fn store_path(&self, from: u32, to: u32) -> Vec<Link> {
+        let var = self.ops.var(to);
+        let path = self.path(Within::Global, from, to, |index| match self.stage(index) {
+            Stage::Plain | Stage::Own(_) => true,
+            Stage::Any(_) => self.ops.var(self.extra.get(index).from) == var,
+            Stage::Ordered | Stage::After => false,
+        });
+        path.unwrap_or_default()
+    }
+
+    /// Whether a link is a conflict.
+    pub(crate) fn is_any(&self, link: &Link) -> bool {
+        match link.kind {
+            LinkKind::Extra(index) => matches!(self.stage(index), Stage::Any(_)),
+            _ => false,
+        }
+    }
+
+    fn stage(&self, index: u32) -> Stage {
+        let found = self.stages.iter().find(|(end, _)| (index as usize) < *end);
+        found.map_or(Stage::After, |&(_, stage)| stage)
+    }
+
+    /// The path that a derived edge follows from.
+    fn derivation(&self, index: u32, stage: Stage) -> Vec<Link> {
+        let edge = self.extra.get(index);
+        let thread = |index: u32| self.ops.thread_of(self.extra.get(index).read);
+        let (from, to) = match stage {
+            Stage::Plain | Stage::Own(_) | Stage::Any(_) => (edge.from, edge.read),
+            Stage::Ordered => (edge.from, edge.to),
+            Stage::After => {
+                let w = self.ops.from(edge.read);
+                (w.unwrap_or_else(|| initial_write(self.ops.var(edge.read))), edge.to)
+            }
+        };
+        let path = self.path(within_of(stage), from, to, |other| {
+            let earlier = self.stage(other);
+            other < index
+                && match stage {
+                    Stage::Plain => false,
+                    Stage::Own(_) => earlier == stage && thread(other) == thread(index),
+                    Stage::Any(within) => earlier == Stage::Own(within),
+                    Stage::Ordered => matches!(earlier, Stage::Own(_)),
+                    Stage::After => match earlier {
+                        Stage::Plain | Stage::Own(_) => true,
+                        Stage::Any(_) | Stage::Ordered => {
+                            self.ops.var(self.extra.get(other).from) == self.ops.var(edge.to)
+                        }
+                        Stage::After => false,
+                    },
+                }
+        });
+        path.unwrap_or_default()
+    }
+
+    /// The cycle, or a shorter one through one of its operations that uses no other derived edges
+    /// than it does.
+    fn shortened(&self, within: Within, links: &[Link]) -> Vec<Link> {
+        let mut best = merged(links);
+        let used: Vec<u32> = derived(links).collect();
+        let mut budget = SHORTENING;
+        for link in merged(links) {
+            let allowed = |index| used.contains(&index);
+            if initial_write_var(link.from).is_none()
+                && let Some(path) =
+                    self.path_within(within, link.from, link.from, allowed, &mut budget)
+                && merged(&path).len() < best.len()
+            {
+                best = merged(&path);
+            }
+        }
+        best
+    }
+}
+
+fn within_of(stage: Stage) -> Within {
+    match stage {
+        Stage::Own(within) | Stage::Any(within) => within,
+        Stage::Plain | Stage::Ordered | Stage::After => Within::Global,
+    }
+}
+
+fn derived(links: &[Link]) -> impl Iterator<Item = u32> + '_ {
+    links.iter().filter_map(|link| match link.kind {
+        LinkKind::Extra(index) => Some(index),
+        _ => None,
+    })
+}
+
+/// Takes steps of program order together.
+fn merged(links: &[Link]) -> Vec<Link> {
+    let mut merged: Vec<Link> = Vec::new();
+    for &link in links {
+        match merged.last_mut() {
+            Some(last)
+                if last.kind == LinkKind::Po
+                    && link.kind == LinkKind::Po
+                    && initial_write_var(last.from).is_none() =>
+            {
+                last.to = link.to;
+            }
+            _ => merged.push(link),
+        }
+    }
+    merged
+}
+
+fn edges(links: &[Link], number: &HashMap<u32, u32>) -> Vec<HistoryEdge> {
+    let edge = |link: Link| {
+        let why = match link.kind {
+            LinkKind::Po => Why::Po,
+            LinkKind::Rf => Why::Rf,
+            LinkKind::Extra(index) => Why::Derived(number.get(&index).copied().unwrap_or(0)),
+        };
+        HistoryEdge { from: link.from, to: link.to, why }
+    };
+    merged(links).into_iter().map(edge).collect()
+}

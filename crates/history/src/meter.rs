@@ -1,0 +1,44 @@
+//! Keeps an engine within its limits and its listener informed.
+
+use std::time::Instant;
+
+use weakspot_core::{Limit, Limits, Progress, Snapshot};
+
+/// Counts work and looks at the clock now and then.
+pub struct Meter<'a> {
+    limits: Limits,
+    start: Instant,
+    progress: &'a mut dyn Progress,
+    until_look: u64,
+    done: u64,
+}
+
+/// Work units, a few machine instructions each, between two looks at the clock.
+const INTERVAL: u64 = 1 << 16;
+
+impl<'a> Meter<'a> {
+    /// A meter that starts now.
+    pub fn new(limits: &Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
+        Meter { limits: *limits, start: Instant::now(), progress, until_look: INTERVAL, done: 0 }
+    }
+
+    /// So many units of work were done, about one per operation and thread looked at. `memory`
+    /// gives the bytes in use.
+    pub fn work(&mut self, units: u64, memory: impl FnOnce() -> u64) -> Result<(), Limit> {
+        if units < self.until_look {
+            self.until_look -= units;
+            return Ok(());
+        }
+        self.done += INTERVAL - self.until_look + units;
+        self.until_look = INTERVAL;
+        let memory = memory();
+        if !self.progress.tick(Snapshot { states: self.done, frontier: 0, memory }) {
+            return Err(Limit::Interrupted);
+        }
+        match (self.limits.time, self.limits.memory) {
+            (Some(time), _) if self.start.elapsed() >= time => Err(Limit::Time(time)),
+            (_, Some(most)) if memory > most => Err(Limit::Memory(most)),
+            _ => Ok(()),
+        }
+    }
+}
