@@ -1,11 +1,14 @@
-//! What every parser has to do with every text, and every reader of logs with all bytes.
+//! What every parser has to do with every text, and every reader of logs and
+//! histories with all bytes.
 
 use std::fmt::Debug;
 use std::io::Cursor;
 
 use weakspot_core::LogBatch;
 use weakspot_lang::{Diagnostic, Parsed};
-use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
+use weakspot_trace::{
+    HistoryFormat, HistoryReader, LogFormat, LogReader, LogWriter, Next, write_history,
+};
 
 /// Reads `bytes`, if they are text, in the language of these three functions. None of them may
 /// panic, a printed tree has to be read as the same tree, and what is said about the text has to
@@ -68,4 +71,36 @@ fn as_text(bytes: &[u8], format: LogFormat) -> Vec<u8> {
         .expect("text can say all");
     }
     writer.finish().expect("a vector takes all")
+}
+
+/// Reads `bytes` as histories in this format. That must not panic; what was read is well formed,
+/// can be written as text, and what is read from that text is written as the same text again.
+///
+/// # Panics
+/// When something is wrong: that is how the fuzzer hears of it.
+pub fn check_history(bytes: &[u8], format: HistoryFormat) {
+    let _ = HistoryFormat::sniff(bytes);
+    let text = histories_as_text(bytes, format);
+    let again = histories_as_text(&text, HistoryFormat::Text);
+    assert_eq!(again, text, "{}", String::from_utf8_lossy(&text));
+}
+
+/// All histories that can be read and said, as text.
+fn histories_as_text(bytes: &[u8], format: HistoryFormat) -> Vec<u8> {
+    let mut reader = HistoryReader::new(Box::new(Cursor::new(bytes.to_vec())), format);
+    let mut text = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(Some(history)) => {
+                assert!(history.ops.is_well_formed(), "a read of nothing");
+                // It cannot say that a value is written twice if nothing reads a write.
+                let _ = write_history(&mut text, HistoryFormat::Text, &history);
+            }
+            Ok(None) => return text,
+            Err(error) => {
+                assert!(!error.message.is_empty(), "an error without a message");
+                return text;
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@ use weakspot_core::{Drain, Model};
 use weakspot_explore::{Algorithm, Strategy};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
-use weakspot_trace::LogFormat;
+use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
@@ -383,29 +383,70 @@ pub(crate) struct PrintArgs {
     pub(crate) input_format: Option<InputFormat>,
 }
 
-/// Convert a log of an execution from one format to another.
+/// Convert a log of an execution, or histories, from one format to another.
 #[derive(Debug, Args)]
 #[command(
     before_help = "\
 Example:
   weakspot convert run.wslog run.wstrace
-  weakspot convert --from std --to jsonl - - < trace.txt",
+  weakspot convert --from std --to jsonl - - < trace.txt
+  weakspot convert corpus/histories/store-buffering.axe sb.jsonl",
     after_help = "\
-Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
-STD, .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its
-place in INPUT. If a .wslog has a torn tail, all before it is converted, with a warning."
+Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
+.axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
+become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
+cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
+with a warning."
 )]
 pub(crate) struct ConvertArgs {
-    /// The log; `-` is standard input.
+    /// The log or the histories; `-` is standard input.
     pub(crate) input: PathBuf,
     /// Where to write; `-` is standard output.
     pub(crate) output: PathBuf,
     /// The format of INPUT; by default what it ends in, else what it looks like.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<LogFormatKey>,
+    pub(crate) from: Option<RecordFormatKey>,
     /// The format of OUTPUT; by default what it ends in.
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) to: Option<LogFormatKey>,
+    pub(crate) to: Option<RecordFormatKey>,
+}
+
+/// The formats of logs and of histories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormatKey {
+    /// One event or operation per line, for people.
+    Text,
+    /// JSON Lines.
+    Jsonl,
+    /// Logs in RAPID's STD.
+    Std,
+    /// Binary logs.
+    Wslog,
+    /// Histories of Axe.
+    Axe,
+    /// Histories in the text of dbcop.
+    Dbcop,
+    /// Histories in the JSON of dbcop.
+    DbcopJson,
+    /// Histories of Plume, PolySI and AWDIT.
+    Plume,
+    /// Histories of AWDIT's tests.
+    Awdit,
+    /// Histories of Jepsen; not written.
+    Edn,
+}
+
+impl RecordFormatKey {
+    /// The format of logs that this is.
+    pub(crate) fn log(self) -> Option<LogFormat> {
+        self.to_possible_value().and_then(|key| LogFormat::from_key(key.get_name()))
+    }
+
+    /// The format of histories that this is.
+    pub(crate) fn history(self) -> Option<HistoryFormat> {
+        self.to_possible_value().and_then(|key| HistoryFormat::from_key(key.get_name()))
+    }
 }
 
 /// The formats of logs.

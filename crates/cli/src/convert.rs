@@ -6,19 +6,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::LogBatch;
-use weakspot_trace::{LogFormat, LogReader, LogWriter, Next, WriteError};
+use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, WriteError};
 
 use crate::args::ConvertArgs;
+use crate::convert_history;
 use crate::exit::Exit;
 
-/// Converts one log.
+/// Converts one file of logs or histories.
 pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     let ConvertArgs { input, output, from, to } = args;
-    let Some(to) = to.map(LogFormat::from).or_else(|| LogFormat::from_path(output)) else {
-        bail!("the ending of the output names no format: expected {ENDINGS}, or --to");
-    };
     let name = input.display().to_string();
-    let source: Box<dyn Read + Send> = if input == Path::new("-") {
+    let mut source: Box<dyn Read + Send> = if input == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
         Box::new(File::open(input).with_context(|| format!("failed to read {name}"))?)
@@ -26,15 +24,65 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     if is_same_file(input, output) {
         bail!("{name} cannot be converted to itself");
     }
-    let mut reader = match from.map(LogFormat::from).or_else(|| LogFormat::from_path(input)) {
-        Some(format) => LogReader::new(source, format),
-        None => LogReader::sniff(source).map_err(|e| anyhow!(e.of(&name)))?,
+    let from_log = match from {
+        Some(key) => key.log(),
+        None => LogFormat::from_path(input),
     };
-    let sink: Box<dyn Write> = if output == Path::new("-") {
-        Box::new(std::io::stdout())
-    } else {
+    let from_history = match from {
+        Some(key) => key.history(),
+        None => HistoryFormat::from_path(input),
+    };
+    let to_log = match to {
+        Some(key) => key.log(),
+        None => LogFormat::from_path(output),
+    };
+    let to_history = match to {
+        Some(key) => key.history(),
+        None => convert_history::by_ending(output),
+    };
+    if to_log.is_none() && to_history.is_none() {
+        bail!("the ending of the output names no format: expected {ENDINGS}, or --to");
+    }
+    // A format that only one of the two has decides; else what the input looks like.
+    let is_known = from_log.is_some() || from_history.is_some();
+    let is_history = match () {
+        () if to_log.is_none() || is_known && from_log.is_none() => true,
+        () if to_history.is_none() || is_known && from_history.is_none() => false,
+        () => {
+            let (first, again) = convert_history::peek(source)?;
+            source = again;
+            convert_history::looks_like_one(&first)
+        }
+    };
+    let sink = || -> Result<Box<dyn Write>> {
+        if output == Path::new("-") {
+            return Ok(Box::new(std::io::stdout()));
+        }
         let created = File::create(output);
-        Box::new(created.with_context(|| format!("failed to write {}", output.display()))?)
+        Ok(Box::new(created.with_context(|| format!("failed to write {}", output.display()))?))
+    };
+    match (is_history, to_history, to_log) {
+        (true, Some(to), _) if from_history.is_some() || !is_known => {
+            convert_history::convert(&name, source, from_history, sink()?, to)?;
+        }
+        (false, _, Some(to)) if from_log.is_some() || !is_known => {
+            convert_log(&name, source, from_log, sink()?, to)?;
+        }
+        _ => bail!("a log cannot be converted to a history, nor a history to a log"),
+    }
+    Ok(Exit::Holds)
+}
+
+fn convert_log(
+    name: &str,
+    source: Box<dyn Read + Send>,
+    from: Option<LogFormat>,
+    sink: Box<dyn Write>,
+    to: LogFormat,
+) -> Result<()> {
+    let mut reader = match from {
+        Some(format) => LogReader::new(source, format),
+        None => LogReader::sniff(source).map_err(|e| anyhow!(e.of(name)))?,
     };
     let mut writer = LogWriter::new(sink, to);
     let mut batch = LogBatch::default();
@@ -43,14 +91,14 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
             Ok(Next::Events) => writer.write(&batch, reader.tables()),
             Ok(Next::Trace(id)) => writer.trace(id.as_deref()),
             Ok(Next::End) => break Ok(()),
-            Err(error) => break Err(anyhow!(error.of(&name))),
+            Err(error) => break Err(anyhow!(error.of(name))),
         };
         // A log that still grows is converted as it grows.
         match written.and_then(|()| writer.flush()) {
             Ok(()) => {}
             Err(WriteError::Io(error)) => return Err(error.into()),
             Err(WriteError::Unsayable { event, message }) => {
-                let place = reader.place(event.unwrap_or(0)).of(&name);
+                let place = reader.place(event.unwrap_or(0)).of(name);
                 break Err(anyhow!("{place}: {message}"));
             }
         }
@@ -65,10 +113,11 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     if let Some(torn) = reader.torn() {
         eprintln!("warning: {name}: {torn}");
     }
-    Ok(Exit::Holds)
+    Ok(())
 }
 
-const ENDINGS: &str = ".wstrace, .jsonl, .json, .std or .wslog";
+const ENDINGS: &str = ".wstrace, .jsonl, .json, .std or .wslog for a log, or .wshist, .jsonl, .json, \
+                       .axe, .hist, .plume or .awdit for histories";
 
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok().filter(|p| p.is_file());

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod certify;
 mod convert;
+mod convert_history;
 mod exit;
 mod fence;
 mod generate;

@@ -6,9 +6,11 @@ use crate::{
     Program, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
 };
 
+mod history;
 mod log;
 mod ops;
 
+pub use history::{HistorySize, random_history};
 pub use log::{LogSize, random_log};
 pub use ops::{
     OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,

@@ -1,11 +1,14 @@
 //! Bytes <-> logs: the formats in which executions are recorded, read and written.
 //!
 //! [`LogReader`] hands a log out in batches, as they arrive, and [`LogWriter`] takes batches.
-//! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte.
+//! [`HistoryReader`] and [`write_history`] do the same for histories.
+//! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte,
+//! `docs/histories-files.md` those of histories.
 
 mod error;
 mod event;
 mod format;
+mod history;
 mod json;
 mod lines;
 mod names;
@@ -18,5 +21,6 @@ mod wslog;
 
 pub use error::{LogError, LogPlace, Torn, WriteError};
 pub use format::LogFormat;
+pub use history::{HistoryFormat, HistoryReader, Recorded, write_history};
 pub use reader::{LogReader, Next};
 pub use writer::{LogWriter, Resumed};

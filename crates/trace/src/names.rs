@@ -19,6 +19,45 @@ pub(crate) struct Names {
     pub(crate) locks: Vec<bool>,
 }
 
+/// Names that stand once each, in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Index {
+    pub(crate) names: Vec<String>,
+    numbers: HashTable<u32>,
+}
+
+impl Index {
+    /// The number of a name, which is entered if it is new.
+    #[inline]
+    pub(crate) fn number(&mut self, name: &[u8]) -> Result<u32, String> {
+        match self.find(name) {
+            Some(number) => Ok(number),
+            None => self.enter(name),
+        }
+    }
+
+    /// The number of a name, if there is one.
+    #[inline]
+    pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
+        self.numbers.find(hash(name), |&i| self.names[i as usize].as_bytes() == name).copied()
+    }
+
+    #[cold]
+    fn enter(&mut self, name: &[u8]) -> Result<u32, String> {
+        let name = std::str::from_utf8(name).map_err(|_| "bytes that are not UTF-8 text")?;
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        let names = &self.names;
+        let again = |&i: &u32| hash(names[i as usize].as_bytes());
+        self.numbers.insert_unique(hash(name.as_bytes()), number, again);
+        Ok(number)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+}
+
 fn hash(value: impl std::hash::Hash) -> u64 {
     FxBuildHasher.hash_one(value)
 }

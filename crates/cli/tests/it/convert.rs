@@ -19,14 +19,15 @@ fn help() {
             Example:
               weakspot convert run.wslog run.wstrace
               weakspot convert --from std --to jsonl - - < trace.txt
+              weakspot convert corpus/histories/store-buffering.axe sb.jsonl
 
-            Convert a log of an execution from one format to another
+            Convert a log of an execution, or histories, from one format to another
 
             Usage: weakspot convert [OPTIONS] <INPUT> <OUTPUT>
 
             Arguments:
               <INPUT>
-                      The log; `-` is standard input
+                      The log or the histories; `-` is standard input
 
               <OUTPUT>
                       Where to write; `-` is standard output
@@ -36,26 +37,41 @@ fn help() {
                       The format of INPUT; by default what it ends in, else what it looks like
 
                       Possible values:
-                      - text:  One event per line, for people
-                      - jsonl: JSON Lines
-                      - std:   RAPID's STD
-                      - wslog: Binary
+                      - text:       One event or operation per line, for people
+                      - jsonl:      JSON Lines
+                      - std:        Logs in RAPID's STD
+                      - wslog:      Binary logs
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+                      - edn:        Histories of Jepsen; not written
 
                   --to <FORMAT>
                       The format of OUTPUT; by default what it ends in
 
                       Possible values:
-                      - text:  One event per line, for people
-                      - jsonl: JSON Lines
-                      - std:   RAPID's STD
-                      - wslog: Binary
+                      - text:       One event or operation per line, for people
+                      - jsonl:      JSON Lines
+                      - std:        Logs in RAPID's STD
+                      - wslog:      Binary logs
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+                      - edn:        Histories of Jepsen; not written
 
               -h, --help
                       Print help (see a summary with '-h')
 
-            Formats by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
-            STD, .wslog is binary. Nothing is left out: what OUTPUT's format cannot say is an error with its
-            place in INPUT. If a .wslog has a torn tail, all before it is converted, with a warning.
+            Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+            STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
+            .axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
+            become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
+            cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
+            with a warning.
             --- exit 0
         "#]],
     );
@@ -192,10 +208,10 @@ fn refusals() {
         &["convert", fenced, "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: the ending of the output names no format: expected .wstrace, .jsonl, .json, .std or .wslog, or --to
-        --- exit 2
-    "#]],
+            --- standard error
+            error: the ending of the output names no format: expected .wstrace, .jsonl, .json, .std or .wslog for a log, or .wshist, .jsonl, .json, .axe, .hist, .plume or .awdit for histories, or --to
+            --- exit 2
+        "#]],
     );
     check(
         &["convert", "--to", "text", "no-such.wslog", "-"],
@@ -234,4 +250,146 @@ fn torn() {
     "#]]
     .assert_eq(&text.replace(&path, "torn.wslog"));
     let _ = std::fs::remove_file(&path);
+}
+
+#[test]
+fn histories() {
+    let classic = "corpus/histories/classic.jsonl";
+    // By the formats, by the endings, or by what the input looks like.
+    check(
+        &["convert", "--to", "text", "corpus/histories/store-buffering.axe", "-"],
+        "",
+        expect![[r#"
+            history
+            t0: w 0 1
+            t0: r 1 0
+            t1: w 1 1
+            t1: r 0 0
+            history
+            t0: w 0 1
+            t0: fence
+            t0: r 1 0
+            t1: w 1 1
+            t1: fence
+            t1: u 0 0 -> 2
+            --- standard error
+            warning: corpus/histories/store-buffering.axe: history 1: the lines `final` are left out: what memory held at the end is not used
+            warning: corpus/histories/store-buffering.axe: history 1: the times behind `@` are not used
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["convert", "--to", "text", "corpus/histories/values-repeat.jsonl", "-"],
+        "",
+        expect![[r#"
+            history spin-lock
+            init n 10
+            t0:
+            t1:
+            t0: u lock 0 -> 1 from init
+            t0: r n 10 from init
+            t0: w n 11
+            t0: w lock 0
+            t1: u lock 0 -> 1 from t0 3
+            t1: r n 11 from t0 2
+            t1: w n 12
+            t1: w lock 0
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["convert", "--to", "jsonl", "corpus/histories/long-fork.hist", "-"],
+        "",
+        expect![[r#"
+        {"threads":[[{"kind":"w","var":"x","val":1}],[{"kind":"w","var":"y","val":1}],[{"kind":"r","var":"x","val":1},{"kind":"r","var":"y","val":0}],[{"kind":"r","var":"y","val":1},{"kind":"r","var":"x","val":0}]]}
+        --- standard error
+        warning: corpus/histories/long-fork.hist: history 1: 1 transaction that did not happen (aborted, failed or not committed) is left out
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "axe", "-", "-"],
+        "w(7,1,0,0)\nr(7,1,1,1)\n",
+        expect![[r#"
+        0: M[7] := 1
+        1: M[7] == 1
+        check
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "jsonl", "-", "-"],
+        "history a\nt0: w x 1\n",
+        expect![[r#"
+        {"id":"a","threads":[[{"kind":"w","var":"x","val":1}]]}
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--to", "jsonl", "-", "-"],
+        "t0: w x 1\n",
+        expect![[r#"
+        {"t":0,"k":"wr","x":"x","v":1}
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["convert", "--from", "axe", "--to", "jsonl", "-", "-"],
+        "0: M[0] := 1\n1: M[0] == 2\n",
+        expect![[r#"
+            --- standard error
+            error: -:2:4: nobody wrote 2 to `0`
+            --- exit 2
+        "#]],
+    );
+    // What cannot be said.
+    check(
+        &["convert", "--to", "plume", classic, "-"],
+        "",
+        expect![[r#"
+        w(0,1,0,0)
+        r(1,0,0,1)
+        w(1,1,1,2)
+        r(0,0,1,3)
+        --- standard error
+        error: corpus/histories/classic.jsonl: history 2: plume has room for one history
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--from", "text", "--to", "dbcop", "-", "-"],
+        "t0: w x 1\nt0: fence\n",
+        expect![[r#"
+            --- standard error
+            error: -: history 1, operation 1 of t0: dbcop cannot say fences
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["convert", "--to", "edn", "corpus/histories/long-fork.hist", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/histories/long-fork.hist: history 1: EDN says when operations began and ended, which a history does not know
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--to", "axe", "corpus/traces/locks.std", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: a log cannot be converted to a history, nor a history to a log
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["convert", "--to", "wslog", "corpus/histories/causality.plume", "-"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: a log cannot be converted to a history, nor a history to a log
+            --- exit 2
+        "#]],
+    );
 }

@@ -1,6 +1,6 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
-//! - `convert`: logs from format to format;
+//! - `convert`: logs and histories from format to format;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;

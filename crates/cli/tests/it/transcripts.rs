@@ -608,7 +608,7 @@ fn help() {
               monitor  Could TSO or PSO have broken this SC execution, or those of a program?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
-              convert  Convert a log of an execution from one format to another
+              convert  Convert a log of an execution, or histories, from one format to another
               gen      Write inputs to try and to measure with
               record   Record what threads on this very CPU read and write
               bench    Measure how long the searches take

@@ -1,5 +1,6 @@
-use weakspot_trace::LogFormat;
+use weakspot_trace::{HistoryFormat, LogFormat};
 
+use crate::histories::good;
 use crate::{Told, read, root};
 
 fn docs(page: &str) -> String {
@@ -61,4 +62,57 @@ fn the_corpus_can_be_read() {
     let file = |name: &str| std::fs::read(root().join("corpus/traces").join(name)).expect("a log");
     let text = read(&file("dekker.wstrace"), LogFormat::Text);
     assert_eq!(read(&file("dekker.wslog"), LogFormat::Wslog), text);
+}
+
+#[test]
+fn the_examples_are_histories() {
+    let page = docs("histories-files.md");
+    for (format, line, histories, ops, notes) in [
+        (HistoryFormat::Jsonl, "One history per line:", 2, 7, 0),
+        (HistoryFormat::Jsonl, "Where values repeat,", 1, 4, 0),
+        (HistoryFormat::Text, "\n## Text", 2, 10, 0),
+        (HistoryFormat::Axe, "The traces of [Axe]", 1, 5, 2),
+        (HistoryFormat::Dbcop, "The text of [dbcop]", 1, 4, 1),
+        (HistoryFormat::DbcopJson, "And its JSON,", 1, 2, 0),
+        (HistoryFormat::Plume, "The text that Plume,", 1, 2, 1),
+        (HistoryFormat::Awdit, "AWDIT's tests are written", 1, 3, 0),
+        (HistoryFormat::Edn, "Histories of registers", 1, 3, 1),
+    ] {
+        let text = block_after(&page, line);
+        let all = good(text.as_bytes(), format);
+        let count: usize = all.iter().map(|h| h.ops.len()).sum();
+        let noted: usize = all.iter().map(|h| h.notes.len()).sum();
+        assert_eq!((all.len(), count, noted), (histories, ops, notes), "{line}");
+        assert_eq!(HistoryFormat::sniff(text.as_bytes()), format, "{line}");
+    }
+}
+
+#[test]
+fn the_corpus_of_histories_can_be_read() {
+    let folder = root().join("corpus/histories");
+    let file = |name: &str| std::fs::read(folder.join(name)).expect("a file");
+    let mut seen = Vec::new();
+    for entry in std::fs::read_dir(&folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|e| e == "md") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect("a file");
+        let format = HistoryFormat::sniff(&bytes);
+        if let Some(by_name) = HistoryFormat::from_path(&path) {
+            assert_eq!(format, by_name, "{}", path.display());
+        }
+        let all = good(&bytes, format);
+        assert!(all.iter().all(|h| !h.ops.is_empty()), "{}", path.display());
+        assert!(!all.is_empty(), "{}", path.display());
+        if !seen.contains(&format.key()) {
+            seen.push(format.key());
+        }
+    }
+    assert_eq!(seen.len(), HistoryFormat::ALL.len(), "{seen:?}");
+    for name in ["gradual", "classic", "values-repeat"] {
+        let text = good(&file(&format!("{name}.wshist")), HistoryFormat::Text);
+        let json = good(&file(&format!("{name}.jsonl")), HistoryFormat::Jsonl);
+        assert_eq!(text, json, "{name}");
+    }
 }

@@ -3,10 +3,12 @@
 //! - `damage`: cut and flipped `.wslog` files;
 //! - `refusals`: texts that are wrong, with the place and what is said about it;
 //! - `resume`: writing on behind what is there;
-//! - `documented`: what the documentation shows, and the corpus.
+//! - `documented`: what the documentation shows, and the corpus;
+//! - `histories`: the same for histories: round trips, refusals, damage.
 
 mod damage;
 mod documented;
+mod histories;
 mod refusals;
 mod resume;
 mod round_trips;

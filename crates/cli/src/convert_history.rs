@@ -1,0 +1,109 @@
+//! `weakspot convert` for histories.
+
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, WriteError, write_history};
+
+/// Converts all histories of a file. What was converted before an error stays.
+pub(crate) fn convert(
+    name: &str,
+    source: Box<dyn Read + Send>,
+    from: Option<HistoryFormat>,
+    sink: Box<dyn Write>,
+    to: HistoryFormat,
+) -> Result<()> {
+    let mut reader = match from {
+        Some(format) => HistoryReader::new(source, format),
+        None => HistoryReader::sniff(source).map_err(|e| anyhow!(e.of(name)))?,
+    };
+    let mut sink = BufWriter::new(sink);
+    let mut count = 0;
+    let converted = loop {
+        let history = match reader.next() {
+            Ok(Some(history)) => history,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(anyhow!(error.of(name))),
+        };
+        count += 1;
+        if count > 1 && !to.holds_many() {
+            let key = to.key();
+            break Err(anyhow!("{name}: history {count}: {key} has room for one history"));
+        }
+        match write_history(&mut sink, to, &history) {
+            Ok(()) => {}
+            Err(WriteError::Io(error)) => return Err(error.into()),
+            Err(WriteError::Unsayable { event, message }) => {
+                let place = place(&history, count, event);
+                break Err(anyhow!("{name}: {place}: {message}"));
+            }
+        }
+        for note in &history.notes {
+            eprintln!("warning: {name}: {}: {note}", place(&history, count, None));
+        }
+    };
+    sink.flush()?;
+    converted
+}
+
+/// Where something is in a history, for which there is no line any more.
+fn place(history: &Recorded, count: usize, op: Option<usize>) -> String {
+    let which = match &history.id {
+        Some(id) => format!("history `{id}`"),
+        None => format!("history {count}"),
+    };
+    match op {
+        Some(op) if op < history.ops.len() => {
+            let thread = history.ops.thread_of(op as u32);
+            let index = op as u32 - history.ops.of_thread(thread).start;
+            format!("{which}, operation {index} of {}", history.names.threads[thread])
+        }
+        _ => which,
+    }
+}
+
+/// The format of a history that is written to a file of this name.
+pub(crate) fn by_ending(output: &Path) -> Option<HistoryFormat> {
+    match output.extension().and_then(|e| e.to_str()) {
+        Some("json") => Some(HistoryFormat::Jsonl),
+        _ => HistoryFormat::from_path(output),
+    }
+}
+
+/// Whether a file of text that begins like this holds histories; if it might be a log as well, it
+/// is one.
+pub(crate) fn looks_like_one(first: &[u8]) -> bool {
+    let has_key = |key: &[u8]| {
+        first.windows(key.len()).enumerate().any(|(at, part)| {
+            part == key && first[at + key.len()..].trim_ascii_start().starts_with(b":")
+        })
+    };
+    match HistoryFormat::sniff(first) {
+        HistoryFormat::Jsonl => has_key(b"\"threads\"") && !has_key(b"\"events\""),
+        HistoryFormat::DbcopJson => has_key(b"\"committed\""),
+        HistoryFormat::Text => {
+            let line = first.trim_ascii_start();
+            line.starts_with(b"history") || line.starts_with(b"init ")
+        }
+        _ => true,
+    }
+}
+
+/// The first bytes of a source, up to the end of a line, and the source with them put back.
+pub(crate) fn peek(mut source: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    const MOST: usize = 1 << 16;
+    let mut first = vec![0; MOST];
+    let mut length = 0;
+    while length < MOST && !first[..length].contains(&b'\n') {
+        match source.read(&mut first[length..]) {
+            Ok(0) => break,
+            Ok(n) => length += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => bail!("failed to read: {e}"),
+        }
+    }
+    first.truncate(length);
+    let again = std::io::Cursor::new(first.clone()).chain(source);
+    Ok((first, Box::new(again)))
+}

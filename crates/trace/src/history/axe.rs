@@ -1,0 +1,221 @@
+//! The traces of Axe: `0: M[1] := 2`, `1: M[1] == 2`, `0: { M[1] == 2; M[1] := 3 }`, `1: sync`.
+//! Line breaks mean nothing there, and `check` ends a trace.
+
+use weakspot_core::OpKind;
+
+use super::build::Builder;
+use super::reader::{Decoder, Step};
+use super::scan::{Cursor, Scan, fault};
+
+/// Reads instruction by instruction.
+#[derive(Default)]
+pub(crate) struct Axe {
+    begun: bool,
+    times: bool,
+    finals: usize,
+}
+
+impl Decoder for Axe {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+        match blank(cursor)? {
+            None if self.begun => {
+                self.end(builder);
+                return Ok(Step::History);
+            }
+            None => return Ok(Step::End),
+            Some(b'c') => {
+                cursor.expect("check")?;
+                self.end(builder);
+                return Ok(Step::History);
+            }
+            Some(b'f') => {
+                cursor.expect("final")?;
+                blank(cursor)?;
+                address(cursor)?;
+                blank(cursor)?;
+                cursor.expect("==")?;
+                natural(cursor)?;
+                self.finals += 1;
+                self.begun = true;
+                return Ok(Step::Item);
+            }
+            Some(_) => {}
+        }
+        let start = cursor.at;
+        let digits = cursor.word(|b| b.is_ascii_digit())?;
+        if digits.is_empty() {
+            return cursor.unexpected("the number of a thread, `final` or `check`");
+        }
+        let digits = without_zeros(digits);
+        blank(cursor)?;
+        cursor.expect(":")?;
+        let at = match blank(cursor)? {
+            Some(b'{') => return self.update(digits, start, cursor, builder),
+            _ => cursor.at,
+        };
+        if cursor.next()? == Some(b's') {
+            cursor.expect("sync")?;
+            let times = times(cursor)?;
+            let place = cursor.place(at);
+            let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
+            builder.push(place, thread, OpKind::Fence, 0, 0).or_else(|m| fault(at, m))?;
+            return self.read(times);
+        }
+        let var = address(cursor)?;
+        blank(cursor)?;
+        let kind = if cursor.eat("==")? {
+            OpKind::Read
+        } else if cursor.eat(":=")? {
+            OpKind::Write
+        } else {
+            return cursor.unexpected("`==` or `:=`");
+        };
+        let value = match kind {
+            OpKind::Write => written(cursor)?,
+            _ => natural(cursor)?,
+        };
+        let times = times(cursor)?;
+        let place = cursor.place(at);
+        let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
+        let var = builder.var(var).or_else(|m| fault(at, m))?;
+        builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
+        self.read(times)
+    }
+}
+
+impl Axe {
+    fn update(
+        &mut self,
+        digits: &[u8],
+        start: usize,
+        cursor: &mut Cursor<'_>,
+        builder: &mut Builder,
+    ) -> Scan<Step> {
+        let at = cursor.at;
+        cursor.expect("{")?;
+        blank(cursor)?;
+        let var = address(cursor)?;
+        blank(cursor)?;
+        cursor.expect("==")?;
+        let old = natural(cursor)?;
+        blank(cursor)?;
+        cursor.expect(";")?;
+        blank(cursor)?;
+        let second = cursor.at;
+        if address(cursor)? != var {
+            return fault(second, "an atomic update of two variables");
+        }
+        blank(cursor)?;
+        cursor.expect(":=")?;
+        let new = written(cursor)?;
+        blank(cursor)?;
+        cursor.expect("}")?;
+        let times = times(cursor)?;
+        let place = cursor.place(at);
+        let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
+        let var = builder.var(var).or_else(|m| fault(at, m))?;
+        builder.push_update(place, thread, var, old, new).or_else(|m| fault(at, m))?;
+        self.read(times)
+    }
+
+    fn read(&mut self, times: bool) -> Scan<Step> {
+        self.times |= times;
+        self.begun = true;
+        Ok(Step::Item)
+    }
+
+    fn end(&mut self, builder: &mut Builder) {
+        let Axe { times, finals, .. } = std::mem::take(self);
+        if finals > 0 {
+            let note = "the lines `final` are left out: what memory held at the end is not used";
+            builder.notes.push(note.into());
+        }
+        if times {
+            builder.notes.push("the times behind `@` are not used".into());
+        }
+    }
+}
+
+/// The next byte behind blanks, line breaks and comments.
+#[inline]
+fn blank(cursor: &mut Cursor<'_>) -> Scan<Option<u8>> {
+    loop {
+        match cursor.solid()? {
+            Some(b'#') => cursor.skip_line()?,
+            next => return Ok(next),
+        }
+    }
+}
+
+/// `M[3]` or `v3`, of which the name is 3.
+#[inline]
+fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
+    let bracket = match cursor.next()? {
+        Some(b'M') => {
+            cursor.at += 1;
+            cursor.expect("[")?;
+            blank(cursor)?;
+            true
+        }
+        Some(b'v') => {
+            cursor.at += 1;
+            false
+        }
+        _ => return cursor.unexpected("a variable such as `M[0]` or `v0`, or `sync`"),
+    };
+    let digits = cursor.word(|b| b.is_ascii_digit())?;
+    if digits.is_empty() {
+        return cursor.unexpected("the number of a variable");
+    }
+    if bracket {
+        blank(cursor)?;
+        cursor.expect("]")?;
+    }
+    Ok(without_zeros(digits))
+}
+
+/// 01 is the same as 1.
+#[inline]
+fn without_zeros(digits: &[u8]) -> &[u8] {
+    match digits {
+        [b'0', _, ..] => {
+            let zeros = digits.iter().take_while(|&&b| b == b'0').count();
+            &digits[zeros.min(digits.len() - 1)..]
+        }
+        _ => digits,
+    }
+}
+
+#[inline]
+fn natural(cursor: &mut Cursor<'_>) -> Scan<i64> {
+    match blank(cursor)? {
+        Some(b'0'..=b'9') => cursor.integer("a value, a natural number"),
+        _ => cursor.unexpected("a value, a natural number"),
+    }
+}
+
+#[inline]
+fn written(cursor: &mut Cursor<'_>) -> Scan<i64> {
+    blank(cursor)?;
+    let at = cursor.at;
+    match natural(cursor)? {
+        0 => fault(at, "0 is the initial value of all variables and cannot be written"),
+        value => Ok(value),
+    }
+}
+
+/// Whether there are times: `@ 10:20`, of which either may be missing.
+#[inline]
+fn times(cursor: &mut Cursor<'_>) -> Scan<bool> {
+    if blank(cursor)? != Some(b'@') {
+        return Ok(false);
+    }
+    cursor.at += 1;
+    blank(cursor)?;
+    cursor.word(|b| b.is_ascii_digit())?;
+    if !cursor.eat(":")? {
+        return cursor.unexpected("`:` between the times");
+    }
+    cursor.word(|b| b.is_ascii_digit())?;
+    Ok(true)
+}

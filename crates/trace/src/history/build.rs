@@ -1,0 +1,482 @@
+//! From operations as they stand in a file to a history: sorted by thread, and with what each read
+//! reads from found by its value.
+//!
+//! While a file is read, an operation takes 24 bytes in file order, its place among them, because
+//! only at the end it is known whether a read's value was written. Then a table of the writes by
+//! variable and value is made, 16 bytes per slot, and each read looks up its own: linear in all.
+
+use rustc_hash::FxHashMap;
+use weakspot_core::{INITIAL, OpKind, OpNames, Ops, Value};
+
+use super::Recorded;
+use super::scan::Place;
+use super::table::{Found, Writes};
+use crate::error::LogError;
+use crate::names::Index;
+
+/// A history while its file is read.
+#[derive(Default)]
+pub(crate) struct Builder {
+    pub(crate) id: Option<String>,
+    pub(crate) notes: Vec<String>,
+    threads: Index,
+    /// Plus one, the threads that are called `t` and a number of few digits.
+    numbered: Vec<u32>,
+    vars: Index,
+    /// Kinds and variables.
+    ops: Vec<Op>,
+    /// Who did the operations.
+    of: Vec<u32>,
+    values: Vec<Value>,
+    places: Vec<Place>,
+    /// What the updates read, in file order.
+    olds: Vec<Value>,
+    /// What is said about what operations read, in file order.
+    froms: Vec<From>,
+    initial: FxHashMap<String, Value>,
+    /// What was written by transactions that were left out.
+    dropped: Vec<(u32, Value)>,
+    /// Whether a value that equals the initial one is read from a write of it, if there is one.
+    pub(crate) writes_first: bool,
+}
+
+/// The kind in the upper two bits, and the variable.
+#[derive(Clone, Copy, Default)]
+struct Op(u32);
+
+/// Where the operation of this number, in file order, reads from.
+struct From {
+    op: u32,
+    source: FromSource,
+    place: Place,
+}
+
+/// A write, by its thread and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FromSource {
+    /// The initial value.
+    Initial,
+    /// The operation of this number of this thread.
+    Op(u32, u32),
+}
+
+const VAR: u32 = Ops::MOST as u32;
+
+impl Op {
+    #[inline]
+    fn new(kind: OpKind, var: u32) -> Op {
+        Op((kind as u32) << 30 | var)
+    }
+
+    #[inline]
+    fn kind(self) -> OpKind {
+        match self.0 >> 30 {
+            0 => OpKind::Read,
+            1 => OpKind::Write,
+            2 => OpKind::Update,
+            _ => OpKind::Fence,
+        }
+    }
+
+    #[inline]
+    fn var(self) -> u32 {
+        self.0 & VAR
+    }
+
+    #[inline]
+    fn writes(self) -> bool {
+        matches!(self.kind(), OpKind::Write | OpKind::Update)
+    }
+}
+
+impl Builder {
+    /// The thread of this name.
+    #[inline]
+    pub(crate) fn thread(&mut self, name: &[u8]) -> Result<u32, String> {
+        self.threads.number(name).map_err(|m| format!("{m} in the name of a thread"))
+    }
+
+    /// The thread that is called `t` and these digits.
+    #[inline]
+    pub(crate) fn numbered_thread(&mut self, digits: &[u8]) -> Result<u32, String> {
+        if digits.len() > 3 || digits.len() > 1 && digits[0] == b'0' {
+            return self.named_by(digits);
+        }
+        let number = digits.iter().fold(0, |n, d| 10 * n + usize::from(d & 15));
+        match self.numbered.get(number) {
+            Some(&thread) if thread > 0 => Ok(thread - 1),
+            _ => {
+                let thread = self.named_by(digits)?;
+                self.numbered.resize(self.numbered.len().max(number + 1), 0);
+                self.numbered[number] = thread + 1;
+                Ok(thread)
+            }
+        }
+    }
+
+    #[cold]
+    fn named_by(&mut self, digits: &[u8]) -> Result<u32, String> {
+        self.thread(&[b"t", digits].concat())
+    }
+
+    /// One more thread, which is called by its number.
+    pub(crate) fn next_thread(&mut self) -> Result<u32, String> {
+        let number = self.threads.len().to_string();
+        self.numbered_thread(number.as_bytes())
+    }
+
+    /// One more thread, whatever it is called.
+    pub(crate) fn extra_thread(&mut self) -> Result<u32, String> {
+        let mut number = self.threads.len();
+        while self.threads.find(format!("t{number}").as_bytes()).is_some() {
+            number += 1;
+        }
+        self.numbered_thread(number.to_string().as_bytes())
+    }
+
+    /// The variable of this name.
+    #[inline]
+    pub(crate) fn var(&mut self, name: &[u8]) -> Result<u32, String> {
+        let number =
+            self.vars.number(name).map_err(|m| format!("{m} in the name of a variable"))?;
+        if number > VAR {
+            return Err("too many variables".into());
+        }
+        Ok(number)
+    }
+
+    /// The name of a variable.
+    pub(crate) fn var_name(&self, var: u32) -> &str {
+        &self.vars.names[var as usize]
+    }
+
+    /// How many operations there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether nothing was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.threads.len() == 0 && self.id.is_none() && self.initial.is_empty()
+    }
+
+    /// Adds a read, a write, or a fence, which has no variable and no value.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        place: Place,
+        thread: u32,
+        kind: OpKind,
+        var: u32,
+        value: Value,
+    ) -> Result<(), String> {
+        if self.ops.len() >= Ops::MOST {
+            return Err(format!("a history of more than {} operations", Ops::MOST));
+        }
+        self.ops.push(Op::new(kind, var));
+        self.of.push(thread);
+        self.values.push(value);
+        self.places.push(place);
+        Ok(())
+    }
+
+    /// Adds an atomic update.
+    pub(crate) fn push_update(
+        &mut self,
+        place: Place,
+        thread: u32,
+        var: u32,
+        old: Value,
+        new: Value,
+    ) -> Result<(), String> {
+        self.push(place, thread, OpKind::Update, var, new)?;
+        self.olds.push(old);
+        Ok(())
+    }
+
+    /// Says what the last operation reads.
+    pub(crate) fn say_from(&mut self, place: Place, source: FromSource) {
+        let op = self.ops.len().saturating_sub(1) as u32;
+        self.froms.push(From { op, source, place });
+    }
+
+    /// Makes an update of a read and the write that follows, if they are the operations from
+    /// `start` on and of the same variable.
+    pub(crate) fn fuse(&mut self, start: usize) {
+        let [read, write] = self.ops[start..] else { return };
+        let kinds = (read.kind(), write.kind());
+        if kinds == (OpKind::Read, OpKind::Write) && read.var() == write.var() {
+            self.olds.push(self.values[start]);
+            self.ops[start] = Op::new(OpKind::Update, read.var());
+            self.ops.truncate(start + 1);
+            self.of.truncate(start + 1);
+            self.values.swap_remove(start);
+            self.places.truncate(start + 1);
+        }
+    }
+
+    /// Takes the operations from `start` on back, which have no updates among them.
+    pub(crate) fn drop_from(&mut self, start: usize) {
+        for (op, &value) in self.ops[start..].iter().zip(&self.values[start..]) {
+            if op.kind() == OpKind::Write {
+                self.dropped.push((op.var(), value));
+            }
+        }
+        self.ops.truncate(start);
+        self.of.truncate(start);
+        self.values.truncate(start);
+        self.places.truncate(start);
+        while self.froms.last().is_some_and(|f| f.op as usize >= start) {
+            self.froms.pop();
+        }
+    }
+
+    /// Remembers a write that was left out.
+    pub(crate) fn drop_write(&mut self, var: u32, value: Value) {
+        self.dropped.push((var, value));
+    }
+
+    /// Says what a variable is at first; false if that was said before.
+    pub(crate) fn say_initial(&mut self, name: &str, value: Value) -> bool {
+        self.initial.insert(name.to_owned(), value).is_none()
+    }
+
+    /// The values that are read, with their variables.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (u32, Value)> {
+        let mut olds = self.olds.iter();
+        self.ops.iter().zip(&self.values).filter_map(move |(op, &value)| match op.kind() {
+            OpKind::Read => Some((op.var(), value)),
+            OpKind::Update => olds.next().map(|&old| (op.var(), old)),
+            OpKind::Write | OpKind::Fence => None,
+        })
+    }
+
+    /// The values that are written, with their variables.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (u32, Value)> {
+        let writes = self.ops.iter().zip(&self.values).filter(|(op, _)| op.writes());
+        writes.map(|(op, &value)| (op.var(), value))
+    }
+
+    /// Puts the operations of each transaction side by side; `txns` says to which one of its
+    /// thread each operation belongs. The transactions of a thread are in the order of their first
+    /// operations. Then makes updates as [`fuse`](Builder::fuse) does, and returns how many
+    /// transactions have several operations.
+    pub(crate) fn gather(&mut self, txns: &[i64]) -> usize {
+        let mut firsts = FxHashMap::default();
+        let mut keys = Vec::with_capacity(self.ops.len());
+        for (i, (&thread, &txn)) in self.of.iter().zip(txns).enumerate() {
+            keys.push((thread, *firsts.entry((thread, txn)).or_insert(i as u32)));
+        }
+        let key = |i: u32| keys[i as usize];
+        let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
+        order.sort_by_key(|&i| key(i));
+        let mut sorted = Builder::default();
+        let mut several = 0;
+        for txn in order.chunk_by(|&a, &b| key(a) == key(b)) {
+            let start = sorted.ops.len();
+            for &i in txn {
+                let i = i as usize;
+                sorted.ops.push(self.ops[i]);
+                sorted.of.push(self.of[i]);
+                sorted.values.push(self.values[i]);
+                sorted.places.push(self.places[i]);
+            }
+            sorted.fuse(start);
+            several += usize::from(sorted.ops.len() - start > 1);
+        }
+        (self.ops, self.of, self.olds) = (sorted.ops, sorted.of, sorted.olds);
+        (self.values, self.places) = (sorted.values, sorted.places);
+        several
+    }
+
+    /// The history, if each read reads what was written.
+    pub(crate) fn finish(mut self) -> Result<Recorded, LogError> {
+        let threads = self.threads.len();
+        let mut starts = vec![0u32; threads + 1];
+        for &thread in &self.of {
+            starts[thread as usize + 1] += 1;
+        }
+        for t in 0..threads {
+            starts[t + 1] += starts[t];
+        }
+        self.sort(&starts);
+        let initial = self.initial_values();
+        let writes = self.writes(&starts)?;
+        let froms = self.reads_from(&starts, &initial, &writes)?;
+        drop(writes);
+        (self.of, self.places) = (Vec::new(), Vec::new());
+        let mut ops = Ops::new();
+        for t in 0..threads {
+            ops.thread();
+            let range = starts[t] as usize..starts[t + 1] as usize;
+            for (op, &from) in self.ops[range.clone()].iter().zip(&froms[range]) {
+                ops.push(op.kind(), op.var(), from);
+            }
+        }
+        let names = OpNames {
+            threads: self.threads.names,
+            vars: self.vars.names,
+            initial,
+            values: self.values,
+        };
+        Ok(Recorded { id: self.id, ops, names, notes: self.notes })
+    }
+
+    /// Puts operations and values into their order by thread. Who did what, and the places, stay
+    /// in file order.
+    fn sort(&mut self, starts: &[u32]) {
+        if self.of.is_sorted() {
+            return;
+        }
+        let mut ops = vec![Op::default(); self.ops.len()];
+        let mut values = vec![0; self.ops.len()];
+        for (i, number) in numbers(&self.of, starts).enumerate() {
+            ops[number as usize] = self.ops[i];
+            values[number as usize] = self.values[i];
+        }
+        (self.ops, self.values) = (ops, values);
+    }
+
+    fn initial_values(&self) -> Vec<Value> {
+        let mut initial = vec![0; self.vars.len()];
+        for (name, value) in &self.initial {
+            if let Some(var) = self.vars.find(name.as_bytes()) {
+                initial[var as usize] = *value;
+            }
+        }
+        initial
+    }
+
+    /// The writes by variable and value. A value may be written twice only where reads say which
+    /// of its writes they read.
+    fn writes(&self, starts: &[u32]) -> Result<Writes, LogError> {
+        let count = self.ops.iter().filter(|op| op.writes()).count();
+        let mut writes = Writes::with_room_for(count);
+        let may_repeat = self.froms.iter().any(|f| f.source != FromSource::Initial);
+        for (i, number) in numbers(&self.of, starts).enumerate() {
+            let (op, value) = (self.ops[number as usize], self.values[number as usize]);
+            if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {
+                let message = format!(
+                    "{value} is written to `{}` a second time, so it is not clear what a read of \
+                     it reads",
+                    self.var_name(op.var())
+                );
+                return Err(LogError::new(self.places[i].into(), message));
+            }
+        }
+        Ok(writes)
+    }
+
+    /// What each operation reads, thread by thread.
+    fn reads_from(
+        &self,
+        starts: &[u32],
+        initial: &[Value],
+        writes: &Writes,
+    ) -> Result<Vec<u32>, LogError> {
+        let mut result = vec![INITIAL; self.ops.len()];
+        let (mut olds, mut froms) = (self.olds.iter(), self.froms.iter().peekable());
+        for (i, number) in numbers(&self.of, starts).enumerate() {
+            let op = self.ops[number as usize];
+            let value = match op.kind() {
+                OpKind::Write | OpKind::Fence => continue,
+                OpKind::Read => self.values[number as usize],
+                OpKind::Update => olds.next().copied().unwrap_or_default(),
+            };
+            let said = froms.next_if(|f| f.op as usize == i);
+            let from = match said {
+                Some(from) => self.said(from.source, op.var(), value, starts, initial),
+                None => self.found(op.var(), value, initial, writes),
+            };
+            let place = said.map_or(self.places[i], |f| f.place);
+            let from = from.map_err(|m| LogError::new(place.into(), m))?;
+            if from == number {
+                let message = "an update that reads what it writes itself";
+                return Err(LogError::new(self.places[i].into(), message));
+            }
+            result[number as usize] = from;
+        }
+        Ok(result)
+    }
+
+    #[inline]
+    fn found(
+        &self,
+        var: u32,
+        value: Value,
+        initial: &[Value],
+        writes: &Writes,
+    ) -> Result<u32, String> {
+        let is_initial = initial[var as usize] == value;
+        match writes.find(var, value) {
+            Found::Once(op) if !is_initial || self.writes_first => Ok(op),
+            Found::Never if is_initial => Ok(INITIAL),
+            found => Err(self.not_found(&found, var, value)),
+        }
+    }
+
+    #[cold]
+    fn not_found(&self, found: &Found, var: u32, value: Value) -> String {
+        let name = self.var_name(var);
+        match found {
+            Found::Once(_) => format!(
+                "{value} is the initial value of `{name}` and is written to it as well, so it is \
+                 not clear what this reads"
+            ),
+            Found::Often => format!(
+                "{value} is written to `{name}` more than once, and this does not say which write \
+                 it reads"
+            ),
+            Found::Never if self.dropped.contains(&(var, value)) => format!(
+                "{value} was written to `{name}` only by a transaction that was aborted, failed \
+                 or not committed"
+            ),
+            Found::Never => format!("nobody wrote {value} to `{name}`"),
+        }
+    }
+
+    /// What an operation reads that says so itself.
+    fn said(
+        &self,
+        source: FromSource,
+        var: u32,
+        value: Value,
+        starts: &[u32],
+        initial: &[Value],
+    ) -> Result<u32, String> {
+        let name = self.var_name(var);
+        let FromSource::Op(thread, index) = source else {
+            let first = initial[var as usize];
+            if first != value {
+                return Err(format!("the initial value of `{name}` is {first}, not {value}"));
+            }
+            return Ok(INITIAL);
+        };
+        let bounds = starts.get(thread as usize).zip(starts.get(thread as usize + 1));
+        let number =
+            bounds.and_then(|(&start, &end)| start.checked_add(index).filter(|&n| n < end));
+        let Some(number) = number else {
+            return Err(format!("there is no operation {index} of thread {thread}"));
+        };
+        let op = self.ops[number as usize];
+        if !op.writes() || op.var() != var {
+            return Err(format!("operation {index} of thread {thread} does not write `{name}`"));
+        }
+        match self.values[number as usize] {
+            other if other != value => Err(format!(
+                "operation {index} of thread {thread} writes {other} to `{name}`, not {value}"
+            )),
+            _ => Ok(number),
+        }
+    }
+}
+
+/// The numbers of operations by thread, in file order.
+fn numbers(of: &[u32], starts: &[u32]) -> impl Iterator<Item = u32> {
+    let mut next = starts.to_vec();
+    of.iter().map(move |&thread| {
+        let next = &mut next[thread as usize];
+        *next += 1;
+        *next - 1
+    })
+}

@@ -1,0 +1,267 @@
+//! Histories of registers as Jepsen writes them in EDN: maps such as
+//! `{:type :ok, :process 0, :f :txn, :value [[:w :x 1] [:r :y nil]]}`, one after the other or in a
+//! vector, and `:f :read`, `:write` or `:cas` of a single register or of a register per key.
+//!
+//! What is `:ok` has happened, what is `:fail` has not. Of the rest nobody knows: a write of it is
+//! taken to have happened if its value was read, as the last operation of its process, and is left
+//! out if not, which no read can tell.
+
+use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
+use weakspot_core::OpKind;
+
+use super::build::{Builder, FromSource};
+use super::form::{Form, blank, form};
+use super::reader::{Decoder, Step};
+use super::scan::{Cursor, Place, Scan, fault};
+use super::txns::Txns;
+
+/// Reads map by map.
+#[derive(Default)]
+pub(crate) struct Edn {
+    /// The bracket that ends the vector or list in which the maps are.
+    bracket: Option<u8>,
+    /// What each process has begun to write.
+    begun: FxHashMap<u32, Unknown>,
+    /// Writes of which nobody knows whether they happened.
+    unknown: Vec<Unknown>,
+    /// How many operations each process has done.
+    done: FxHashMap<u32, u32>,
+    txns: Txns,
+}
+
+/// Writes of one operation that may have happened.
+struct Unknown {
+    place: Place,
+    thread: u32,
+    writes: Vec<(u32, i64)>,
+    /// How many operations the process had done.
+    done: u32,
+}
+
+/// A read or write.
+struct Micro<'a> {
+    kind: OpKind,
+    key: Form<'a>,
+    /// `None` is `nil`.
+    value: Option<i64>,
+}
+
+impl Decoder for Edn {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+        builder.writes_first = true;
+        match blank(cursor)? {
+            None if self.bracket.is_some() => {
+                return cursor.unexpected("the end of the vector or list of operations");
+            }
+            None => {
+                let at = cursor.at;
+                std::mem::take(self).end(builder).or_else(|m| fault(at, m))?;
+                return Ok(Step::End);
+            }
+            Some(next) if self.bracket == Some(next) => {
+                cursor.at += 1;
+                self.bracket = None;
+            }
+            Some(open @ (b'[' | b'(')) if self.bracket.is_none() => {
+                cursor.at += 1;
+                self.bracket = Some(if open == b'[' { b']' } else { b')' });
+            }
+            Some(_) => {
+                let at = cursor.at;
+                match form(cursor)? {
+                    Form::Map(members) => self.operation(&members, at, cursor, builder)?,
+                    _ => return fault(at, "expected an operation, a map such as {:type :ok …}"),
+                }
+            }
+        }
+        Ok(Step::Item)
+    }
+}
+
+impl Edn {
+    fn operation(
+        &mut self,
+        members: &[(Form<'_>, Form<'_>)],
+        at: usize,
+        cursor: &mut Cursor<'_>,
+        builder: &mut Builder,
+    ) -> Scan<()> {
+        let get = |name: &[u8]| {
+            let found = members.iter().find(|(key, _)| matches!(key, Form::Name(n) if *n == name));
+            found.map(|(_, value)| value)
+        };
+        let process = match get(b"process") {
+            Some(Form::Int(process)) if *process >= 0 => process.to_string(),
+            // The nemesis and its like do nothing to registers.
+            Some(Form::Name(_)) => return Ok(()),
+            _ => return fault(at, "an operation without `:process`, a number or a keyword"),
+        };
+        let Some(Form::Name(kind)) = get(b"type") else {
+            return fault(at, "an operation without `:type`");
+        };
+        let micros = micros(get(b"f"), get(b"value")).or_else(|m| fault(at, m))?;
+        let place = cursor.place(at);
+        let thread = builder.numbered_thread(process.as_bytes()).or_else(|m| fault(at, m))?;
+        match *kind {
+            b"invoke" => {
+                let writes = writes(&micros, builder).or_else(|m| fault(at, m))?;
+                let done = self.done.get(&thread).copied().unwrap_or(0);
+                let begun = Unknown { place, thread, writes, done };
+                self.unknown.extend(self.begun.insert(thread, begun));
+            }
+            b"ok" => {
+                self.begun.remove(&thread);
+                let start = builder.len();
+                for micro in &micros {
+                    push(micro, place, thread, builder).or_else(|m| fault(at, m))?;
+                }
+                self.txns.end(start, true, builder);
+                *self.done.entry(thread).or_default() += (builder.len() - start) as u32;
+            }
+            b"fail" => {
+                self.begun.remove(&thread);
+                for (var, value) in writes(&micros, builder).or_else(|m| fault(at, m))? {
+                    builder.drop_write(var, value);
+                }
+                self.txns.dropped += 1;
+            }
+            b"info" => {
+                let writes = writes(&micros, builder).or_else(|m| fault(at, m))?;
+                let done = self.done.get(&thread).copied().unwrap_or(0);
+                let said = Unknown { place, thread, writes, done };
+                self.unknown.push(self.begun.remove(&thread).unwrap_or(said));
+            }
+            _ => return fault(at, "expected a `:type` of :invoke, :ok, :fail or :info"),
+        }
+        Ok(())
+    }
+
+    /// Decides which unknown writes have happened.
+    fn end(mut self, builder: &mut Builder) -> Result<(), String> {
+        let mut begun: Vec<Unknown> = self.begun.into_values().collect();
+        begun.sort_by_key(|u| u.thread);
+        self.unknown.extend(begun);
+        let writes = self.unknown.iter().flat_map(|u| &u.writes).copied();
+        let possible: FxHashSet<(u32, i64)> = writes.collect();
+        let mut seen: FxHashSet<(u32, i64)> =
+            builder.reads().filter(|read| possible.contains(read)).collect();
+        for written in builder.written() {
+            seen.remove(&written);
+        }
+        let (mut kept, mut lost) = (0, 0);
+        for Unknown { place, thread, writes, done } in self.unknown {
+            let total = writes.len();
+            let writes: Vec<_> = writes.into_iter().filter(|w| seen.remove(w)).collect();
+            kept += writes.len();
+            lost += total - writes.len();
+            if writes.is_empty() {
+                continue;
+            }
+            let goes_on = self.done.get(&thread).copied().unwrap_or(0) > done;
+            let thread = if goes_on { builder.extra_thread()? } else { thread };
+            for (var, value) in writes {
+                builder.push(place, thread, OpKind::Write, var, value)?;
+            }
+        }
+        if kept + lost > 0 {
+            builder.notes.push(format!(
+                "of the writes of which it is not known whether they happened, {kept} were read \
+                 and are taken to have happened, and {lost} were not and are left out"
+            ));
+        }
+        self.txns.note(builder);
+        Ok(())
+    }
+}
+
+fn push(micro: &Micro<'_>, place: Place, thread: u32, builder: &mut Builder) -> Result<(), String> {
+    let var = builder.var(&micro.key.name()?)?;
+    builder.push(place, thread, micro.kind, var, micro.value.unwrap_or(0))?;
+    if micro.kind == OpKind::Read && micro.value.is_none() {
+        builder.say_from(place, FromSource::Initial);
+    }
+    Ok(())
+}
+
+fn writes(micros: &[Micro<'_>], builder: &mut Builder) -> Result<Vec<(u32, i64)>, String> {
+    let mut writes = Vec::new();
+    for micro in micros.iter().filter(|m| m.kind == OpKind::Write) {
+        let var = builder.var(&micro.key.name()?)?;
+        writes.extend(micro.value.map(|value| (var, value)));
+    }
+    Ok(writes)
+}
+
+/// What an operation does, by its `:f` and its `:value`.
+fn micros<'a>(f: Option<&Form<'a>>, value: Option<&Form<'a>>) -> Result<Vec<Micro<'a>>, String> {
+    let value = value.unwrap_or(&Form::Nil);
+    match f {
+        None | Some(Form::Nil | Form::Name(b"txn")) => match value {
+            Form::Nil => Ok(Vec::new()),
+            Form::List(micros) => micros.iter().map(micro).collect(),
+            _ => {
+                Err("expected a vector of reads and writes as the `:value` of a transaction".into())
+            }
+        },
+        Some(Form::Name(b"read" | b"r")) => {
+            let (key, value) = register(value);
+            Ok(vec![Micro { kind: OpKind::Read, key, value: number(&value)? }])
+        }
+        Some(Form::Name(b"write" | b"w")) => {
+            let (key, value) = register(value);
+            let value = Some(number(&value)?.ok_or("a write of nil")?);
+            Ok(vec![Micro { kind: OpKind::Write, key, value }])
+        }
+        Some(Form::Name(b"cas")) => {
+            let (key, values) = match value {
+                Form::List(pair) => match &pair[..] {
+                    [key, Form::List(values)] => (key.clone(), values),
+                    _ => (Form::Name(b"register"), pair),
+                },
+                _ => return Err("expected two values as the `:value` of :cas".into()),
+            };
+            let [old, new] = &values[..] else {
+                return Err("expected two values as the `:value` of :cas".into());
+            };
+            let new = Some(number(new)?.ok_or("a write of nil")?);
+            let old = Micro { kind: OpKind::Read, key: key.clone(), value: number(old)? };
+            Ok(vec![old, Micro { kind: OpKind::Write, key, value: new }])
+        }
+        Some(_) => Err("expected an `:f` of :txn, :read, :write or :cas".into()),
+    }
+}
+
+/// The key and the value, if it is one register per key.
+fn register<'a>(value: &Form<'a>) -> (Form<'a>, Form<'a>) {
+    match value {
+        Form::List(pair) if pair.len() == 2 => (pair[0].clone(), pair[1].clone()),
+        _ => (Form::Name(b"register"), value.clone()),
+    }
+}
+
+fn micro<'a>(form: &Form<'a>) -> Result<Micro<'a>, String> {
+    let expected = "expected a read or write of a register, such as [:r :x 1] or [:w :x 1]";
+    let Form::List(parts) = form else { return Err(expected.into()) };
+    let [Form::Name(kind), key, value] = &parts[..] else { return Err(expected.into()) };
+    let kind = match *kind {
+        b"r" | b"read" => OpKind::Read,
+        b"w" | b"write" => OpKind::Write,
+        other => {
+            return Err(format!("{expected}, found :{}", String::from_utf8_lossy(other)));
+        }
+    };
+    let value = number(value)?;
+    if kind == OpKind::Write && value.is_none() {
+        return Err("a write of nil".into());
+    }
+    Ok(Micro { kind, key: key.clone(), value })
+}
+
+fn number(form: &Form<'_>) -> Result<Option<i64>, String> {
+    match form {
+        Form::Nil => Ok(None),
+        Form::Int(value) => Ok(Some(*value)),
+        _ => Err("expected a value that is a whole number of 64 bits, or nil".into()),
+    }
+}

@@ -1,0 +1,299 @@
+//! Our own JSON: an object per history, with an array of operations per thread in `threads`. An
+//! object may be of any length, so it is read operation by operation.
+
+use std::borrow::Cow;
+
+use weakspot_core::OpKind;
+
+use super::build::{Builder, FromSource};
+use super::reader::{Decoder, Step};
+use super::scan::{Cursor, Scan, Stop, fault};
+use super::value;
+
+/// Reads member by member, and in `threads` operation by operation.
+pub(crate) struct Json {
+    state: State,
+    /// Which members were read.
+    id: bool,
+    init: bool,
+    threads: bool,
+}
+
+/// Where in the text reading goes on. `first` says whether no comma is needed.
+#[derive(Clone, Copy)]
+enum State {
+    Top,
+    Members { first: bool },
+    Init { first: bool },
+    Threads { first: bool },
+    Ops { thread: u32, first: bool },
+}
+
+impl Json {
+    pub(crate) fn new() -> Json {
+        Json { state: State::Top, id: false, init: false, threads: false }
+    }
+}
+
+impl Decoder for Json {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+        match self.state {
+            State::Ops { thread, first } => {
+                if value::element(cursor, first)? {
+                    operation(thread, cursor, builder)?;
+                    self.state = State::Ops { thread, first: false };
+                } else {
+                    self.state = State::Threads { first: false };
+                }
+            }
+            State::Threads { first } => {
+                if value::element(cursor, first)? {
+                    let at = cursor.at;
+                    if cursor.next()? != Some(b'[') {
+                        return cursor.unexpected("`[`, the operations of a thread");
+                    }
+                    cursor.at += 1;
+                    let thread = builder.next_thread().or_else(|m| fault(at, m))?;
+                    self.state = State::Ops { thread, first: true };
+                } else {
+                    self.state = State::Members { first: false };
+                }
+            }
+            State::Init { first } => match value::key(cursor, first)? {
+                Some(key) => {
+                    let at = cursor.at;
+                    let value = cursor.integer("a whole number of 64 bits")?;
+                    let name = text(key, at)?;
+                    if !builder.say_initial(&name, value) {
+                        let message = format!("the initial value of `{name}` is given twice");
+                        return fault(at, message);
+                    }
+                    self.state = State::Init { first: false };
+                }
+                None => self.state = State::Members { first: false },
+            },
+            State::Members { first } => return self.member(first, cursor, builder),
+            State::Top => match cursor.solid()? {
+                None => return Ok(Step::End),
+                Some(b'{') => {
+                    cursor.at += 1;
+                    *self = Json { state: State::Members { first: true }, ..Json::new() };
+                }
+                Some(_) => return cursor.unexpected("`{`, a history"),
+            },
+        }
+        Ok(Step::Item)
+    }
+}
+
+impl Json {
+    fn member(
+        &mut self,
+        first: bool,
+        cursor: &mut Cursor<'_>,
+        builder: &mut Builder,
+    ) -> Scan<Step> {
+        let before = cursor.at;
+        let Some(key) = value::key(cursor, first)? else {
+            if !self.threads {
+                return fault(before, "a history without `threads`");
+            }
+            self.state = State::Top;
+            return Ok(Step::History);
+        };
+        let at = cursor.at;
+        let twice = match key {
+            b"\"threads\"" => Some(&mut self.threads),
+            b"\"init\"" => Some(&mut self.init),
+            b"\"id\"" => Some(&mut self.id),
+            _ => None,
+        };
+        if let Some(true) = twice {
+            return fault(at, format!("{} is given twice", String::from_utf8_lossy(key)));
+        }
+        let mut next = State::Members { first: false };
+        match key {
+            b"\"threads\"" => {
+                if cursor.next()? != Some(b'[') {
+                    return cursor.unexpected("`[`, the threads of a history");
+                }
+                cursor.at += 1;
+                next = State::Threads { first: true };
+            }
+            b"\"init\"" if !cursor.eat("null")? => {
+                if cursor.next()? != Some(b'{') {
+                    return cursor.unexpected("`{`, initial values of variables");
+                }
+                cursor.at += 1;
+                next = State::Init { first: true };
+            }
+            b"\"id\"" if !cursor.eat("null")? => {
+                let id = value::name(cursor, "a string or a number")?;
+                match String::from_utf8(id.into_owned()) {
+                    Ok(id) => builder.id = Some(id),
+                    Err(_) => return fault(at, "bytes that are not UTF-8 text in the `id`"),
+                }
+            }
+            b"\"init\"" | b"\"id\"" => {}
+            _ => value::skip(cursor)?,
+        }
+        if let Some(twice) = twice {
+            *twice = true;
+        }
+        self.state = next;
+        Ok(Step::Item)
+    }
+}
+
+/// The characters of a key.
+fn text(raw: &[u8], at: usize) -> Scan<String> {
+    let bytes = crate::json::unquoted(raw).into_owned();
+    String::from_utf8(bytes).or_else(|_| fault(at, "bytes that are not UTF-8 text in a key"))
+}
+
+/// The members of an operation, with where their values are.
+#[derive(Default)]
+struct Members<'a> {
+    kind: Option<OpKind>,
+    var: Option<(Cow<'a, [u8]>, usize)>,
+    val: Option<(i64, usize)>,
+    old: Option<(i64, usize)>,
+    new: Option<(i64, usize)>,
+    from: Option<(FromSource, usize)>,
+}
+
+fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<()> {
+    let start = cursor.at;
+    if cursor.next()? != Some(b'{') {
+        return cursor.unexpected("an operation such as {\"kind\":\"w\",\"var\":\"x\",\"val\":1}");
+    }
+    cursor.at += 1;
+    let mut members = Members::default();
+    let mut first = true;
+    while let Some(key) = value::key(cursor, first)? {
+        first = false;
+        members.take(key, cursor)?;
+    }
+    let end = cursor.at - 1;
+    let Members { kind, var, val, old, new, from } = members;
+    let Some(kind) = kind else { return fault(end, "an operation without `kind`") };
+    let missing = |key: &str| -> Stop {
+        match fault::<()>(end, format!("an operation without `{key}`")) {
+            Err(stop) => stop,
+            Ok(()) => Stop::More,
+        }
+    };
+    let refuse = |what: Option<usize>, key: &str| match what {
+        Some(at) => {
+            let kind = ["a read", "a write", "an update", "a fence"][kind as usize];
+            fault(at, format!("{kind} has no `{key}`"))
+        }
+        None => Ok(()),
+    };
+    let place = cursor.place(start);
+    if kind == OpKind::Fence {
+        refuse(var.map(|v| v.1), "var")?;
+        refuse(val.map(|v| v.1), "val")?;
+        refuse(old.map(|v| v.1), "old")?;
+        refuse(new.map(|v| v.1), "new")?;
+        refuse(from.map(|v| v.1), "from")?;
+        return builder.push(place, thread, kind, 0, 0).or_else(|m| fault(start, m));
+    }
+    let (var, at) = var.ok_or_else(|| missing("var"))?;
+    let var = builder.var(&var).or_else(|m| fault(at, m))?;
+    let pushed = if kind == OpKind::Update {
+        refuse(val.map(|v| v.1), "val")?;
+        let (old, _) = old.ok_or_else(|| missing("old"))?;
+        let (new, _) = new.ok_or_else(|| missing("new"))?;
+        builder.push_update(place, thread, var, old, new)
+    } else {
+        refuse(old.map(|v| v.1), "old")?;
+        refuse(new.map(|v| v.1), "new")?;
+        let (val, _) = val.ok_or_else(|| missing("val"))?;
+        if kind == OpKind::Write {
+            refuse(from.map(|v| v.1), "from")?;
+        }
+        builder.push(place, thread, kind, var, val)
+    };
+    pushed.or_else(|m| fault(start, m))?;
+    if let Some((source, at)) = from {
+        let place = cursor.place(at);
+        builder.say_from(place, source);
+    }
+    Ok(())
+}
+
+impl<'a> Members<'a> {
+    /// Keeps the value that follows, if its key is known. `null` is the same as nothing.
+    #[inline]
+    fn take(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Scan<()> {
+        let at = cursor.at;
+        let is_known = matches!(
+            key,
+            b"\"kind\"" | b"\"var\"" | b"\"val\"" | b"\"old\"" | b"\"new\"" | b"\"from\""
+        );
+        if !is_known {
+            return value::skip(cursor);
+        }
+        if cursor.next()? == Some(b'n') && cursor.eat("null")? {
+            return Ok(());
+        }
+        let mut integer = || Ok(Some((cursor.integer("a whole number of 64 bits")?, at)));
+        let is_first = match key {
+            b"\"kind\"" => self.kind.replace(kind(cursor)?).is_none(),
+            b"\"var\"" => {
+                let name = value::name(cursor, "a variable, a string or a number")?;
+                self.var.replace((name, at)).is_none()
+            }
+            b"\"from\"" => self.from.replace((from(cursor)?, at)).is_none(),
+            b"\"val\"" => std::mem::replace(&mut self.val, integer()?).is_none(),
+            b"\"old\"" => std::mem::replace(&mut self.old, integer()?).is_none(),
+            _ => std::mem::replace(&mut self.new, integer()?).is_none(),
+        };
+        if !is_first {
+            return fault(at, format!("{} is given twice", String::from_utf8_lossy(key)));
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn kind(cursor: &mut Cursor<'_>) -> Scan<OpKind> {
+    let at = cursor.at;
+    if cursor.next()? != Some(b'"') {
+        return cursor.unexpected("a string, \"r\", \"w\", \"u\" or \"f\"");
+    }
+    match cursor.string()? {
+        b"\"r\"" | b"\"rd\"" => Ok(OpKind::Read),
+        b"\"w\"" | b"\"wr\"" => Ok(OpKind::Write),
+        b"\"u\"" | b"\"upd\"" => Ok(OpKind::Update),
+        b"\"f\"" | b"\"fence\"" => Ok(OpKind::Fence),
+        other => {
+            let other = String::from_utf8_lossy(other);
+            fault(at, format!("expected \"r\", \"w\", \"u\" or \"f\", found {other}"))
+        }
+    }
+}
+
+/// `[thread, index]`, or `"init"`.
+fn from(cursor: &mut Cursor<'_>) -> Scan<FromSource> {
+    let expected = "[thread, index], two numbers from 0 on, or \"init\"";
+    let at = cursor.at;
+    if cursor.eat("\"init\"")? {
+        return Ok(FromSource::Initial);
+    }
+    if cursor.next()? != Some(b'[') {
+        return cursor.unexpected(expected);
+    }
+    cursor.at += 1;
+    cursor.solid()?;
+    let thread = cursor.integer("the number of a thread")?;
+    cursor.expect(",")?;
+    cursor.solid()?;
+    let index = cursor.integer("the number of an operation of that thread")?;
+    cursor.expect("]")?;
+    match (u32::try_from(thread), u32::try_from(index)) {
+        (Ok(thread), Ok(index)) => Ok(FromSource::Op(thread, index)),
+        _ => fault(at, format!("expected {expected}")),
+    }
+}

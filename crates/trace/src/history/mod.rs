@@ -1,0 +1,26 @@
+//! Bytes <-> histories: what threads read and wrote, without the order in which it happened.
+//! `docs/histories-files.md` describes the formats for users.
+//!
+//! A decoder (`text`, `axe`, `json`, `dbcop`, `dbcop_json`, `plume`, `edn`) reads item by item from
+//! what has arrived (`scan`) and hands operations to `build`, which finds out what reads read.
+
+mod axe;
+mod build;
+mod dbcop;
+mod dbcop_json;
+mod edn;
+mod form;
+mod format;
+mod json;
+mod plume;
+mod reader;
+mod scan;
+mod table;
+mod text;
+mod txns;
+mod value;
+mod write;
+
+pub use format::HistoryFormat;
+pub use reader::{HistoryReader, Recorded};
+pub use write::write_history;

@@ -1,0 +1,81 @@
+//! The writes of a history by variable and value: open addressing, one slot of 16 bytes per write
+//! and at least a quarter of the slots empty, so that a search touches one line of the cache as a
+//! rule. It is filled once and then asked.
+
+use weakspot_core::Value;
+
+/// Which writes have written what.
+pub(crate) struct Writes {
+    slots: Vec<Slot>,
+    mask: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    value: Value,
+    var: u32,
+    op: u32,
+}
+
+/// How often a value was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Not at all.
+    Never,
+    /// By this operation.
+    Once(u32),
+    /// By several.
+    Often,
+}
+
+const EMPTY: u32 = u32::MAX;
+const OFTEN: u32 = u32::MAX - 1;
+
+impl Writes {
+    pub(crate) fn with_room_for(count: usize) -> Writes {
+        let slots = (count + count / 3 + 1).next_power_of_two();
+        Writes { slots: vec![Slot { value: 0, var: 0, op: EMPTY }; slots], mask: slots - 1 }
+    }
+
+    /// Enters a write; false if the value was written before.
+    #[inline]
+    pub(crate) fn insert(&mut self, var: u32, value: Value, op: u32) -> bool {
+        let slot = self.slot(var, value);
+        let slot = &mut self.slots[slot];
+        let is_new = slot.op == EMPTY;
+        *slot = Slot { value, var, op: if is_new { op } else { OFTEN } };
+        is_new
+    }
+
+    /// Who wrote a value.
+    #[inline]
+    pub(crate) fn find(&self, var: u32, value: Value) -> Found {
+        match self.slots[self.slot(var, value)].op {
+            EMPTY => Found::Never,
+            OFTEN => Found::Often,
+            op => Found::Once(op),
+        }
+    }
+
+    /// The slot of a value, or the empty one where it belongs.
+    #[inline]
+    fn slot(&self, var: u32, value: Value) -> usize {
+        let mut at = mixed(var, value) as usize & self.mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.op == EMPTY || slot.value == value && slot.var == var {
+                return at;
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+}
+
+/// Values are often consecutive, or multiples of something, so all bits have to be mixed.
+#[inline]
+fn mixed(var: u32, value: Value) -> u64 {
+    let mut z = (value as u64) ^ u64::from(var).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
