@@ -107,8 +107,9 @@ impl LogWitness {
             return Err(version.bad("the number 1; this witness is of another version"));
         }
         let model = root.get("model")?;
-        let model_of =
-            model_of_key(model.string()?).ok_or_else(|| model.bad("`tso`, `pso` or `pso-own`"))?;
+        let model_of = model_of_key(model.string()?)
+            .filter(|&model| model != Model::Sc)
+            .ok_or_else(|| model.bad("`tso`, `pso` or `pso-own`"))?;
         let evidence = root.get("evidence")?;
         let delayed = evidence.find("delayed");
         let verdict = root.get("verdict")?;
@@ -246,6 +247,7 @@ mod tests {
             "evidence.delayed.cycle[0].link: expected `po`, `rf`, `co`, `fr`, `start` or `join`",
         );
         check("\"tso\"", "\"x\"", "model: expected `tso`, `pso` or `pso-own`");
+        check("\"tso\"", "\"sc\"", "model: expected `tso`, `pso` or `pso-own`");
     }
 
     /// Damaged files are refused or understood, never a crash.
