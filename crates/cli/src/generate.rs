@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use weakspot_core::testing::Rng;
-use weakspot_gen::{Bug, Client, Run, Source, generate, write_jsonl};
+use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::families::{Family, Syntax};
+use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
 use crate::args::{FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
@@ -84,7 +85,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
             out = Some(sink(args.output.as_deref())?);
         }
         if let Some(out) = &mut out {
-            write_jsonl(out, &format!("{name}-{seed}"), &history)?;
+            write(out, &format!("{name}-{seed}"), history)?;
         }
     }
     if let Some(mut out) = out {
@@ -102,6 +103,16 @@ pub(crate) fn sink(path: Option<&Path>) -> Result<Box<dyn Write>> {
             Ok(Box::new(BufWriter::new(file)))
         }
         _ => Ok(Box::new(BufWriter::new(std::io::stdout().lock()))),
+    }
+}
+
+/// Writes a history, one line of JSON.
+pub(crate) fn write(out: &mut dyn Write, id: &str, history: Generated) -> Result<()> {
+    let Generated { ops, names, .. } = history;
+    let history = Recorded { id: Some(id.to_owned()), ops, names, notes: Vec::new() };
+    match write_history(out, HistoryFormat::Jsonl, &history) {
+        Err(WriteError::Io(error)) => Err(error.into()),
+        written => Ok(written?),
     }
 }
 

@@ -1,17 +1,16 @@
 //! `weakspot record`.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value as Json;
-use weakspot_core::{INITIAL, OpKind, Ops};
-use weakspot_gen::{Client, Layout, MOST_CPUS, write_jsonl};
+use anyhow::{Context, Result, anyhow, bail};
+use weakspot_core::Ops;
+use weakspot_gen::{Client, Layout, MOST_CPUS};
+use weakspot_trace::{HistoryReader, LogError};
 
 use crate::args::RecordArgs;
 use crate::exit::Exit;
-use crate::generate::sink;
+use crate::generate::{sink, write};
 
 /// Runs a random client, or those of a file, on real threads.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
@@ -25,18 +24,27 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
             let rate = ops as f64 / seconds.max(1e-9) / 1e6;
             eprintln!("{id}: {ops} operations in {seconds:.6} s, {rate:.1} million per second");
         }
-        Ok(write_jsonl(&mut sink, id, &history)?)
+        write(&mut sink, id, history)
     };
     if let Some(path) = &args.client {
         let name = path.display().to_string();
-        for (number, line) in open(path)?.lines().enumerate() {
-            let line = line.with_context(|| format!("failed to read {name}"))?;
-            if line.trim().is_empty() {
-                continue;
+        let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
+            true => Box::new(std::io::stdin()),
+            false => {
+                let file = File::open(path);
+                Box::new(file.with_context(|| format!("failed to read {name}"))?)
             }
-            let place = || format!("{name}:{}", number + 1);
-            let (id, client, vars) = read_client(&line).with_context(place)?;
-            record(&id.unwrap_or_else(|| format!("cpu-{}", number + 1)), &client, Some(vars))?;
+        };
+        let wrong = |error: LogError| anyhow!(error.of(&name));
+        let mut reader = HistoryReader::sniff(source).map_err(wrong)?;
+        let mut number = 0;
+        while let Some(client) = reader.next().map_err(wrong)? {
+            number += 1;
+            if client.ops.threads() > MOST_CPUS {
+                bail!("{name}: history {number} has more than {MOST_CPUS} threads");
+            }
+            let id = client.id.unwrap_or_else(|| format!("cpu-{number}"));
+            record(&id, &client.ops, Some(client.names.vars))?;
         }
     } else {
         let processors = std::thread::available_parallelism().map_or(2, usize::from).max(2);
@@ -54,55 +62,4 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     }
     sink.flush()?;
     Ok(Exit::Holds)
-}
-
-fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdin().lock()));
-    }
-    let file = std::fs::File::open(path);
-    let file = file.with_context(|| format!("failed to read {}", path.display()))?;
-    Ok(Box::new(BufReader::new(file)))
-}
-
-/// The id, the operations and the names of the variables of a history. Values are not looked at.
-fn read_client(line: &str) -> Result<(Option<String>, Ops, Vec<String>)> {
-    let json: Json = serde_json::from_str(line)?;
-    let Some(threads) = json["threads"].as_array() else {
-        bail!("expected a history with `threads`");
-    };
-    if threads.len() > MOST_CPUS {
-        bail!("more than {MOST_CPUS} threads");
-    }
-    let mut ops = Ops::new();
-    let mut vars: Vec<String> = Vec::new();
-    let mut numbers: HashMap<&str, u32> = HashMap::new();
-    for (t, thread) in threads.iter().enumerate() {
-        ops.thread();
-        let Some(thread) = thread.as_array() else { bail!("thread {t} is not a list") };
-        for (i, op) in thread.iter().enumerate() {
-            let kind = match op["kind"].as_str() {
-                Some("r") => OpKind::Read,
-                Some("w") => OpKind::Write,
-                Some("u") => OpKind::Update,
-                Some("f") => OpKind::Fence,
-                _ => bail!("operation {i} of thread {t}: expected the `kind` r, w, u or f"),
-            };
-            let mut var = 0;
-            if kind != OpKind::Fence {
-                let Some(name) = op["var"].as_str() else {
-                    bail!("operation {i} of thread {t} has no `var`");
-                };
-                var = *numbers.entry(name).or_insert_with(|| {
-                    vars.push(name.to_owned());
-                    vars.len() as u32 - 1
-                });
-            }
-            if ops.len() == Ops::MOST {
-                bail!("more than {} operations", Ops::MOST);
-            }
-            ops.push(kind, var, INITIAL);
-        }
-    }
-    Ok((json["id"].as_str().map(str::to_owned), ops, vars))
 }

@@ -2,7 +2,7 @@
 //! it happened. An event is 16 bytes, because monitors read hundreds of millions of them; names,
 //! addresses and source positions live in the [`LogTables`] beside it.
 
-use crate::{Fence, LocId, Value};
+use crate::{LocId, Value};
 
 /// One event of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,16 +156,6 @@ impl LogKind {
     #[must_use]
     pub fn is_update(self) -> bool {
         matches!(self, LogKind::Update | LogKind::Acquire | LogKind::Release)
-    }
-
-    /// The fence that events of this kind are.
-    #[must_use]
-    pub fn fence(self) -> Option<Fence> {
-        match self {
-            LogKind::Fence => Some(Fence::Full),
-            LogKind::StoreFence => Some(Fence::StoreStore),
-            _ => None,
-        }
     }
 }
 

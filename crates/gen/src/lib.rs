@@ -4,7 +4,6 @@
 mod bug;
 mod client;
 mod hardware;
-mod jsonl;
 mod machines;
 mod order;
 mod recorded;
@@ -14,7 +13,6 @@ mod source;
 pub use bug::Bug;
 pub use client::{Client, ClientError, MOST_CPUS};
 pub use hardware::{Layout, record};
-pub use jsonl::write_jsonl;
 pub use order::{Breach, explains};
 pub use recorded::Recorded;
 pub use source::{GenError, Run, Source, generate};

@@ -79,10 +79,10 @@ Example:
     after_help = "\
 Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
 thread per CPU of the client, started together. The history is written as by `gen history`. Of
-the histories in FILE only the operations count, not their values; each is run once."
+the histories in FILE only the operations count, not what they read; each is run once."
 )]
 pub(crate) struct RecordArgs {
-    /// Clients: histories as JSON Lines, `-` is standard input; without it, a random client.
+    /// Clients: histories in any format, `-` is standard input; without it, a random client.
     #[arg(value_name = "FILE",
         conflicts_with_all = ["cpus", "operations", "variables", "read_ratio", "updates", "fences", "seed"])]
     pub(crate) client: Option<PathBuf>,

@@ -477,35 +477,35 @@ fn sources() {
         &["help", "record"],
         "",
         expect![[r#"
-        Example:
-          weakspot record --cpus 2 --operations 1000000 -o cpu.jsonl
-          weakspot gen history --cpus 2 --count 1000 | weakspot record - > cpu.jsonl
+            Example:
+              weakspot record --cpus 2 --operations 1000000 -o cpu.jsonl
+              weakspot gen history --cpus 2 --count 1000 | weakspot record - > cpu.jsonl
 
-        Record what threads on this very CPU read and write
+            Record what threads on this very CPU read and write
 
-        Usage: weakspot record [OPTIONS] [FILE]
+            Usage: weakspot record [OPTIONS] [FILE]
 
-        Arguments:
-          [FILE]  Clients: histories as JSON Lines, `-` is standard input; without it, a random client
+            Arguments:
+              [FILE]  Clients: histories in any format, `-` is standard input; without it, a random client
 
-        Options:
-              --cpus <N>            How many threads the client has [default: one per processor, at least 2]
-              --operations <N>      How many operations they do, all threads together [default: 1000000]
-              --variables <N>       How many variables the clients have [default: 10]
-              --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
-              --updates <SHARE>     The share of atomic updates in all operations [default: 0]
-              --fences <SHARE>      The share of full fences in all operations [default: 0]
-              --seed <N>            What the clients are made from [default: 1]
-              --packed              Variables side by side, not each on a cache line of its own
-          -o, --output <FILE>       Write to this file
-          -q, --quiet               Do not say how fast it was
-          -h, --help                Print help
+            Options:
+                  --cpus <N>            How many threads the client has [default: one per processor, at least 2]
+                  --operations <N>      How many operations they do, all threads together [default: 1000000]
+                  --variables <N>       How many variables the clients have [default: 10]
+                  --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
+                  --updates <SHARE>     The share of atomic updates in all operations [default: 0]
+                  --fences <SHARE>      The share of full fences in all operations [default: 0]
+                  --seed <N>            What the clients are made from [default: 1]
+                  --packed              Variables side by side, not each on a cache line of its own
+              -o, --output <FILE>       Write to this file
+              -q, --quiet               Do not say how fast it was
+              -h, --help                Print help
 
-        Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
-        thread per CPU of the client, started together. The history is written as by `gen history`. Of
-        the histories in FILE only the operations count, not their values; each is run once.
-        --- exit 0
-    "#]],
+            Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
+            thread per CPU of the client, started together. The history is written as by `gen history`. Of
+            the histories in FILE only the operations count, not what they read; each is run once.
+            --- exit 0
+        "#]],
     );
 }
 
@@ -531,18 +531,18 @@ fn record() {
         &["record", "-"],
         "\n{\"threads\":[[{\"kind\":\"w\"}]]}\n",
         expect![[r#"
-        --- standard error
-        error: -:2: operation 0 of thread 0 has no `var`
-        --- exit 2
-    "#]],
+            --- standard error
+            error: -:2:25: an operation without `var`
+            --- exit 2
+        "#]],
     );
     check(
         &["record", "-"],
         "{\"threads\":",
         expect![[r#"
-        --- standard error
-        error: -:1: EOF while parsing a value at line 1 column 11
-        --- exit 2
-    "#]],
+            --- standard error
+            error: -:1:12: expected `[`, the threads of a history, found the end of the text
+            --- exit 2
+        "#]],
     );
 }
