@@ -1,4 +1,4 @@
-//! What is answered about a history.
+//! What is asked and answered about a history.
 
 use weakspot_core::{HistoryEvidence, Verdict};
 
@@ -13,11 +13,60 @@ pub struct Answer {
     pub decided_by: DecidedBy,
 }
 
+/// How to decide SC, TSO and PSO. The causal models need no choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// How to complete the store order where saturation leaves it open.
+    pub complete: Complete,
+    /// Whether to derive orders between writes first, by the rules that hold in every witness.
+    pub saturate: bool,
+}
+
+/// How to complete the store order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// A greedy run first, without saturation if it succeeds; at last SAT.
+    Auto,
+    /// A search of frontiers that remembers the failed ones.
+    Search,
+    /// All extensions of the store order, one variable after the other.
+    Enum,
+    /// SAT on the pairs that are open; without saturation the plain cubic encoding.
+    Sat,
+}
+
+impl Complete {
+    /// All of them.
+    pub const ALL: [Complete; 4] =
+        [Complete::Auto, Complete::Search, Complete::Enum, Complete::Sat];
+
+    /// The choice as it is written in options.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Complete::Auto => "auto",
+            Complete::Search => "search",
+            Complete::Enum => "enum",
+            Complete::Sat => "sat",
+        }
+    }
+}
+
 /// The stage that gave the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecidedBy {
     /// The definition of a causal model, evaluated with clocks.
     Clocks,
+    /// A greedy run of the machine that did what was recorded.
+    Greedy,
+    /// Orders that hold in every witness, which made a cycle.
+    Saturation,
+    /// The search of frontiers.
+    Search,
+    /// The enumeration of store orders.
+    Enumeration,
+    /// SAT.
+    Sat,
 }
 
 impl DecidedBy {
@@ -26,6 +75,11 @@ impl DecidedBy {
     pub fn key(self) -> &'static str {
         match self {
             DecidedBy::Clocks => "clocks",
+            DecidedBy::Greedy => "greedy",
+            DecidedBy::Saturation => "saturation",
+            DecidedBy::Search => "search",
+            DecidedBy::Enumeration => "enum",
+            DecidedBy::Sat => "sat",
         }
     }
 }

@@ -14,7 +14,7 @@ use weakspot_core::{
 use crate::answer::{Answer, DecidedBy};
 use crate::clocks::Clocks;
 use crate::convergent_memory::convergent_memory;
-use crate::explain::{Explain, Stage};
+use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::memory;
 use crate::meter::Meter;
@@ -123,13 +123,13 @@ fn convergent(
     let walk = Walk { ops, relaxed: false, overtake: false, extra: &extra };
     let walked = walk.run(|_| meter.work(1, || bytes))?;
     let stages = [(extra.len(), Stage::Plain)];
-    let explain = Explain { ops, relaxed: false, extra: &extra, stages: &stages };
+    let explain = Explain { ops, ppo: Ppo::Full, extra: &extra, stages: &stages };
     Ok(walked.err().map(|cycle| explain.cycle(Within::Global, &cycle)))
 }
 
 /// The evidence for a cycle of program order and reads-from.
 pub(crate) fn co_cycle(ops: &Ops, cycle: &[Link]) -> HistoryEvidence {
-    let explain = Explain { ops, relaxed: false, extra: &Extra::new(ops.len()), stages: &[] };
+    let explain = Explain { ops, ppo: Ppo::Full, extra: &Extra::new(ops.len()), stages: &[] };
     explain.cycle(Within::Global, cycle)
 }
 
@@ -147,7 +147,8 @@ pub(crate) fn later(
     let index = extra.len() as u32;
     extra.push(w1, w, read);
     let stages = [(extra.len(), stage)];
-    let explain = Explain { ops, relaxed, extra, stages: &stages };
+    let ppo = if relaxed { Ppo::Tso } else { Ppo::Full };
+    let explain = Explain { ops, ppo, extra, stages: &stages };
     let within = if let Stage::Own(within) = stage { within } else { Within::Global };
     let mut cycle = vec![Link { from: w1, to: w, kind: LinkKind::Extra(index) }];
     cycle.extend(explain.path(within, w, w1, |_| false).unwrap_or_default());

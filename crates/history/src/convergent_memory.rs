@@ -7,7 +7,7 @@ use weakspot_core::{HistoryEvidence, INITIAL, Limit, Ops, Within, initial_write}
 
 use crate::causal::{co_cycle, conflicts, later};
 use crate::clocks::Clocks;
-use crate::explain::{Explain, Stage};
+use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::Own;
 use crate::meter::Meter;
@@ -36,7 +36,7 @@ pub(crate) fn convergent_memory(
     drop(own);
     let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
     let cycle_of = |extra: &Extra, stages: &[(usize, Stage)], cycle: &[Link]| {
-        Explain { ops, relaxed: false, extra, stages }.cycle(Within::Global, cycle)
+        Explain { ops, ppo: Ppo::Full, extra, stages }.cycle(Within::Global, cycle)
     };
     let hb = match all.len() {
         0 => co,

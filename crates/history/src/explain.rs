@@ -8,8 +8,8 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use weakspot_core::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, OpKind, Ops, Rule, Why, Within,
-    initial_write, initial_write_var,
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, OpKind, Ops, Rule, Why,
+    Within, initial_write, initial_write_var,
 };
 
 use crate::extra::Extra;
@@ -28,12 +28,43 @@ pub(crate) enum Stage {
     Ordered,
     /// A read comes before what overwrites the write that it reads.
     After,
+    /// What SC, TSO and PSO derive, by any edges that were there before: a read makes a write
+    /// precede another, or comes itself before what overwrites the write that it reads. The edge
+    /// of the latter starts in the read.
+    Strong,
+}
+
+/// How much of program order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ppo {
+    /// All of it.
+    Full,
+    /// Reads may overtake writes.
+    Tso,
+    /// Writes may overtake writes to other variables, too.
+    Pso,
+}
+
+impl Ppo {
+    /// Of a strong model.
+    pub(crate) fn of(model: HistoryModel) -> Ppo {
+        match model {
+            HistoryModel::Pso => Ppo::Pso,
+            HistoryModel::Tso | HistoryModel::Wccm => Ppo::Tso,
+            _ => Ppo::Full,
+        }
+    }
+
+    /// Whether reads-from counts between different threads only.
+    pub(crate) fn is_relaxed(self) -> bool {
+        self != Ppo::Full
+    }
 }
 
 /// What is needed to explain a cycle.
 pub(crate) struct Explain<'a> {
     pub(crate) ops: &'a Ops,
-    pub(crate) relaxed: bool,
+    pub(crate) ppo: Ppo,
     pub(crate) extra: &'a Extra,
     /// The stages, each with the number of edges that there were when it ended.
     pub(crate) stages: &'a [(usize, Stage)],
@@ -42,7 +73,12 @@ pub(crate) struct Explain<'a> {
 /// How many operations to look at for a shorter cycle.
 const SHORTENING: usize = 200_000;
 
-impl Explain<'_> {
+impl<'a> Explain<'a> {
+    /// For edges that SC, TSO or PSO derived.
+    pub(crate) fn strong(ops: &'a Ops, ppo: Ppo, extra: &'a Extra) -> Explain<'a> {
+        Explain { ops, ppo, extra, stages: &[(usize::MAX, Stage::Strong)] }
+    }
+
     /// The evidence of a cycle whose links meet head to tail.
     pub(crate) fn cycle(&self, within: Within, links: &[Link]) -> HistoryEvidence {
         let links = &self.shortened(within, links);
@@ -60,11 +96,13 @@ impl Explain<'_> {
             paths.iter().enumerate().map(|(i, &(index, ..))| (index, i as u32)).collect();
         let derivations = paths.iter().map(|(index, stage, path)| Derivation {
             rule: match stage {
-                Stage::Plain | Stage::Own(_) | Stage::Any(_) => Rule::Older,
                 Stage::Ordered => Rule::Ordered,
-                Stage::After => Rule::Overtaken { read: self.extra.get(*index).read },
+                Stage::After | Stage::Strong if self.is_overtaken(*index, *stage) => {
+                    Rule::Overtaken { read: self.extra.get(*index).read }
+                }
+                _ => Rule::Older,
             },
-            within: within_of(*stage),
+            within: self.within_of(*index, *stage),
             path: edges(path, &number),
         });
         HistoryEvidence::Cycle(HistoryCycle {
@@ -111,11 +149,11 @@ impl Explain<'_> {
                     link
                 });
             };
-            for before in self.po_before(op, within).into_iter().flatten() {
+            self.po_before(op, within, |before| {
                 reached(Link { from: before, to: op, kind: LinkKind::Po });
-            }
+            });
             if let Some(w) = self.ops.from(op)
-                && !(self.relaxed && self.ops.thread_of(w) == self.ops.thread_of(op))
+                && !(self.ppo.is_relaxed() && self.ops.thread_of(w) == self.ops.thread_of(op))
             {
                 reached(Link { from: w, to: op, kind: LinkKind::Rf });
             }
@@ -134,24 +172,32 @@ impl Explain<'_> {
     }
 
     /// The operations right before this one in program order, as far as the relation has it.
-    fn po_before(&self, op: u32, within: Within) -> [Option<u32>; 2] {
+    fn po_before(&self, op: u32, within: Within, mut found: impl FnMut(u32)) {
         let ops = self.ops;
         let start = ops.of_thread(ops.thread_of(op)).start;
         let kind = |op: u32| ops.kind(op);
+        let is_main = |&o: &u32| kind(o) != OpKind::Write;
+        let same = |&o: &u32| kind(o) != OpKind::Fence && ops.var(o) == ops.var(op);
         let mut before = (start..op).rev();
-        match within {
-            Within::Local => {
-                let same = |&o: &u32| kind(o) != OpKind::Fence && ops.var(o) == ops.var(op);
-                [before.find(same), None]
+        match (within, self.ppo) {
+            (Within::Local, _) => before.find(same).into_iter().for_each(found),
+            (Within::Global, Ppo::Full) => before.next().into_iter().for_each(found),
+            (Within::Global, Ppo::Tso) => {
+                before.clone().find(is_main).into_iter().for_each(&mut found);
+                if kind(op) != OpKind::Read {
+                    before.find(|&o| kind(o) != OpKind::Read).into_iter().for_each(found);
+                }
             }
-            Within::Global if !self.relaxed => [before.next(), None],
-            Within::Global if kind(op) == OpKind::Read => {
-                [before.find(|&o| kind(o) != OpKind::Write), None]
+            (Within::Global, Ppo::Pso) => {
+                before.clone().find(is_main).into_iter().for_each(&mut found);
+                let is_barrier = |o: u32| !matches!(kind(o), OpKind::Read | OpKind::Write);
+                let mut writes = before.take_while(|&o| !is_barrier(o)).filter(|&o| ops.writes(o));
+                match kind(op) {
+                    OpKind::Read => {}
+                    OpKind::Write => writes.find(same).into_iter().for_each(found),
+                    OpKind::Update | OpKind::Fence => writes.for_each(found),
+                }
             }
-            Within::Global => [
-                before.clone().find(|&o| kind(o) != OpKind::Write),
-                before.find(|&o| kind(o) != OpKind::Read),
-            ],
         }
     }
 
@@ -162,7 +208,7 @@ impl Explain<'_> {
         let path = self.path(Within::Global, from, to, |index| match self.stage(index) {
             Stage::Plain | Stage::Own(_) => true,
             Stage::Any(_) => self.ops.var(self.extra.get(index).from) == var,
-            Stage::Ordered | Stage::After => false,
+            Stage::Ordered | Stage::After | Stage::Strong => false,
         });
         path.unwrap_or_default()
     }
@@ -185,18 +231,19 @@ impl Explain<'_> {
         let edge = self.extra.get(index);
         let thread = |index: u32| self.ops.thread_of(self.extra.get(index).read);
         let (from, to) = match stage {
-            Stage::Plain | Stage::Own(_) | Stage::Any(_) => (edge.from, edge.read),
             Stage::Ordered => (edge.from, edge.to),
-            Stage::After => {
+            _ if self.is_overtaken(index, stage) => {
                 let w = self.ops.from(edge.read);
                 (w.unwrap_or_else(|| initial_write(self.ops.var(edge.read))), edge.to)
             }
+            _ => (edge.from, edge.read),
         };
-        let path = self.path(within_of(stage), from, to, |other| {
+        let path = self.path(self.within_of(index, stage), from, to, |other| {
             let earlier = self.stage(other);
             other < index
                 && match stage {
                     Stage::Plain => false,
+                    Stage::Strong => true,
                     Stage::Own(_) => earlier == stage && thread(other) == thread(index),
                     Stage::Any(within) => earlier == Stage::Own(within),
                     Stage::Ordered => matches!(earlier, Stage::Own(_)),
@@ -205,11 +252,34 @@ impl Explain<'_> {
                         Stage::Any(_) | Stage::Ordered => {
                             self.ops.var(self.extra.get(other).from) == self.ops.var(edge.to)
                         }
-                        Stage::After => false,
+                        Stage::After | Stage::Strong => false,
                     },
                 }
         });
         path.unwrap_or_default()
+    }
+
+    /// Whether the edge leads from a read to what overwrites the write that it reads.
+    fn is_overtaken(&self, index: u32, stage: Stage) -> bool {
+        let edge = self.extra.get(index);
+        stage == Stage::After || stage == Stage::Strong && edge.from == edge.read
+    }
+
+    /// The relation that an edge was derived in.
+    fn within_of(&self, index: u32, stage: Stage) -> Within {
+        let edge = self.extra.get(index);
+        match stage {
+            Stage::Own(within) | Stage::Any(within) => within,
+            // A write and a later read of its own thread.
+            Stage::Strong
+                if self.ppo.is_relaxed()
+                    && edge.from < edge.read
+                    && self.ops.thread_of(edge.from) == self.ops.thread_of(edge.read) =>
+            {
+                Within::Local
+            }
+            _ => Within::Global,
+        }
     }
 
     /// The cycle, or a shorter one through one of its operations that uses no other derived edges
@@ -229,13 +299,6 @@ impl Explain<'_> {
             }
         }
         best
-    }
-}
-
-fn within_of(stage: Stage) -> Within {
-    match stage {
-        Stage::Own(within) | Stage::Any(within) => within,
-        Stage::Plain | Stage::Ordered | Stage::After => Within::Global,
     }
 }
 

@@ -3,17 +3,23 @@
 
 mod answer;
 mod causal;
+mod chains;
+mod check;
 mod clocks;
 mod convergent_memory;
 mod explain;
 mod extra;
+mod linear;
 mod memory;
 mod meter;
 mod past;
+mod sat;
+mod saturate;
 mod store;
 mod walk;
 mod weak;
 
-pub use answer::{Answer, DecidedBy};
+pub use answer::{Answer, Complete, DecidedBy, Method};
 pub use causal::check_causal;
+pub use check::check;
 pub use meter::Meter;

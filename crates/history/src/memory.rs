@@ -16,7 +16,7 @@ use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
 
 use crate::causal::{Conflict, co_cycle, conflicts, later};
 use crate::clocks::Clocks;
-use crate::explain::{Explain, Stage};
+use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::meter::Meter;
 use crate::past::Past;
@@ -175,7 +175,7 @@ impl<'a> Own<'a> {
             if let Err(cycle) = walk.run_between(&before, &after, |_| meter.work(1, || 0))? {
                 let stages = [(self.extra.len(), Stage::Own(Within::Global))];
                 let explain =
-                    Explain { ops: self.ops, relaxed: false, extra: &self.extra, stages: &stages };
+                    Explain { ops: self.ops, ppo: Ppo::Full, extra: &self.extra, stages: &stages };
                 return Ok(Some(explain.cycle(Within::Global, &cycle)));
             }
         }

@@ -41,4 +41,12 @@ impl<'a> Meter<'a> {
             _ => Ok(()),
         }
     }
+
+    /// So many bytes are about to be taken: whether they may be.
+    pub fn room(&self, memory: u64) -> Result<(), Limit> {
+        match self.limits.memory {
+            Some(most) if memory > most => Err(Limit::Memory(most)),
+            _ => Ok(()),
+        }
+    }
 }

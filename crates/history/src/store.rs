@@ -71,7 +71,8 @@ impl Readers {
         readers
     }
 
-    fn of(&self, w: usize) -> impl Iterator<Item = u32> + '_ {
+    /// The last reader of a write in each thread.
+    pub(crate) fn of(&self, w: usize) -> impl Iterator<Item = u32> + '_ {
         let mut at = self.first[w];
         std::iter::from_fn(move || {
             let reader = at;

@@ -13,7 +13,7 @@ use weakspot_core::{HistoryEvidence, INITIAL, Limit, OpKind, Ops, Within};
 use crate::causal::{co_cycle, later};
 use crate::clocks::Clocks;
 use crate::convergent_memory::add_conflicts;
-use crate::explain::{Explain, Stage};
+use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::Own;
 use crate::meter::Meter;
@@ -45,7 +45,7 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
     let is_more = all.len() > stages[0].0;
     stages.push((all.len(), Stage::Own(Within::Local)));
     let cycle_of = |all: &Extra, stages: &[(usize, Stage)], cycle: &[Link]| {
-        Explain { ops, relaxed: true, extra: all, stages }.cycle(Within::Global, cycle)
+        Explain { ops, ppo: Ppo::Tso, extra: all, stages }.cycle(Within::Global, cycle)
     };
     let hb = match is_more {
         false => ppo,
@@ -104,7 +104,7 @@ fn global(
 ) -> Result<Result<Clocks, HistoryEvidence>, Limit> {
     let stages = |all: &Extra| [(all.len(), Stage::Own(Within::Global))];
     let cycle_of = |all: &Extra, cycle: &[Link]| {
-        Explain { ops, relaxed: true, extra: all, stages: &stages(all) }
+        Explain { ops, ppo: Ppo::Tso, extra: all, stages: &stages(all) }
             .cycle(Within::Global, cycle)
     };
     let co = match Clocks::new(ops, true, all, meter)? {
@@ -225,7 +225,7 @@ impl Local {
         let edges = self.whole_edges(ops, edges);
         let cycle: Vec<Link> = cycle.iter().map(|&link| self.whole_link(link)).collect();
         let stages = [(edges.len(), Stage::Own(Within::Local))];
-        Explain { ops, relaxed: true, extra: &edges, stages: &stages }.cycle(Within::Local, &cycle)
+        Explain { ops, ppo: Ppo::Tso, extra: &edges, stages: &stages }.cycle(Within::Local, &cycle)
     }
 
     /// Whether the variable's operations make a cycle with the pairs of the partial store order
@@ -249,7 +249,7 @@ impl Local {
         let Err(cycle) = walk.run(|_| meter.work(1, || bytes))? else { return Ok(None) };
         // Steps of the store order are taken apart: what both relations say together is stated
         // once, conflicts stand for themselves.
-        let explain = Explain { ops, relaxed: true, extra: all, stages };
+        let explain = Explain { ops, ppo: Ppo::Tso, extra: all, stages };
         let mut evidence = Extra::new(ops.len());
         evidence.append(all);
         let mut links = Vec::new();
@@ -284,7 +284,7 @@ impl Local {
             links[at].kind = LinkKind::Extra(evidence.len() as u32);
             evidence.push(links[at].from, links[at].to, links[at].from);
         }
-        let explain = Explain { ops, relaxed: true, extra: &evidence, stages: &stages };
+        let explain = Explain { ops, ppo: Ppo::Tso, extra: &evidence, stages: &stages };
         Ok(Some(explain.cycle(Within::Local, &links)))
     }
 }

@@ -1,0 +1,63 @@
+//! Does a history satisfy a model? The causal models by their definitions, SC, TSO and PSO in
+//! stages: a greedy run, saturation, and a completion of the store order (section 5 of the paper
+//! calls this gradual checking).
+
+use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict};
+
+use crate::answer::{Answer, Complete, DecidedBy, Method};
+use crate::causal::check_causal;
+use crate::explain::Ppo;
+use crate::linear::linear;
+use crate::meter::Meter;
+use crate::sat;
+use crate::saturate::{Saturated, saturate};
+
+/// Whether the history satisfies the model. Whoever shows the answer to a user should have
+/// [`certify::history`](weakspot_core::certify::history) check it first.
+pub fn check(
+    ops: &Ops,
+    model: HistoryModel,
+    method: Method,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Answer {
+    if let Some(answer) = check_causal(ops, model, limits, progress) {
+        return answer;
+    }
+    let mut meter = Meter::new(limits, progress);
+    let mut stage = DecidedBy::Saturation;
+    let (verdict, evidence) = match strong(ops, model, method, &mut stage, &mut meter) {
+        Ok(Found::Run(order)) => (Verdict::Holds, Some(linear(ops, model, &order))),
+        Ok(Found::Contradiction(evidence)) => (Verdict::Violated, Some(evidence)),
+        Err(limit) => (Verdict::Unknown(limit), None),
+    };
+    Answer { verdict, evidence, decided_by: stage }
+}
+
+/// What a stage finds.
+pub(crate) enum Found {
+    /// The order in which operations take effect in memory.
+    Run(Vec<u32>),
+    /// Why there is none.
+    Contradiction(HistoryEvidence),
+}
+
+fn strong(
+    ops: &Ops,
+    model: HistoryModel,
+    method: Method,
+    stage: &mut DecidedBy,
+    meter: &mut Meter<'_>,
+) -> Result<Found, Limit> {
+    let ppo = Ppo::of(model);
+    let orders = match saturate(ops, ppo, method.saturate, meter)? {
+        Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
+        Saturated::Orders(orders) => orders,
+    };
+    match method.complete {
+        Complete::Auto | Complete::Sat | Complete::Search | Complete::Enum => {
+            *stage = DecidedBy::Sat;
+            sat::complete(&orders, meter)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The evidence for a history that satisfies SC, TSO or PSO: from the order in which things
+//! happen in memory to a run of the machine.
+
+use weakspot_core::{HistoryEvidence, HistoryModel, HistoryStep, Ops};
+
+/// The run in which operations take effect in this order: reads when they read, writes when they
+/// reach memory. A write enters the buffer as late as possible.
+pub(crate) fn linear(ops: &Ops, model: HistoryModel, order: &[u32]) -> HistoryEvidence {
+    let mut store_order = vec![Vec::new(); ops.vars()];
+    for &op in order.iter().filter(|&&op| ops.writes(op)) {
+        store_order[ops.var(op) as usize].push(op);
+    }
+    if model == HistoryModel::Sc {
+        let steps = order.iter().map(|&op| HistoryStep::Issue(op)).collect();
+        return HistoryEvidence::Linear { store_order, steps };
+    }
+    let mut steps = Vec::with_capacity(order.len() * 3 / 2);
+    let mut issued: Vec<u32> = (0..ops.threads()).map(|t| ops.of_thread(t).start).collect();
+    for &op in order {
+        let next = &mut issued[ops.thread_of(op)];
+        steps.extend((*next..=op).map(HistoryStep::Issue));
+        *next = (*next).max(op + 1);
+        if ops.writes(op) && !ops.reads(op) {
+            steps.push(HistoryStep::Commit(op));
+        }
+    }
+    HistoryEvidence::Linear { store_order, steps }
+}

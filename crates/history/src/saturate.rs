@@ -1,0 +1,239 @@
+//! Which orders hold in every witness of SC, TSO or PSO? Derives them by two rules, to a fixpoint:
+//! a write before a read of another write to the variable comes before that write, too; and what
+//! reads a write comes before every write to the variable that the write comes before.
+//!
+//! The paper's pww and wpww (sections 3.2 and 4.2) apply them once, to program order and
+//! reads-from; here what is derived feeds both rules again, so more is ordered, and it still lies
+//! below every witness. What comes before an operation is one number per chain (`chains.rs`).
+//!
+//! Rounds of: visit everything in an order that respects all edges so far, compute the clocks, and
+//! add what the rules say. It ends when they say nothing new, or a cycle prevents the visit, which
+//! shows that there is no witness. No cycle shows nothing: the rules are incomplete.
+//!
+//! Cost: operations times chains per round, for memory, too.
+
+use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
+
+use crate::chains::{Chains, END, coherence, walk};
+use crate::explain::{Explain, Ppo};
+use crate::extra::Extra;
+use crate::meter::Meter;
+use crate::store::Readers;
+
+/// The result of saturation.
+pub(crate) enum Saturated<'a> {
+    /// There is no witness.
+    Contradiction(HistoryEvidence),
+    /// These orders hold in all of them.
+    Orders(Orders<'a>),
+}
+
+/// What comes before what.
+pub(crate) struct Orders<'a> {
+    pub(crate) chains: Chains<'a>,
+    /// The derived edges. Each follows from program order, reads-from and those before it.
+    pub(crate) extra: Extra,
+    /// Per operation, per chain: everything of the chain with a smaller number is before it, or
+    /// is it. In the chains of writes that speaks of updates, too.
+    rows: Vec<u32>,
+    writes: Writes,
+}
+
+/// Saturates a history; without `rules` it computes only what program order, reads-from and
+/// coherence say.
+pub(crate) fn saturate<'a>(
+    ops: &'a Ops,
+    ppo: Ppo,
+    rules: bool,
+    meter: &mut Meter<'_>,
+) -> Result<Saturated<'a>, Limit> {
+    let chains = Chains::new(ops, ppo);
+    let extra = match coherence(&chains) {
+        Ok(extra) => extra,
+        Err(evidence) => return Ok(Saturated::Contradiction(evidence)),
+    };
+    let cells = (ops.len() as u64).saturating_mul(chains.len() as u64);
+    let fixed = chains.bytes() + 16 * ops.len() as u64;
+    meter.room(4 * cells + fixed + extra.bytes())?;
+    let writes = Writes::new(ops);
+    let readers = Readers::new(ops);
+    let mut orders = Orders { rows: vec![0; cells as usize], chains, extra, writes };
+    loop {
+        let known = orders.extra.len();
+        let bytes = 4 * cells + fixed + orders.extra.bytes();
+        let Orders { chains, extra, rows, writes } = &mut orders;
+        let last = vec![END; chains.len()];
+        // Edges are added while earlier ones are in use, so the round has its own list.
+        let mut round = Round { chains, rows, writes, readers: &readers, last, found: Vec::new() };
+        let walked = walk(chains, extra, |op| {
+            round.visit(extra, op);
+            meter.work(chains.len() as u64, || bytes + 12 * round.found.len() as u64)
+        })?;
+        if let Err(cycle) = walked {
+            let evidence = Explain::strong(ops, ppo, extra).cycle(Within::Global, &cycle);
+            return Ok(Saturated::Contradiction(evidence));
+        }
+        let mut found = round.found;
+        found.sort_unstable_by_key(|&(from, to, _)| (to, from));
+        found.dedup_by_key(|&mut (from, to, _)| (to, from));
+        for (from, to, read) in found.into_iter().take_while(|_| rules) {
+            extra.push(from, to, read);
+        }
+        if orders.extra.len() == known {
+            return Ok(Saturated::Orders(orders));
+        }
+    }
+}
+
+/// One visit of everything.
+struct Round<'r, 'a> {
+    chains: &'r Chains<'a>,
+    rows: &'r mut [u32],
+    writes: &'r Writes,
+    readers: &'r Readers,
+    /// Per chain what was visited last.
+    last: Vec<u32>,
+    found: Vec<(u32, u32, u32)>,
+}
+
+impl Round<'_, '_> {
+    fn visit(&mut self, extra: &Extra, op: u32) {
+        let (chains, ops) = (self.chains, self.chains.ops);
+        let width = chains.len();
+        let thread = chains.thread(op);
+        let kind = ops.kind(op);
+        let own = op as usize * width;
+        // A row only grows from round to round, because edges are only added.
+        let mut join = |from: u32| {
+            let at = from as usize * width;
+            for i in 0..width {
+                self.rows[own + i] = self.rows[own + i].max(self.rows[at + i]);
+            }
+        };
+        let chain = chains.of(op);
+        let last = |chain: usize| Some(self.last[chain]).filter(|&last| last != END);
+        last(chain).into_iter().for_each(&mut join);
+        match kind {
+            OpKind::Read => {}
+            OpKind::Write => chains.main_before(op).into_iter().for_each(&mut join),
+            OpKind::Update | OpKind::Fence => {
+                chains.all_of_writes(thread).filter_map(last).for_each(&mut join);
+            }
+        }
+        if let Some(w) = chains.reads_from(op) {
+            join(w);
+        }
+        if extra.leads_to(op) {
+            extra.leading_to(op).for_each(|(_, edge)| join(edge.from));
+        }
+        self.last[chain] = op;
+        self.rows[own + chain] = op + 1;
+        if matches!(kind, OpKind::Update | OpKind::Fence) {
+            self.rows[own..own + width][chains.all_of_writes(thread)].fill(op + 1);
+        }
+        if kind == OpKind::Fence {
+            return;
+        }
+        let var = ops.var(op);
+        for t in 0..ops.threads() {
+            let bound = self.rows[own + chains.of_writes(t, var)];
+            let bound = if t == thread { bound.min(op) } else { bound };
+            let Some(last) = self.writes.last(t, var, bound) else { continue };
+            if let Some(w) = ops.from(op)
+                && ops.reads(op)
+                && last != w
+                && !is_before(chains, self.rows, last, w)
+            {
+                self.found.push((last, w, op));
+            }
+            if ops.writes(op) {
+                for read in self.readers.of(last as usize) {
+                    if read != op && !is_before(chains, self.rows, read, op) {
+                        self.found.push((read, op, read));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_before(chains: &Chains<'_>, rows: &[u32], a: u32, b: u32) -> bool {
+    rows[b as usize * chains.len() + chains.of(a)] > a
+}
+
+impl Orders<'_> {
+    /// Whether one operation comes before another, or is it.
+    pub(crate) fn has_before(&self, a: u32, b: u32) -> bool {
+        is_before(&self.chains, &self.rows, a, b)
+    }
+
+    /// The number of pairs of writes to one variable, and of those that are not ordered.
+    pub(crate) fn pairs(&self) -> (u64, u64) {
+        let ops = self.chains.ops;
+        let (mut all, mut ordered) = (0, 0);
+        for var in 0..ops.vars() as u32 {
+            let count: u64 = (0..ops.threads()).map(|t| self.writes.of(t, var).len() as u64).sum();
+            all += count * count.saturating_sub(1) / 2;
+            for t in 0..ops.threads() {
+                for &w in self.writes.of(t, var) {
+                    for other in 0..ops.threads() {
+                        let chain = self.chains.of_writes(other, var);
+                        let bound = self.rows[w as usize * self.chains.len() + chain];
+                        let bound = if t == other { bound.min(w) } else { bound };
+                        ordered +=
+                            self.writes.of(other, var).partition_point(|&w| w < bound) as u64;
+                    }
+                }
+            }
+        }
+        (all, all - ordered)
+    }
+
+    /// The writes of all threads to a variable, updates included.
+    pub(crate) fn writes_to(&self, var: u32) -> impl Iterator<Item = u32> + '_ {
+        (0..self.chains.ops.threads()).flat_map(move |t| self.writes.of(t, var).iter().copied())
+    }
+}
+
+/// Per thread and variable the writes, updates included.
+struct Writes {
+    vars: usize,
+    starts: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Writes {
+    fn new(ops: &Ops) -> Writes {
+        let vars = ops.vars();
+        let mut starts = vec![0; ops.threads() * vars + 1];
+        let each = |visit: &mut dyn FnMut(usize, u32)| {
+            for thread in 0..ops.threads() {
+                for op in ops.of_thread(thread).filter(|&op| ops.writes(op)) {
+                    visit(thread * vars + ops.var(op) as usize, op);
+                }
+            }
+        };
+        each(&mut |cell, _| starts[cell + 1] += 1);
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut next = starts.clone();
+        let mut list = vec![0; starts.last().copied().unwrap_or(0) as usize];
+        each(&mut |cell, op| {
+            list[next[cell] as usize] = op;
+            next[cell] += 1;
+        });
+        Writes { vars, starts, list }
+    }
+
+    fn of(&self, thread: usize, var: u32) -> &[u32] {
+        let cell = thread * self.vars + var as usize;
+        &self.list[self.starts[cell] as usize..self.starts[cell + 1] as usize]
+    }
+
+    /// The last write of a thread to a variable before this operation.
+    fn last(&self, thread: usize, var: u32, before: u32) -> Option<u32> {
+        let writes = self.of(thread, var);
+        writes[..writes.partition_point(|&w| w < before)].last().copied()
+    }
+}
