@@ -6,6 +6,7 @@ use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress,
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
+use crate::enumerate;
 use crate::explain::Ppo;
 use crate::linear::linear;
 use crate::meter::Meter;
@@ -55,7 +56,15 @@ fn strong(
         Saturated::Orders(orders) => orders,
     };
     match method.complete {
-        Complete::Auto | Complete::Sat | Complete::Search | Complete::Enum => {
+        Complete::Enum => {
+            *stage = DecidedBy::Enumeration;
+            enumerate::complete(&orders, meter)
+        }
+        Complete::Sat if !method.saturate => {
+            *stage = DecidedBy::Sat;
+            sat::plain(&orders, meter)
+        }
+        Complete::Auto | Complete::Sat | Complete::Search => {
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }
