@@ -87,6 +87,7 @@ impl<'a> Order<'a> {
     ) -> Result<Result<Order<'a>, HistoryEvidence>, Limit> {
         let chains = &orders.chains;
         let ops = chains.ops;
+        meter.room(150 * ops.len() as u64 + 32 * orders.extra.len() as u64)?;
         let readers = Readers::new(ops);
         let more = overtaken(orders, &readers, meter)?;
         let extra = more.as_ref().unwrap_or(&orders.extra);
@@ -112,7 +113,7 @@ impl<'a> Order<'a> {
             forwards: Vec::new(),
             backwards: Vec::new(),
         };
-        let order = Order {
+        Ok(Ok(Order {
             chains,
             extra: &orders.extra,
             more,
@@ -129,9 +130,7 @@ impl<'a> Order<'a> {
             place,
             search,
             work: 0,
-        };
-        meter.room(order.bytes())?;
-        Ok(Ok(order))
+        }))
     }
 
     /// The operations in order.
