@@ -422,12 +422,17 @@ impl<'a> Order<'a> {
             }
         }
         let search = &self.search;
+        if search.after[start as usize] != search.round {
+            return Vec::new();
+        }
         let mut links = Vec::new();
         let mut to = start;
-        while search.after[start as usize] == search.round {
+        loop {
             let (from, edge) = search.via[to as usize];
             let kind = match self.edges.get(edge as usize) {
-                Some(edge) if self.ordered_by(edge) => LinkKind::Chosen(edge.lit),
+                Some(edge) if self.ordered(edge.lit) == (edge.from, edge.to) => {
+                    LinkKind::Chosen(edge.lit)
+                }
                 Some(edge) => LinkKind::Overtaken(edge.lit),
                 None => self.fixed.kind(from, to),
             };
@@ -439,10 +444,6 @@ impl<'a> Order<'a> {
         }
         links.reverse();
         links
-    }
-
-    fn ordered_by(&self, edge: &Edge) -> bool {
-        self.ordered(edge.lit) == (edge.from, edge.to)
     }
 
     /// The derived edges.
