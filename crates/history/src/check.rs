@@ -6,7 +6,9 @@ use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress,
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
+use crate::chains::{Chains, coherence};
 use crate::explain::Ppo;
+use crate::greedy::greedy;
 use crate::linear::linear;
 use crate::meter::Meter;
 use crate::sat;
@@ -50,6 +52,15 @@ fn strong(
     meter: &mut Meter<'_>,
 ) -> Result<Found, Limit> {
     let ppo = Ppo::of(model);
+    if method.complete == Complete::Auto {
+        let chains = Chains::new(ops, ppo);
+        if let Ok(extra) = coherence(&chains)
+            && let Some(order) = greedy(&chains, &extra, meter)?
+        {
+            *stage = DecidedBy::Greedy;
+            return Ok(Found::Run(order));
+        }
+    }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
         Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
         Saturated::Orders(orders) => orders,

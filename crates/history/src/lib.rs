@@ -9,6 +9,7 @@ mod clocks;
 mod convergent_memory;
 mod explain;
 mod extra;
+mod greedy;
 mod linear;
 mod memory;
 mod meter;
