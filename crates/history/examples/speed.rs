@@ -1,5 +1,5 @@
 use std::time::Instant;
-use weakspot_core::testing::{OpsSize, OpsSource, Rng, random_ops};
+use weakspot_core::testing::{OpsSize, OpsSource, Rng, mutate_ops, random_ops};
 use weakspot_core::{HistoryModel, Limits, Silent, certify};
 use weakspot_history::{Complete, Method, check};
 fn main() {
@@ -12,6 +12,10 @@ fn main() {
         _ => OpsSource::Pso,
     };
     let ops = random_ops(&mut Rng::new(n(8) as u64), size, source);
+    let mut ops = ops;
+    if let Some(c) = a.get(9) {
+        mutate_ops(&mut Rng::new(7), &mut ops, c.parse().unwrap());
+    }
     let limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
     for m in a[5].split(',') {
         let model = *HistoryModel::ALL.iter().find(|x| x.key() == m).unwrap();

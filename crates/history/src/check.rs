@@ -13,6 +13,7 @@ use crate::linear::linear;
 use crate::meter::Meter;
 use crate::sat;
 use crate::saturate::{Saturated, saturate};
+use crate::search::search;
 
 /// Whether the history satisfies the model. Whoever shows the answer to a user should have
 /// [`certify::history`](weakspot_core::certify::history) check it first.
@@ -66,7 +67,15 @@ fn strong(
         Saturated::Orders(orders) => orders,
     };
     match method.complete {
-        Complete::Auto | Complete::Sat | Complete::Search | Complete::Enum => {
+        Complete::Search => {
+            *stage = DecidedBy::Search;
+            match search(&orders, meter)? {
+                Some(order) => Ok(Found::Run(order)),
+                // A search leaves no proof behind.
+                None => sat::complete(&orders, meter),
+            }
+        }
+        Complete::Auto | Complete::Sat | Complete::Enum => {
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }

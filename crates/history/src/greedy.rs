@@ -14,6 +14,8 @@
 //! what it finds. Cost: linear in operations if choices are rarely bad; each bad one costs the
 //! operations since it was made.
 
+use std::collections::BinaryHeap;
+
 use weakspot_core::{INITIAL, Limit, OpKind};
 
 use crate::chains::{Chains, END};
@@ -35,7 +37,7 @@ pub(crate) fn greedy(
             if let Some(circle) = run.advance(chain as usize) {
                 let back = run.learn(&circle);
                 let undone = back.map(|back| run.rewind(back));
-                match undone.and_then(|undone| patience.checked_sub(undone + chains.len() as u64)) {
+                match undone.and_then(|undone| patience.checked_sub(undone + 16)) {
                     Some(rest) => patience = rest,
                     None => {
                         if std::env::var("DBG").is_ok() {
@@ -132,6 +134,9 @@ struct Run<'r, 'a> {
     /// Chains that may be candidates; those that others wait for.
     candidates: Vec<u32>,
     demanded: Vec<u32>,
+    /// All chains that wait for a value to be read, or by a learnt edge: they may not have to when
+    /// something is undone.
+    unsure: Vec<u32>,
     /// Per variable the write that is in memory.
     memory: Vec<u32>,
     /// What was done, and what it replaced in memory.
@@ -142,7 +147,7 @@ struct Run<'r, 'a> {
     learnt_to: Vec<u32>,
     learnt: Vec<Learnt>,
     /// The learnt edges that may go, and when: as soon as the trail is that short.
-    fleeting: Vec<(u32, u32)>,
+    fleeting: BinaryHeap<(u32, u32)>,
 }
 
 impl<'r, 'a> Run<'r, 'a> {
@@ -165,12 +170,13 @@ impl<'r, 'a> Run<'r, 'a> {
             ready,
             candidates: Vec::new(),
             demanded: Vec::new(),
+            unsure: Vec::new(),
             memory: vec![INITIAL; ops.vars()],
             trail: Vec::with_capacity(ops.len()),
             when: vec![END; ops.len()],
             learnt_to: vec![END; ops.len()],
             learnt: Vec::new(),
-            fleeting: Vec::new(),
+            fleeting: BinaryHeap::new(),
         }
     }
 
@@ -185,6 +191,9 @@ impl<'r, 'a> Run<'r, 'a> {
             }
             if let Some(wait) = self.blocker(op) {
                 self.states[chain] = State::Waiting(wait);
+                if !matches!(wait.why, Why::Order) {
+                    self.unsure.push(chain as u32);
+                }
                 let first = &mut self.waiter[wait.on as usize];
                 self.next_waiter[chain] = std::mem::replace(first, chain as u32);
                 return self.follow(chain);
@@ -400,25 +409,23 @@ impl<'r, 'a> Run<'r, 'a> {
                 State::Ready => {}
             }
         }
-        self.fleeting.retain(|&(until, index)| {
-            let stays = until < back;
-            self.learnt[index as usize].gone |= !stays;
-            stays
-        });
-        // Those that wait for a value to be read, or by a learnt edge, may not have to any more.
-        for chain in 0..self.states.len() {
-            match self.states[chain] {
+        while let Some(&(_, index)) = self.fleeting.peek().filter(|&&(until, _)| until >= back) {
+            self.fleeting.pop();
+            self.learnt[index as usize].gone = true;
+        }
+        while let Some(chain) = self.unsure.pop() {
+            match self.states[chain as usize] {
                 State::Waiting(Wait { why: Why::Order, .. }) => {}
                 State::Waiting(wait) => self.wake(wait.on),
-                State::Candidate => {
-                    self.states[chain] = State::Ready;
-                    self.ready.push(chain as u32);
-                }
-                State::Ready | State::Ended => {}
+                _ => {}
             }
         }
-        self.candidates.clear();
-        self.demanded.clear();
+        while let Some(chain) = self.candidates.pop().or_else(|| self.demanded.pop()) {
+            if let State::Candidate = self.states[chain as usize] {
+                self.states[chain as usize] = State::Ready;
+                self.ready.push(chain);
+            }
+        }
         undone
     }
 

@@ -16,6 +16,7 @@ mod meter;
 mod past;
 mod sat;
 mod saturate;
+mod search;
 mod store;
 mod walk;
 mod weak;
