@@ -13,6 +13,7 @@ mod greedy;
 mod linear;
 mod memory;
 mod meter;
+mod part;
 mod past;
 mod sat;
 mod saturate;
