@@ -23,7 +23,13 @@ fn main() {
         let answer = check(
             &ops,
             model,
-            Method { complete: Complete::Auto, saturate: true },
+            Method {
+                complete: Complete::ALL
+                    .into_iter()
+                    .find(|x| Some(x.key()) == std::env::var("C").ok().as_deref())
+                    .unwrap_or(Complete::Auto),
+                saturate: std::env::var("NOSAT").is_err(),
+            },
             &limits,
             &mut Silent,
         );
