@@ -31,7 +31,7 @@ struct Clause {
     id: u32,
 }
 
-/// The most pairs there may be, whatever the limits: about so many bytes of memory are taken then.
+/// The most bytes that open pairs may take, whatever the limits, and what each of them takes.
 const MOST_BYTES: u64 = 8 << 30;
 const BYTES_PER_PAIR: u64 = 120;
 

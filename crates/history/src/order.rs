@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use weakspot_core::{HistoryEvidence, INITIAL, Limit, OpKind, Within};
+use weakspot_core::{HistoryEvidence, Limit, Within};
 
 use crate::chains::{Chains, walk};
 use crate::explain::Explain;
@@ -23,6 +23,10 @@ use crate::sat::Lit;
 use crate::saturate::Orders;
 use crate::store::Readers;
 use crate::walk::{Link, LinkKind};
+
+mod fixed;
+
+use fixed::{Fixed, first_order, overtaken};
 
 /// The order, and why it is so.
 pub(crate) struct Order<'a> {
@@ -48,14 +52,8 @@ pub(crate) struct Order<'a> {
     place: Vec<u32>,
     search: Search,
     work: u64,
-}
-
-/// The edges that hold anyway, by where they start and by where they end.
-struct Fixed {
-    out_starts: Vec<u32>,
-    out: Vec<(u32, LinkKind)>,
-    in_starts: Vec<u32>,
-    into: Vec<u32>,
+    /// The bytes of what this is built on.
+    below: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -77,6 +75,18 @@ struct Search {
     backwards: Vec<u32>,
 }
 
+impl Search {
+    /// Nothing was reached yet.
+    fn next_round(&mut self) {
+        if self.round == u32::MAX {
+            self.after.fill(0);
+            self.before.fill(0);
+            self.round = 0;
+        }
+        self.round += 1;
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
 impl<'a> Order<'a> {
@@ -87,7 +97,8 @@ impl<'a> Order<'a> {
     ) -> Result<Result<Order<'a>, HistoryEvidence>, Limit> {
         let chains = &orders.chains;
         let ops = chains.ops;
-        meter.room(150 * ops.len() as u64 + 32 * orders.extra.len() as u64)?;
+        let below = orders.bytes();
+        meter.room(below + 150 * ops.len() as u64 + 32 * orders.extra.len() as u64)?;
         let readers = Readers::new(ops);
         let more = overtaken(orders, &readers, meter)?;
         let extra = more.as_ref().unwrap_or(&orders.extra);
@@ -130,6 +141,7 @@ impl<'a> Order<'a> {
             place,
             search,
             work: 0,
+            below,
         }))
     }
 
@@ -229,7 +241,7 @@ impl<'a> Order<'a> {
             return true;
         }
         let search = &mut self.search;
-        search.round += 1;
+        search.next_round();
         search.forwards.clear();
         search.forwards.push(to);
         search.after[to as usize] = search.round;
@@ -312,9 +324,8 @@ impl<'a> Order<'a> {
     fn path(&mut self, from: u32, ends: &[u32], edges: usize) -> Vec<Lit> {
         let last = ends.iter().map(|&end| self.place[end as usize]).max().unwrap_or(0);
         let search = &mut self.search;
-        // Reached by fewer chosen edges than what is behind it in the queue.
-        search.round += 1;
-        search.via[from as usize] = (NONE, NONE);
+        search.next_round();
+        // What is in front was reached by no more chosen edges than what is behind it.
         let mut queue = VecDeque::from([(from, NONE, NONE)]);
         let mut end = from;
         while let Some((op, before, edge)) = queue.pop_front() {
@@ -403,7 +414,7 @@ impl<'a> Order<'a> {
     /// A shortest cycle through an operation.
     fn cycle_through(&mut self, start: u32) -> Vec<Link> {
         let search = &mut self.search;
-        search.round += 1;
+        search.next_round();
         let mut queue = VecDeque::from([start]);
         while let Some(op) = queue.pop_front() {
             self.work += 1;
@@ -456,192 +467,8 @@ impl<'a> Order<'a> {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let n = self.order.len();
-        let fixed = self.fixed.into.len() * 16;
         let more = self.more.as_ref().map_or(0, Extra::bytes);
-        (n * 130 + fixed + self.edges.len() * 24 + self.pairs.len() * 24) as u64 + more
+        let choices = 24 * (self.edges.len() + self.pairs.len()) as u64;
+        self.below + 130 * self.order.len() as u64 + self.fixed.bytes() + more + choices
     }
-}
-
-/// Derived edges from reads to what overwrites, as far as saturation was not asked to find them.
-fn overtaken(
-    orders: &Orders<'_>,
-    readers: &Readers,
-    meter: &mut Meter<'_>,
-) -> Result<Option<Extra>, Limit> {
-    let ops = orders.chains.ops;
-    let mut found = Vec::new();
-    for var in 0..ops.vars() as u32 {
-        let mut writes: Vec<Vec<u32>> = vec![Vec::new(); ops.threads()];
-        orders.writes_to(var).for_each(|w| writes[orders.chains.thread(w)].push(w));
-        writes.retain(|writes| !writes.is_empty());
-        for &w in writes.iter().flatten() {
-            meter.work(writes.len() as u64, || 12 * found.len() as u64)?;
-            for others in &writes {
-                // What is before in a thread comes first there.
-                let count = others.partition_point(|&a| a != w && orders.has_before(a, w));
-                let Some(&last) = others[..count].last() else { continue };
-                let late = |&r: &u32| r != w && !orders.has_before(r, w);
-                found.extend(readers.of(last as usize).filter(late).map(|r| (r, w)));
-            }
-        }
-    }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let mut extra = Extra::new(ops.len());
-    extra.append(&orders.extra);
-    for (r, w) in found {
-        extra.push(r, w, r);
-    }
-    Ok(Some(extra))
-}
-
-impl Fixed {
-    fn new(chains: &Chains<'_>, extra: &Extra) -> Fixed {
-        let ops = chains.ops;
-        let mut edges: Vec<(u32, u32, LinkKind)> = Vec::new();
-        // Per chain of writes its last one since the thread's last barrier.
-        let mut open = vec![NONE; chains.len()];
-        let mut opened: Vec<usize> = Vec::new();
-        for thread in 0..ops.threads() {
-            for op in ops.of_thread(thread) {
-                let next = chains.next(op);
-                if next != NONE {
-                    edges.push((op, next, LinkKind::Po));
-                }
-                if let Some(w) = chains.reads_from(op) {
-                    edges.push((w, op, LinkKind::Rf));
-                }
-                if !chains.ppo.is_relaxed() {
-                    continue;
-                }
-                match ops.kind(op) {
-                    OpKind::Read => {}
-                    OpKind::Write => {
-                        let before = chains.main_before(op);
-                        edges.extend(before.map(|before| (before, op, LinkKind::Po)));
-                        open[chains.of(op)] = op;
-                        opened.push(chains.of(op));
-                    }
-                    OpKind::Update | OpKind::Fence => {
-                        for chain in opened.drain(..) {
-                            let w = std::mem::replace(&mut open[chain], NONE);
-                            edges.extend((w != NONE).then_some((w, op, LinkKind::Po)));
-                        }
-                    }
-                }
-            }
-            opened.drain(..).for_each(|chain| open[chain] = NONE);
-        }
-        for (index, edge) in extra.iter().enumerate() {
-            edges.push((edge.from, edge.to, LinkKind::Extra(index as u32)));
-        }
-        let (out_starts, out) = by(ops.len(), &edges, |&(from, to, kind)| (from, (to, kind)));
-        let (in_starts, into) = by(ops.len(), &edges, |&(from, to, _)| (to, from));
-        Fixed { out_starts, out, in_starts, into }
-    }
-
-    fn leaving(&self, op: u32) -> &[(u32, LinkKind)] {
-        let op = op as usize;
-        &self.out[self.out_starts[op] as usize..self.out_starts[op + 1] as usize]
-    }
-
-    fn leading_to(&self, op: u32) -> &[u32] {
-        let op = op as usize;
-        &self.into[self.in_starts[op] as usize..self.in_starts[op + 1] as usize]
-    }
-
-    fn kind(&self, from: u32, to: u32) -> LinkKind {
-        let found = self.leaving(from).iter().find(|&&(next, _)| next == to);
-        found.map_or(LinkKind::Po, |&(_, kind)| kind)
-    }
-}
-
-/// Lists edges by one of their ends.
-fn by<T: Copy>(
-    count: usize,
-    edges: &[(u32, u32, LinkKind)],
-    key: impl Fn(&(u32, u32, LinkKind)) -> (u32, T),
-) -> (Vec<u32>, Vec<T>) {
-    let mut starts = vec![0; count + 1];
-    let Some(first) = edges.first() else { return (starts, Vec::new()) };
-    edges.iter().for_each(|edge| starts[key(edge).0 as usize + 1] += 1);
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    let mut next = starts.clone();
-    let mut list = vec![key(first).1; edges.len()];
-    for edge in edges {
-        let (at, value) = key(edge);
-        list[next[at as usize] as usize] = value;
-        next[at as usize] += 1;
-    }
-    (starts, list)
-}
-
-/// Everything in an order that respects the fixed edges, if there is one. Reads come as early as
-/// possible, and writes, as far as possible, after the reads of what they overwrite.
-fn first_order(chains: &Chains<'_>, readers: &Readers, fixed: &Fixed) -> Option<Vec<u32>> {
-    let ops = chains.ops;
-    let n = ops.len();
-    let mut missing: Vec<u32> = (0..n).map(|op| fixed.leading_to(op as u32).len() as u32).collect();
-    // Per variable the last write, and how many reads of it are still to come.
-    let mut current = vec![INITIAL; ops.vars()];
-    let mut awaited: Vec<u32> =
-        (0..ops.vars()).map(|var| readers.of(n + var).count() as u32).collect();
-    let is_counted = |r: u32| {
-        let w = ops.from(r).map_or(n + ops.var(r) as usize, |w| w as usize);
-        readers.of(w).any(|reader| reader == r)
-    };
-    let mut order = Vec::with_capacity(n);
-    // Operations that can come next; writes that had better wait, per variable; and all of these.
-    let mut ready: Vec<u32> = (0..n as u32).rev().filter(|&op| missing[op as usize] == 0).collect();
-    let mut late: Vec<Vec<u32>> = vec![Vec::new(); ops.vars()];
-    let mut all_late: Vec<u32> = Vec::new();
-    let (mut done, mut listed) = (vec![false; n], vec![false; n]);
-    loop {
-        let (op, forced) = match ready.pop() {
-            Some(op) => (op, false),
-            None => match all_late.pop() {
-                Some(op) => (op, true),
-                None => break,
-            },
-        };
-        if done[op as usize] {
-            continue;
-        }
-        let kind = ops.kind(op);
-        let var = ops.var(op) as usize;
-        let reads_now = ops.reads(op) && ops.from(op).unwrap_or(INITIAL) == current[var];
-        if ops.writes(op) && !forced && awaited[var] > u32::from(reads_now) {
-            late[var].push(op);
-            if !std::mem::replace(&mut listed[op as usize], true) {
-                all_late.push(op);
-            }
-            continue;
-        }
-        done[op as usize] = true;
-        order.push(op);
-        if kind != OpKind::Fence {
-            if reads_now && is_counted(op) {
-                awaited[var] = awaited[var].saturating_sub(1);
-            }
-            if ops.writes(op) {
-                current[var] = op;
-                let to_come = readers.of(op as usize).filter(|&r| !done[r as usize]);
-                awaited[var] = to_come.count() as u32;
-            }
-            if awaited[var] <= 1 {
-                ready.append(&mut late[var]);
-            }
-        }
-        for &(to, _) in fixed.leaving(op) {
-            missing[to as usize] -= 1;
-            if missing[to as usize] == 0 {
-                ready.push(to);
-            }
-        }
-    }
-    (order.len() == n).then_some(order)
 }

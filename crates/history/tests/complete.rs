@@ -51,6 +51,23 @@ fn random_pso() {
     check_random(13, HistoryModel::Pso);
 }
 
+#[test]
+fn larger_ones() {
+    // Too large for brute force: all methods agree, and what they say is accepted.
+    let wide = OpsSize { threads: 16, vars: 2, ops: 60, fences: 9, updates: 6 };
+    let one = OpsSize { threads: 10, vars: 1, ops: 30, fences: 0, updates: 0 };
+    let long = OpsSize { threads: 5, vars: 4, ops: 80, fences: 9, updates: 6 };
+    for (i, size) in [wide, one, long].into_iter().enumerate() {
+        check_ops(1_000_000 * i as u64, 150, size, &|ops| {
+            STRONG.iter().any(|&model| {
+                let mut verdicts = METHODS.iter().map(|&method| certified(ops, model, method));
+                let first = verdicts.next().flatten();
+                first.is_none() || verdicts.any(|verdict| verdict != first)
+            })
+        });
+    }
+}
+
 const STRONG: [HistoryModel; 3] = [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso];
 
 /// Whether some values make all clauses true.

@@ -39,8 +39,8 @@ pub(crate) trait Theory {
     fn bytes(&self) -> u64;
 }
 
-/// Clauses without further meaning.
-pub(crate) struct NoTheory;
+/// Clauses without further meaning; and the bytes of whatever else is in memory.
+pub(crate) struct NoTheory(pub(crate) u64);
 
 impl Theory for NoTheory {
     fn assign(&mut self, _: Lit, _: &mut Vec<Lit>) -> Result<(), Vec<Lit>> {
@@ -66,7 +66,7 @@ impl Theory for NoTheory {
     }
 
     fn bytes(&self) -> u64 {
-        0
+        self.0
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn plain(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Found,
         return complete(orders, meter);
     }
     encoding.transitivity(meter)?;
-    match encoding.solver.solve(&mut NoTheory, meter)? {
+    let mut others = NoTheory(encoding.others());
+    match encoding.solver.solve(&mut others, meter)? {
         true => Ok(Found::Run(encoding.run())),
         false => complete(orders, meter),
     }
@@ -41,6 +42,8 @@ struct Encoding {
     /// Per operation those that have no order with it.
     open: Vec<Vec<u32>>,
     solver: Solver,
+    /// The bytes of what this is built on.
+    below: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,12 +55,13 @@ enum Cell {
 impl Encoding {
     fn new(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Encoding, Limit> {
         let n = orders.chains.ops.len();
-        room((n as u64).saturating_mul(n as u64).saturating_mul(8), meter)?;
+        let below = orders.bytes();
+        room((n as u64).saturating_mul(n as u64).saturating_mul(8).saturating_add(below), meter)?;
         let mut before = vec![Cell::Known(false); n * n];
         let mut open = vec![Vec::new(); n];
         let mut solver = Solver::new(false);
         for a in 0..n {
-            meter.work(a as u64, || 8 * (n * n) as u64)?;
+            meter.work(a as u64, || below + 8 * (n * n) as u64)?;
             for b in 0..a {
                 let (first, second) =
                     (orders.has_before(a as u32, b as u32), orders.has_before(b as u32, a as u32));
@@ -73,7 +77,12 @@ impl Encoding {
                 before[b * n + a] = ba;
             }
         }
-        Ok(Encoding { n, before, open, solver })
+        Ok(Encoding { n, before, open, solver, below })
+    }
+
+    /// The bytes of all but the solver.
+    fn others(&self) -> u64 {
+        self.below + 8 * self.before.len() as u64
     }
 
     fn before(&self, a: u32, b: u32) -> Cell {
@@ -113,7 +122,7 @@ impl Encoding {
         for a in 0..self.n as u32 {
             let open = std::mem::take(&mut self.open[a as usize]);
             for (at, &b) in open.iter().enumerate() {
-                let bytes = self.solver.bytes() + 8 * self.before.len() as u64;
+                let bytes = self.others() + self.solver.bytes();
                 meter.work(open.len() as u64, || bytes)?;
                 room(bytes, meter)?;
                 for &c in &open[..at] {

@@ -14,7 +14,7 @@ fn solve(vars: usize, clauses: &[Vec<Lit>]) -> bool {
     let mut solver = Solver::new(true);
     solver.grow(vars);
     clauses.iter().for_each(|clause| solver.add(clause));
-    let found = solver.solve(&mut NoTheory, &mut Meter::new(&NO_LIMITS, &mut Silent));
+    let found = solver.solve(&mut NoTheory(0), &mut Meter::new(&NO_LIMITS, &mut Silent));
     match found {
         Ok(true) => {
             let is_true = |lit: &Lit| solver.value(*lit) == Some(true);
@@ -121,6 +121,6 @@ fn limits() {
     solver.grow(vars);
     clauses.iter().for_each(|clause| solver.add(clause));
     let limits = Limits { memory: Some(3_000_000), ..NO_LIMITS };
-    let found = solver.solve(&mut NoTheory, &mut Meter::new(&limits, &mut Silent));
+    let found = solver.solve(&mut NoTheory(0), &mut Meter::new(&limits, &mut Silent));
     assert_eq!(found, Err(Limit::Memory(3_000_000)));
 }
