@@ -607,6 +607,19 @@ pub(crate) struct Common {
     /// Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own address.
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
     pub(crate) model: Vec<Model>,
+    /// Entries (stores, store-store fences) that a buffer may hold at most in a thread that stores in a loop.
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub(crate) buffer_limit: usize,
+    /// Read the inputs as this language, whatever their ending.
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+}
+
+/// Options that all questions share.
+#[derive(Debug, Args)]
+pub(crate) struct Shared {
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: OutputFormat,
@@ -619,12 +632,6 @@ pub(crate) struct Common {
     /// Give up on a question when its search needs more memory than this.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size)]
     pub(crate) memory: u64,
-    /// Entries (stores, store-store fences) that a buffer may hold at most in a thread that stores in a loop.
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    pub(crate) buffer_limit: usize,
-    /// Read the inputs as this language, whatever their ending.
-    #[arg(long, value_name = "LANGUAGE")]
-    pub(crate) input_format: Option<InputFormat>,
     /// How many files to work on at a time; by default one per processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
