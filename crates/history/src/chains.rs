@@ -136,7 +136,8 @@ impl<'a> Chains<'a> {
         let thread = self.thread(op);
         match self.ops.kind(op) {
             OpKind::Read => None,
-            OpKind::Write => (heads[thread] < op).then_some(heads[thread]),
+            // Not for the next one of the main chain: there may be many before it is its turn.
+            OpKind::Write => self.main_before(op).filter(|&main| heads[thread] <= main),
             OpKind::Update | OpKind::Fence => {
                 heads[self.all_of_writes(thread)].iter().copied().find(|&head| head < op)
             }

@@ -6,11 +6,14 @@ use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress,
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
+use crate::chains::{Chains, coherence};
 use crate::explain::Ppo;
+use crate::greedy::greedy;
 use crate::linear::linear;
 use crate::meter::Meter;
 use crate::sat;
 use crate::saturate::{Saturated, saturate};
+use crate::search::search;
 
 /// Whether the history satisfies the model. Whoever shows the answer to a user should have
 /// [`certify::history`](weakspot_core::certify::history) check it first.
@@ -50,12 +53,29 @@ fn strong(
     meter: &mut Meter<'_>,
 ) -> Result<Found, Limit> {
     let ppo = Ppo::of(model);
+    if method.complete == Complete::Auto {
+        let chains = Chains::new(ops, ppo);
+        if let Ok(extra) = coherence(&chains)
+            && let Some(order) = greedy(&chains, &extra, meter)?
+        {
+            *stage = DecidedBy::Greedy;
+            return Ok(Found::Run(order));
+        }
+    }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
         Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
         Saturated::Orders(orders) => orders,
     };
     match method.complete {
-        Complete::Auto | Complete::Sat | Complete::Search | Complete::Enum => {
+        Complete::Search => {
+            *stage = DecidedBy::Search;
+            match search(&orders, meter)? {
+                Some(order) => Ok(Found::Run(order)),
+                // A search leaves no proof behind.
+                None => sat::complete(&orders, meter),
+            }
+        }
+        Complete::Auto | Complete::Sat | Complete::Enum => {
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }

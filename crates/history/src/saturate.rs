@@ -167,6 +167,10 @@ impl Orders<'_> {
         is_before(&self.chains, &self.rows, a, b)
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.rows.len() as u64 + self.chains.bytes() + self.extra.bytes()
+    }
+
     /// The number of pairs of writes to one variable, and of those that are not ordered.
     pub(crate) fn pairs(&self) -> (u64, u64) {
         let ops = self.chains.ops;

@@ -1,0 +1,48 @@
+//! SC, TSO and PSO against their definitions, on random histories, by all stages; every answer
+//! comes with evidence that the checker accepts.
+
+use weakspot_core::history::satisfies;
+use weakspot_core::testing::{OpsSize, check_ops};
+use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
+use weakspot_history::{Complete, Method, check};
+
+const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+
+fn is_wrong(ops: &Ops, model: HistoryModel, method: Method) -> bool {
+    let answer = check(ops, model, method, &NO_LIMITS, &mut Silent);
+    let expect = if satisfies(ops, model) { Verdict::Holds } else { Verdict::Violated };
+    let Some(evidence) = answer.evidence else { return answer.verdict == expect };
+    answer.verdict != expect || certify::history(ops, model, &answer.verdict, &evidence).is_err()
+}
+
+fn compare(seed: u64, model: HistoryModel, complete: Complete) {
+    let small = OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, updates: 4 };
+    let middle = OpsSize { threads: 4, vars: 3, ops: 20, fences: 8, updates: 5 };
+    let wide = OpsSize { threads: 8, vars: 2, ops: 16, fences: 0, updates: 6 };
+    let updates = OpsSize { threads: 4, vars: 2, ops: 16, fences: 12, updates: 2 };
+    for saturate in [true, false] {
+        for (i, (size, count)) in [(small, 8_000), (middle, 1_000), (wide, 1_000), (updates, 2_000)]
+            .into_iter()
+            .enumerate()
+        {
+            let method = Method { complete, saturate };
+            check_ops(seed + 1_000_000 * i as u64, count, size, &|ops| {
+                is_wrong(ops, model, method)
+            });
+        }
+    }
+}
+
+#[test]
+fn auto() {
+    compare(1, HistoryModel::Sc, Complete::Auto);
+    compare(2, HistoryModel::Tso, Complete::Auto);
+    compare(3, HistoryModel::Pso, Complete::Auto);
+}
+
+#[test]
+fn search() {
+    compare(4, HistoryModel::Sc, Complete::Search);
+    compare(5, HistoryModel::Tso, Complete::Search);
+    compare(6, HistoryModel::Pso, Complete::Search);
+}
