@@ -83,9 +83,7 @@ impl Job<'_> {
             Ok(reader) => reader,
             Err(error) => return part(self.refused(&error)),
         };
-        if self.args.shared.format != OutputFormat::Json || self.args.minimise {
-            reader.keep_lines();
-        }
+        reader.keep_lines();
         let mut number = 0;
         loop {
             match reader.next() {

@@ -73,7 +73,9 @@ pub struct HistoryPart {
 #[must_use]
 pub fn history_text(a: &HistoryAnswer<'_>, details: bool, color: bool) -> String {
     let mut out = format!("{} {}: {}\n", head(a), model_name(a.model), outcome(a));
-    push_notes(&mut out, a);
+    if details {
+        push_notes(&mut out, a);
+    }
     let why = if details { why(a, color) } else { String::new() };
     if !why.is_empty() {
         out += &why;
@@ -148,38 +150,36 @@ fn head(a: &HistoryAnswer<'_>) -> String {
 fn outcome(a: &HistoryAnswer<'_>) -> String {
     let operations = counted(a.ops.len() as u64, "operation");
     let of = match a.implied_by {
-        Some(model) => format!(" of {}", model_name(model)),
+        Some(model) => format!(", found for {}", model_name(model)),
         None => String::new(),
     };
     match (a.verdict, a.evidence) {
         (Verdict::Unknown(limit), _) => {
             let why = limit_text(limit, &Names::default());
             let done = counted(a.explored, "unit");
-            format!("unknown: {why}, after {done} of work on {operations}")
+            format!("unknown: {operations}, {why} after {done} of work")
         }
         (_, Some(HistoryEvidence::Linear { steps, .. })) => {
             let steps = counted(steps.len() as u64, "step");
-            format!("satisfied: a run{of} of {steps} does these {operations}")
+            format!("satisfied: {operations}, done by a run of {steps}{of}")
         }
-        (Verdict::Violated, Some(HistoryEvidence::Cycle(cycle))) => {
+        (_, Some(HistoryEvidence::Cycle(cycle))) => {
             let edges = counted(cycle.edges.len() as u64, "step");
-            format!("violated: a cycle{of} of {edges} in {operations}")
+            format!("violated: {operations}, with a cycle of {edges}{of}")
         }
-        (Verdict::Violated, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
+        (_, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
             let pairs = counted(pairs.len() as u64, "pair");
             let conflicts = counted(conflicts.len() as u64, "cycle");
             let proof = counted(proof.len() as u64, "step");
             format!(
-                "violated: whatever the order of {pairs} of writes, by {conflicts} and a proof of \
-                 {proof}, in {operations}"
+                "violated: {operations}, whatever the order of {pairs} of writes: {conflicts} and \
+                 a proof of {proof}{of}"
             )
         }
         (Verdict::Holds, _) => {
-            format!(
-                "satisfied: the definition holds for these {operations}; nothing small shows it"
-            )
+            format!("satisfied: {operations}, by definition; nothing small shows it")
         }
-        (Verdict::Violated, _) => format!("violated by these {operations}"),
+        (Verdict::Violated, _) => format!("violated: {operations}"),
     }
 }
 

@@ -27,10 +27,10 @@ const PICTURE: &str = "
 pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
     let Some(first) = answers.first() else { return String::new() };
     let mut out = format!("{}: {}\n", head(first), classification(answers));
-    push_notes(&mut out, first);
     if !details {
         return out;
     }
+    push_notes(&mut out, first);
     out += &picture(answers, color);
     let mut told: Vec<&HistoryAnswer<'_>> = Vec::new();
     for a in answers {
@@ -81,6 +81,9 @@ fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     });
     let unknown = list(&|a| matches!(a.verdict, Verdict::Unknown(_)));
     let mut parts = Vec::new();
+    if strongest.is_empty() && unknown.is_empty() {
+        parts.push("satisfies no model".to_owned());
+    }
     for (verb, models) in
         [("satisfies", strongest), ("violates", weakest), ("unknown for", unknown)]
     {
