@@ -239,6 +239,15 @@ impl ShowOps<'_> {
         }
     }
 
+    /// `x=1`; a variable that is called by a number stands in brackets.
+    fn cell(&self, var: u32, value: Value) -> String {
+        let name = self.var(var);
+        match name.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("[{name}]={value}"),
+            false => format!("{name}={value}"),
+        }
+    }
+
     fn initial(&self, var: u32) -> Value {
         self.names.initial.get(var as usize).copied().unwrap_or(0)
     }
@@ -258,7 +267,7 @@ impl ShowOps<'_> {
     /// `w x 1`, or what an initial write is.
     fn op(&self, op: u32) -> String {
         if let Some(var) = initial_write_var(op) {
-            return format!("{}={} at the start", self.var(var), self.initial(var));
+            return format!("{} at the start", self.cell(var, self.initial(var)));
         }
         let var = self.var(self.ops.var(op));
         match self.ops.kind(op) {

@@ -17,7 +17,10 @@ t1: r x 0
 
 #[test]
 fn store_buffering_under_all_models() {
-    check(&["history", "-"], SB, expect![[r#"
+    check(
+        &["history", "-"],
+        SB,
+        expect![[r#"
         - sb: satisfies TSO and CM, violates CCM
 
                         ✗ SC
@@ -40,12 +43,16 @@ fn store_buffering_under_all_models() {
           t0 0  w x 1  line 2  (back at the start)
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn store_buffering_under_two_models() {
-    check(&["history", "--model", "sc,tso", "-"], SB, expect![[r#"
+    check(
+        &["history", "--model", "sc,tso", "-"],
+        SB,
+        expect![[r#"
         - sb SC: violated: 4 operations, with a cycle of 4 steps
 
           SC has no place for this: each arrow means "comes before", and together they form a circle.
@@ -68,31 +75,43 @@ fn store_buffering_under_two_models() {
           w x 1  reaches memory      │                            │ x=1
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_causal_model() {
-    check(&["history", "--model", "cc", "-"], SB, expect![[r#"
+    check(
+        &["history", "--model", "cc", "-"],
+        SB,
+        expect![[r#"
         - sb CC: satisfied: 4 operations, by definition; nothing small shows it
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn json() {
-    check(&["history", "--format", "json", "--model", "sc,tso,ccm,cc", "-"], SB, expect![[r#"
+    check(
+        &["history", "--format", "json", "--model", "sc,tso,ccm,cc", "-"],
+        SB,
+        expect![[r#"
         {"file":"-","question":"history","id":"sb","number":1,"model":"sc","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
         {"file":"-","question":"history","id":"sb","number":1,"model":"tso","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"greedy","steps":6,"order":[{"thread":0,"index":0},{"thread":0,"index":1},{"thread":1,"index":0},{"thread":1,"index":1},{"thread":1,"index":0,"commit":true},{"thread":0,"index":0,"commit":true}],"store_order":{"x":[[0,0]],"y":[[1,0]]},"time_s":_}
         {"file":"-","question":"history","id":"sb","number":1,"model":"ccm","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","implied_by":"sc","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
         {"file":"-","question":"history","id":"sb","number":1,"model":"cc","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"clocks","by_definition":true,"time_s":_}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn dot() {
-    check(&["history", "--format", "dot", "--model", "sc", "-"], SB, expect![[r#"
+    check(
+        &["history", "--format", "dot", "--model", "sc", "-"],
+        SB,
+        expect![[r#"
         digraph history {
           label="- sb under SC"; labelloc=t; fontname="monospace";
           node [shape=box, style=rounded, fontname="monospace"];
@@ -117,14 +136,18 @@ fn dot() {
           i0 -> o0 [label="po", style=dashed];
         }
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn derived_orders_are_explained() {
     let history = "t0: w x 1\nt0: r y 0\nt0: w y 1\nt0: r x 1\n\
                    t1: w x 2\nt1: r y 0\nt1: w y 2\nt1: r x 2\n";
-    check(&["history", "-"], history, expect![[r#"
+    check(
+        &["history", "-"],
+        history,
+        expect![[r#"
         - history 1: satisfies TSO and CCM, violates SC
 
                         ✗ SC
@@ -149,7 +172,8 @@ fn derived_orders_are_explained() {
               t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -161,9 +185,9 @@ fn fences_are_named() {
             - history 1 TSO: violated: 6 operations, with a cycle of 4 steps
 
               TSO has no place for this: each arrow means "comes before" in memory, and together they form a circle.
-              t0 2  r 1 0  line 1  -rw->  read 1=0, which the next overwrites
+              t0 2  r 1 0  line 1  -rw->  read [1]=0, which the next overwrites
               t1 0  w 1 1  line 1  -po->  program order of t1, with a fence in between
-              t1 2  r 0 0  line 1  -rw->  read 0=0, which the next overwrites
+              t1 2  r 0 0  line 1  -rw->  read [0]=0, which the next overwrites
               t0 0  w 0 1  line 1  -po->  program order of t0, with a fence in between
               t0 2  r 1 0  line 1  (back at the start)
 
@@ -175,7 +199,10 @@ fn fences_are_named() {
 #[test]
 fn one_variable() {
     let history = "t0: r x 1\nt0: w x 1\n";
-    check(&["history", "--model", "tso,pso,wccm", "-"], history, expect![[r#"
+    check(
+        &["history", "--model", "tso,pso,wccm", "-"],
+        history,
+        expect![[r#"
         - history 1 TSO: violated: 2 operations, with a cycle of 2 steps
 
           TSO has no place for this: each arrow means "comes before" on one variable, and together they form a circle.
@@ -198,7 +225,8 @@ fn one_variable() {
           t0 1  w x 1  line 2  (back at the start)
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -206,7 +234,10 @@ fn by_cases() {
     let text = std::fs::read_to_string(root().join("corpus/histories/by-cases.wshist"));
     let text = text.expect("a file of the corpus");
     let first = text.split("history by-cases-fenced").next().unwrap_or_default();
-    check(&["history", "--model", "sc", "--complete", "sat", "-"], first, expect![[r#"
+    check(
+        &["history", "--model", "sc", "--complete", "sat", "-"],
+        first,
+        expect![[r#"
         - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles and a proof of 5 steps
 
           SC has no place for this: each of these circles forbids to put some writes into the assumed order, and no order is left.
@@ -242,11 +273,16 @@ fn by_cases() {
           and 1 more; --witness writes them all
 
         --- exit 1
-    "#]]);
-    check(&["history", "--model", "sc", "--format", "json", "-"], first, expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--format", "json", "-"],
+        first,
+        expect![[r#"
         {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":4,"proof_steps":5,"length":5,"cycle":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"ww","to":{"thread":2,"index":2,"op":"w x 2","line":11},"assumed":true},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":4,"index":0,"op":"r x 2","line":14}},{"from":{"thread":4,"index":0,"op":"r x 2","line":14},"link":"po","to":{"thread":4,"index":1,"op":"r y 2","line":15}},{"from":{"thread":4,"index":1,"op":"r y 2","line":15},"link":"rw","to":{"thread":0,"index":0,"op":"w y 1","line":4},"derivation":0}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":4,"index":1,"op":"r y 2","line":15},"within":"global","path":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"ww","to":{"thread":0,"index":0,"op":"w y 1","line":4},"assumed":true}]}],"time_s":_}
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -256,7 +292,10 @@ fn the_smallest_part() {
         history += &format!("t0: w z {i}\nt1: r z {i}\n");
     }
     history += "t0: w x 1\nt0: r y 7\nt0: r z 200\nt1: w y 8\nt1: r z 200\nt1: r x 0\nt2: w q 1\n";
-    check(&["history", "--model", "sc", "--minimise", "-"], &history, expect![[r#"
+    check(
+        &["history", "--model", "sc", "--minimise", "-"],
+        &history,
+        expect![[r#"
         - long SC: violated: 407 operations, with a cycle of 4 steps
 
           SC has no place for this: each arrow means "comes before", and together they form a circle.
@@ -276,12 +315,17 @@ fn the_smallest_part() {
             t1: r x 0  // operation 202 of t1, line 408
 
         --- exit 1
-    "#]]);
+    "#]],
+    );
     let args = ["history", "--model", "sc", "--minimise", "--format", "json", "-"];
-    check(&args, &history, expect![[r#"
+    check(
+        &args,
+        &history,
+        expect![[r#"
         {"file":"-","question":"history","id":"long","number":1,"model":"sc","verdict":"violated","operations":407,"threads":3,"variables":4,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":200,"op":"w x 1","line":403},"link":"po","to":{"thread":0,"index":201,"op":"r y 7","line":404}},{"from":{"thread":0,"index":201,"op":"r y 7","line":404},"link":"rw","to":{"thread":1,"index":200,"op":"w y 8","line":406},"derivation":0},{"from":{"thread":1,"index":200,"op":"w y 8","line":406},"link":"po","to":{"thread":1,"index":202,"op":"r x 0","line":408}},{"from":{"thread":1,"index":202,"op":"r x 0","line":408},"link":"rw","to":{"thread":0,"index":200,"op":"w x 1","line":403},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":201,"op":"r y 7","line":404},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":200,"op":"w y 8","line":406}}]},{"rule":"overtaken","read":{"thread":1,"index":202,"op":"r x 0","line":408},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":200,"op":"w x 1","line":403}}]}],"minimal":{"operations":[[0,200],[0,201],[1,200],[1,202]],"history":{"id":"long","init":{"y":7},"threads":[[{"kind":"w","var":"x","val":1},{"kind":"r","var":"y","val":7}],[{"kind":"w","var":"y","val":8},{"kind":"r","var":"x","val":0}]]},"is_minimal":true},"time_s":_}
         --- exit 1
-    "#]]);
+    "#]],
+    );
     let json = run(&args, &history).out;
     let answer: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let again = answer["minimal"]["history"].to_string();
@@ -323,32 +367,48 @@ fn bad_histories() {
             --- exit 2
         "#]],
     );
-    check(&["history", "-"], "", expect![[r#"
+    check(
+        &["history", "-"],
+        "",
+        expect![[r#"
         --- standard error
         warning: -: there are no histories
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn bad_usage() {
-    check(&["history", "--model", "x86", "-"], "", expect![[r#"
+    check(
+        &["history", "--model", "x86", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
-    check(&["history", "--model", "sc,all", "-"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc,all", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: --model names a model twice
         --- exit 2
-    "#]]);
-    check(&["history", "--model", "sc", "--witness", "w.json", "-"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--witness", "w.json", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`
         --- exit 2
-    "#]]);
+    "#]],
+    );
     check(
         &["history", "--witness", "w.json", "corpus/histories/classic.wshist"],
         "",
@@ -358,981 +418,264 @@ fn bad_usage() {
             --- exit 2
         "#]],
     );
-    check(&["history", "corpus/litmus"], "", expect![[r#"
+    check(
+        &["history", "corpus/litmus"],
+        "",
+        expect![[r#"
         --- standard error
         error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn file in the folder corpus/litmus
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help() {
-    check(&["help", "history"], "", expect![[r#"
-        Example:
-          weakspot history corpus/histories/classic.wshist
-          weakspot history --model tso --minimise corpus/histories/store-buffering.axe
-          weakspot record --operations 100000 | weakspot history --model tso,sc -
+    check(
+        &["help", "history"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot history corpus/histories/classic.wshist
+              weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+              weakspot record --operations 100000 | weakspot history --model tso,sc -
 
-        Which memory models does a recorded history satisfy?
+            Which memory models does a recorded history satisfy?
 
-        Usage: weakspot history [OPTIONS] <FILE>...
+            Usage: weakspot history [OPTIONS] <FILE>...
 
-        Arguments:
-          <FILE>...
-                  Histories, or folders of them
+            Arguments:
+              <FILE>...
+                      Histories, or folders of them
 
-        Options:
-              --model <MODEL>
-                  Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all
+            Options:
+                  --model <MODEL>
+                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all
 
-                  [default: all]
+                      [default: all]
 
-              --minimise
-                  Show a smallest part of a history that violates the model as well
+                  --minimise
+                      Show a smallest part of a history that violates the model as well
 
-              --complete <HOW>
-                  How to complete the store order for SC, TSO and PSO; all give the same answers
+                  --complete <HOW>
+                      How to complete the store order for SC, TSO and PSO; all give the same answers
 
-                  Possible values:
-                  - auto:   A greedy run first, at last SAT
-                  - search: A search that remembers where it failed
-                  - enum:   All store orders, one after the other
-                  - sat:    SAT on the pairs of writes that are open
+                      Possible values:
+                      - auto:   A greedy run first, at last SAT
+                      - search: A search that remembers where it failed
+                      - enum:   All store orders, one after the other
+                      - sat:    SAT on the pairs of writes that are open
 
-                  [default: auto]
+                      [default: auto]
 
-              --no-saturation
-                  Do not derive orders between writes before the store order is completed
+                  --no-saturation
+                      Do not derive orders between writes before the store order is completed
 
-              --input-format <FORMAT>
-                  Read the files as this format, whatever their ending
+                  --input-format <FORMAT>
+                      Read the files as this format, whatever their ending
 
-                  Possible values:
-                  - jsonl:      JSON Lines
-                  - text:       One operation per line, for people
-                  - axe:        Axe
-                  - dbcop:      The text of dbcop
-                  - dbcop-json: The JSON of dbcop
-                  - plume:      Plume, PolySI and AWDIT
-                  - awdit:      AWDIT's tests
-                  - edn:        Jepsen
+                      Possible values:
+                      - jsonl:      JSON Lines
+                      - text:       One operation per line, for people
+                      - axe:        Axe
+                      - dbcop:      The text of dbcop
+                      - dbcop-json: The JSON of dbcop
+                      - plume:      Plume, PolySI and AWDIT
+                      - awdit:      AWDIT's tests
+                      - edn:        Jepsen
 
-              --format <FORMAT>
-                  What to print
+                  --format <FORMAT>
+                      What to print
 
-                  Possible values:
-                  - text: For people
-                  - json: JSON Lines, one object per file and model
-                  - dot:  Graphviz: the execution that decides the answer
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
 
-                  [default: text]
+                      [default: text]
 
-              --witness <FILE.json>
-                  Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-              --timeout <TIME>
-                  Give up on a question after this time [default: 60s]
+                  --timeout <TIME>
+                      Give up on a question after this time [default: 60s]
 
-              --memory <SIZE>
-                  Give up on a question when its search needs more memory than this
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
 
-                  [default: 4GiB]
+                      [default: 4GiB]
 
-              --threads <N>
-                  How many files to work on at a time; by default one per processor
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
 
-          -q, --quiet
-                  One line per answer; no warnings, no summary
+              -q, --quiet
+                      One line per answer; no warnings, no summary
 
-              --progress <WHEN>
-                  Show progress on standard error
+                  --progress <WHEN>
+                      Show progress on standard error
 
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-              --color <WHEN>
-                  Colours; NO_COLOR is heeded, too
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
 
-                  [default: auto]
-                  [possible values: auto, always, never]
+                      [default: auto]
+                      [possible values: auto, always, never]
 
-          -h, --help
-                  Print help (see a summary with '-h')
+              -h, --help
+                      Print help (see a summary with '-h')
 
-        A history says what each thread read and wrote, in the order of that thread. It satisfies a model if
-        the model explains all of it. Models: causal consistency (cc), causal convergence (ccv), causal
-        memory
-        (cm), convergent causal memory (ccm), the weaker one of TSO (wccm), partial store order (pso), total
-        store order (tso), sequential consistency (sc). `all` draws which of them hold, the stronger above
-        the
-        weaker.
+            A history says what each thread read and wrote, in the order of that thread. It satisfies a model
+            if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
+            causal memory (cm), convergent causal memory (ccm), what is left of it under TSO (wccm), partial
+            store order (pso), total store order (tso) and sequential consistency (sc). `all` draws which of
+            them are satisfied, the stronger above the weaker.
 
-        A file may have many histories. Read are JSON Lines, text, and the files of Axe, dbcop, Plume, AWDIT
-        and
-        Jepsen; `-` is standard input, a folder stands for all histories in it. A violation is shown as a
-        cycle of
-        operations, each before the next for the reason given; -q leaves all but the first line out.
-        --- exit 0
-    "#]]);
+            A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
+            `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
+            operations, each before the next one for the reason given; -q leaves all but the first line out.
+            --- exit 0
+        "#]],
+    );
 }
 
-/// A folder, with what files say that histories do not.
+/// A folder in short.
 #[test]
 fn a_folder() {
     check(
-        &["history", "--model", "sc,cc", "--progress", "never", "corpus/histories"],
+        &["history", "-q", "corpus/histories"],
         "",
         expect![[r#"
-            corpus/histories/by-cases.wshist by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles and a proof of 5 steps
-
-              SC has no place for this: each of these circles forbids to put some writes into the assumed order, and no order is left.
-              t0 0  w y 1  line 4   -po->  program order of t0
-              t0 2  w x 1  line 6   -ww->  assumed
-              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
-              t4 0  r x 2  line 14  -po->  program order of t4
-              t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
-              t0 0  w y 1  line 4   (back at the start)
-              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
-                  t1 0 w y 2 -ww-> (assumed) t0 0 w y 1
-
-              t1 0  w y 2  line 7   -po->  program order of t1
-              t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
-              t0 1  r f 1  line 5   -po->  program order of t0
-              t0 2  w x 1  line 6   -ww->  assumed
-              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
-              t5 0  r x 2  line 16  -po->  program order of t5
-              t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
-              t1 0  w y 2  line 7   (back at the start)
-              (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
-                  t0 0 w y 1 -ww-> (assumed) t1 0 w y 2
-
-              t2 0  w z 1  line 9   -po->  program order of t2
-              t2 2  w x 2  line 11  -ww->  assumed
-              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
-              t6 0  r x 1  line 18  -po->  program order of t6
-              t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
-              t2 0  w z 1  line 9   (back at the start)
-              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
-                  t3 0 w z 2 -ww-> (assumed) t2 0 w z 1
-
-              and 1 more; --witness writes them all
-
-            corpus/histories/by-cases.wshist by-cases CC: satisfied: 18 operations, by definition; nothing small shows it
-            corpus/histories/by-cases.wshist by-cases-fenced SC: violated: 22 operations, whatever the order of 3 pairs of writes: 4 cycles and a proof of 5 steps
-
-              SC has no place for this: each of these circles forbids to put some writes into the assumed order, and no order is left.
-              t0 0  w y 1  line 24  -po->  program order of t0
-              t0 3  w x 1  line 27  -ww->  assumed
-              t2 3  w x 2  line 34  -wr->  wrote x=2, which the next reads
-              t4 0  r x 2  line 38  -po->  program order of t4
-              t4 1  r y 2  line 39  -rw->  read y=2, which the next overwrites, see (1)
-              t0 0  w y 1  line 24  (back at the start)
-              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
-                  t1 0 w y 2 -ww-> (assumed) t0 0 w y 1
-
-              t1 0  w y 2  line 28  -po->  program order of t1
-              t1 2  w f 1  line 30  -wr->  wrote f=1, which the next reads
-              t0 1  r f 1  line 25  -po->  program order of t0
-              t0 3  w x 1  line 27  -ww->  assumed
-              t2 3  w x 2  line 34  -wr->  wrote x=2, which the next reads
-              t5 0  r x 2  line 40  -po->  program order of t5
-              t5 1  r y 1  line 41  -rw->  read y=1, which the next overwrites, see (1)
-              t1 0  w y 2  line 28  (back at the start)
-              (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
-                  t0 0 w y 1 -ww-> (assumed) t1 0 w y 2
-
-              t2 0  w z 1  line 31  -po->  program order of t2
-              t2 3  w x 2  line 34  -ww->  assumed
-              t0 3  w x 1  line 27  -wr->  wrote x=1, which the next reads
-              t6 0  r x 1  line 42  -po->  program order of t6
-              t6 1  r z 2  line 43  -rw->  read z=2, which the next overwrites, see (1)
-              t2 0  w z 1  line 31  (back at the start)
-              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
-                  t3 0 w z 2 -ww-> (assumed) t2 0 w z 1
-
-              and 1 more; --witness writes them all
-
-            corpus/histories/by-cases.wshist by-cases-fenced CC: satisfied: 22 operations, by definition; nothing small shows it
-            corpus/histories/by-cases.wshist by-cases-open SC: satisfied: 18 operations, done by a run of 18 steps
-
-              t0    │ t1    │ t2    │ t3    │ t4    │ t5    │ t6    │ t7    │ memory
-              ──────┼───────┼───────┼───────┼───────┼───────┼───────┼───────┼────────────────────
-                    │       │       │       │       │       │       │       │ y=0 f=0 x=0 z=0 g=0
-              w y 1 │       │       │       │       │       │       │       │ y=1
-                    │       │ w z 1 │       │       │       │       │       │ z=1
-                    │       │       │ w z 2 │       │       │       │       │ z=2
-                    │       │       │ w g 1 │       │       │       │       │ g=1
-                    │       │ r g 1 │       │       │       │       │       │
-                    │       │ w x 2 │       │       │       │       │       │ x=2
-                    │       │       │       │ r x 2 │       │       │       │
-                    │       │       │       │       │ r x 2 │       │       │
-                    │       │       │       │       │ r y 1 │       │       │
-                    │ w y 2 │       │       │       │       │       │       │ y=2
-                    │       │       │       │ r y 2 │       │       │       │
-                    │ w f 1 │       │       │       │       │       │       │ f=1
-              r f 1 │       │       │       │       │       │       │       │
-              w x 1 │       │       │       │       │       │       │       │ x=1
-                    │       │       │       │       │       │ r x 1 │       │
-                    │       │       │       │       │       │ r z 2 │       │
-                    │       │       │       │       │       │       │ r x 1 │
-                    │       │       │       │       │       │       │ r z 2 │
-
-            corpus/histories/by-cases.wshist by-cases-open CC: satisfied: 18 operations, done by a run of 18 steps, found for SC
-
-              t0    │ t1    │ t2    │ t3    │ t4    │ t5    │ t6    │ t7    │ memory
-              ──────┼───────┼───────┼───────┼───────┼───────┼───────┼───────┼────────────────────
-                    │       │       │       │       │       │       │       │ y=0 f=0 x=0 z=0 g=0
-              w y 1 │       │       │       │       │       │       │       │ y=1
-                    │       │ w z 1 │       │       │       │       │       │ z=1
-                    │       │       │ w z 2 │       │       │       │       │ z=2
-                    │       │       │ w g 1 │       │       │       │       │ g=1
-                    │       │ r g 1 │       │       │       │       │       │
-                    │       │ w x 2 │       │       │       │       │       │ x=2
-                    │       │       │       │ r x 2 │       │       │       │
-                    │       │       │       │       │ r x 2 │       │       │
-                    │       │       │       │       │ r y 1 │       │       │
-                    │ w y 2 │       │       │       │       │       │       │ y=2
-                    │       │       │       │ r y 2 │       │       │       │
-                    │ w f 1 │       │       │       │       │       │       │ f=1
-              r f 1 │       │       │       │       │       │       │       │
-              w x 1 │       │       │       │       │       │       │       │ x=1
-                    │       │       │       │       │       │ r x 1 │       │
-                    │       │       │       │       │       │ r z 2 │       │
-                    │       │       │       │       │       │       │ r x 1 │
-                    │       │       │       │       │       │       │ r z 2 │
-
-            corpus/histories/causality.plume SC: violated: 5 operations, with a cycle of 5 steps
-              note: of aborted transactions 1 event is left out
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w 0 1  line 1  -wr->  wrote 0=1, which the next reads
-              t1 0  r 0 1  line 2  -po->  program order of t1
-              t1 1  w 1 2  line 3  -wr->  wrote 1=2, which the next reads
-              t2 0  r 1 2  line 4  -po->  program order of t2
-              t2 1  r 0 0  line 5  -rw->  read 0=0, which the next overwrites
-              t0 0  w 0 1  line 1  (back at the start)
-
-            corpus/histories/causality.plume CC: violated: 5 operations, with a cycle of 2 steps
-              note: of aborted transactions 1 event is left out
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w 0 1             line 1  -ww->  older than the next, see (1)
-                    0=0 at the start          -po->  before everything else
-              t0 0  w 0 1             line 1  (back at the start)
-              (1) t0 0 w 0 1 is older than 0=0 at the start, because t2 1 r 0 0 comes after it and reads the other:
-                  t0 0 w 0 1 -wr-> t1 0 r 0 1 -po-> t1 1 w 1 2 -wr-> t2 0 r 1 2 -po-> t2 1 r 0 0
-
-            corpus/histories/classic.jsonl store-buffering SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -po->  program order of t0
-              t0 1  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -po->  program order of t1
-              t1 1  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl store-buffering CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl store-buffering-fenced SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -po->  program order of t0
-              t0 2  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -po->  program order of t1
-              t1 2  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl store-buffering-fenced CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl store-buffering-half-fenced SC: violated: 5 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -po->  program order of t0
-              t0 2  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -po->  program order of t1
-              t1 1  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl store-buffering-half-fenced CC: satisfied: 5 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl store-buffering-updates SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  u x 0 -> 1  -po->  program order of t0
-              t0 1  r y 0       -rw->  read y=0, which the next overwrites
-              t1 0  u y 0 -> 1  -po->  program order of t1
-              t1 1  r x 0       -rw->  read x=0, which the next overwrites
-              t0 0  u x 0 -> 1  (back at the start)
-
-            corpus/histories/classic.jsonl store-buffering-updates CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl message-passing SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42  -po->  program order of t0
-              t0 1  w flag 1   -wr->  wrote flag=1, which the next reads
-              t1 0  r flag 1   -po->  program order of t1
-              t1 1  r data 0   -rw->  read data=0, which the next overwrites
-              t0 0  w data 42  (back at the start)
-
-            corpus/histories/classic.jsonl message-passing CC: violated: 4 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42            -ww->  older than the next, see (1)
-                    data=0 at the start  -po->  before everything else
-              t0 0  w data 42            (back at the start)
-              (1) t0 0 w data 42 is older than data=0 at the start, because t1 1 r data 0 comes after it and reads the other:
-                  t0 0 w data 42 -po-> t0 1 w flag 1 -wr-> t1 0 r flag 1 -po-> t1 1 r data 0
-
-            corpus/histories/classic.jsonl message-passing-fenced SC: violated: 5 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42  -po->  program order of t0
-              t0 2  w flag 1   -wr->  wrote flag=1, which the next reads
-              t1 0  r flag 1   -po->  program order of t1
-              t1 1  r data 0   -rw->  read data=0, which the next overwrites
-              t0 0  w data 42  (back at the start)
-
-            corpus/histories/classic.jsonl message-passing-fenced CC: violated: 5 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42            -ww->  older than the next, see (1)
-                    data=0 at the start  -po->  before everything else
-              t0 0  w data 42            (back at the start)
-              (1) t0 0 w data 42 is older than data=0 at the start, because t1 1 r data 0 comes after it and reads the other:
-                  t0 0 w data 42 -po-> t0 2 w flag 1 -wr-> t1 0 r flag 1 -po-> t1 1 r data 0
-
-            corpus/histories/classic.jsonl message-passing-seen SC: satisfied: 5 operations, done by a run of 5 steps
-
-              t0        │ t1        │ memory
-              ──────────┼───────────┼──────────────
-                        │           │ data=0 flag=0
-                        │ r flag 0  │
-              w data 42 │           │ data=42
-              w flag 1  │           │ flag=1
-                        │ r flag 1  │
-                        │ r data 42 │
-
-            corpus/histories/classic.jsonl message-passing-seen CC: satisfied: 5 operations, done by a run of 5 steps, found for SC
-
-              t0        │ t1        │ memory
-              ──────────┼───────────┼──────────────
-                        │           │ data=0 flag=0
-                        │ r flag 0  │
-              w data 42 │           │ data=42
-              w flag 1  │           │ flag=1
-                        │ r flag 1  │
-                        │ r data 42 │
-
-            corpus/histories/classic.jsonl iriw SC: violated: 6 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  -po->  program order of t2
-              t2 1  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  -po->  program order of t3
-              t3 1  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl iriw CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl iriw-fenced SC: violated: 8 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  -po->  program order of t2
-              t2 2  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  -po->  program order of t3
-              t3 2  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl iriw-fenced CC: satisfied: 8 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl corr SC: violated: 3 operations, with a cycle of 3 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -wr->  wrote x=1, which the next reads
-              t1 0  r x 1  -po->  program order of t1
-              t1 1  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl corr CC: violated: 3 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1             -ww->  older than the next, see (1)
-                    x=0 at the start  -po->  before everything else
-              t0 0  w x 1             (back at the start)
-              (1) t0 0 w x 1 is older than x=0 at the start, because t1 1 r x 0 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t1 0 r x 1 -po-> t1 1 r x 0
-
-            corpus/histories/classic.jsonl corr-two-readers SC: violated: 6 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -ww->  older than the next, see (1)
-              t1 0  w x 2  -ww->  older than the next, see (2)
-              t0 0  w x 1  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t2 1 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t2 0 r x 1 -po-> t2 1 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t3 1 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -wr-> t3 0 r x 2 -po-> t3 1 r x 1
-
-            corpus/histories/classic.jsonl corr-two-readers CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl forwarding SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -po->  program order of t0
-              t0 2  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -po->  program order of t1
-              t1 2  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl forwarding CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl counter SC: satisfied: 4 operations, done by a run of 4 steps
-
-              t0         │ t1         │ memory
-              ───────────┼────────────┼───────
-                         │            │ n=0
-              u n 0 -> 1 │            │ n=1
-                         │ u n 1 -> 2 │ n=2
-              u n 2 -> 3 │            │ n=3
-                         │ r n 3      │
-
-            corpus/histories/classic.jsonl counter CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
-
-              t0         │ t1         │ memory
-              ───────────┼────────────┼───────
-                         │            │ n=0
-              u n 0 -> 1 │            │ n=1
-                         │ u n 1 -> 2 │ n=2
-              u n 2 -> 3 │            │ n=3
-                         │ r n 3      │
-
-            corpus/histories/classic.jsonl lost-update SC: violated: 2 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  u n 0 -> 1  -rw->  read n=0, which the next overwrites
-              t1 0  u n 0 -> 2  -rw->  read n=0, which the next overwrites
-              t0 0  u n 0 -> 1  (back at the start)
-
-            corpus/histories/classic.jsonl lost-update CC: satisfied: 2 operations, by definition; nothing small shows it
-            corpus/histories/classic.jsonl own-future SC: violated: 2 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 1  -wr->  wrote x=1, which the next reads
-              t0 0  r x 1  -po->  program order of t0
-              t0 1  w x 1  (back at the start)
-
-            corpus/histories/classic.jsonl own-future CC: violated: 2 operations, with a cycle of 2 steps, found for SC
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 1  -wr->  wrote x=1, which the next reads
-              t0 0  r x 1  -po->  program order of t0
-              t0 1  w x 1  (back at the start)
-
-            corpus/histories/classic.wshist store-buffering SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 4  -po->  program order of t0
-              t0 1  r y 0  line 5  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 6  -po->  program order of t1
-              t1 1  r x 0  line 7  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 4  (back at the start)
-
-            corpus/histories/classic.wshist store-buffering CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist store-buffering-fenced SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 10  -po->  program order of t0
-              t0 2  r y 0  line 12  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 13  -po->  program order of t1
-              t1 2  r x 0  line 15  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 10  (back at the start)
-
-            corpus/histories/classic.wshist store-buffering-fenced CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist store-buffering-half-fenced SC: violated: 5 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 18  -po->  program order of t0
-              t0 2  r y 0  line 20  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 21  -po->  program order of t1
-              t1 1  r x 0  line 22  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 18  (back at the start)
-
-            corpus/histories/classic.wshist store-buffering-half-fenced CC: satisfied: 5 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist store-buffering-updates SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  u x 0 -> 1  line 25  -po->  program order of t0
-              t0 1  r y 0       line 26  -rw->  read y=0, which the next overwrites
-              t1 0  u y 0 -> 1  line 27  -po->  program order of t1
-              t1 1  r x 0       line 28  -rw->  read x=0, which the next overwrites
-              t0 0  u x 0 -> 1  line 25  (back at the start)
-
-            corpus/histories/classic.wshist store-buffering-updates CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist message-passing SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42  line 31  -po->  program order of t0
-              t0 1  w flag 1   line 32  -wr->  wrote flag=1, which the next reads
-              t1 0  r flag 1   line 33  -po->  program order of t1
-              t1 1  r data 0   line 34  -rw->  read data=0, which the next overwrites
-              t0 0  w data 42  line 31  (back at the start)
-
-            corpus/histories/classic.wshist message-passing CC: violated: 4 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42            line 31  -ww->  older than the next, see (1)
-                    data=0 at the start           -po->  before everything else
-              t0 0  w data 42            line 31  (back at the start)
-              (1) t0 0 w data 42 is older than data=0 at the start, because t1 1 r data 0 comes after it and reads the other:
-                  t0 0 w data 42 -po-> t0 1 w flag 1 -wr-> t1 0 r flag 1 -po-> t1 1 r data 0
-
-            corpus/histories/classic.wshist message-passing-fenced SC: violated: 5 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42  line 37  -po->  program order of t0
-              t0 2  w flag 1   line 39  -wr->  wrote flag=1, which the next reads
-              t1 0  r flag 1   line 40  -po->  program order of t1
-              t1 1  r data 0   line 41  -rw->  read data=0, which the next overwrites
-              t0 0  w data 42  line 37  (back at the start)
-
-            corpus/histories/classic.wshist message-passing-fenced CC: violated: 5 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w data 42            line 37  -ww->  older than the next, see (1)
-                    data=0 at the start           -po->  before everything else
-              t0 0  w data 42            line 37  (back at the start)
-              (1) t0 0 w data 42 is older than data=0 at the start, because t1 1 r data 0 comes after it and reads the other:
-                  t0 0 w data 42 -po-> t0 2 w flag 1 -wr-> t1 0 r flag 1 -po-> t1 1 r data 0
-
-            corpus/histories/classic.wshist message-passing-seen SC: satisfied: 5 operations, done by a run of 5 steps
-
-              t0        │ t1        │ memory
-              ──────────┼───────────┼──────────────
-                        │           │ data=0 flag=0
-                        │ r flag 0  │
-              w data 42 │           │ data=42
-              w flag 1  │           │ flag=1
-                        │ r flag 1  │
-                        │ r data 42 │
-
-            corpus/histories/classic.wshist message-passing-seen CC: satisfied: 5 operations, done by a run of 5 steps, found for SC
-
-              t0        │ t1        │ memory
-              ──────────┼───────────┼──────────────
-                        │           │ data=0 flag=0
-                        │ r flag 0  │
-              w data 42 │           │ data=42
-              w flag 1  │           │ flag=1
-                        │ r flag 1  │
-                        │ r data 42 │
-
-            corpus/histories/classic.wshist iriw SC: violated: 6 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 51  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  line 53  -po->  program order of t2
-              t2 1  r y 0  line 54  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 52  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  line 55  -po->  program order of t3
-              t3 1  r x 0  line 56  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 51  (back at the start)
-
-            corpus/histories/classic.wshist iriw CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist iriw-fenced SC: violated: 8 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 59  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  line 61  -po->  program order of t2
-              t2 2  r y 0  line 63  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 60  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  line 64  -po->  program order of t3
-              t3 2  r x 0  line 66  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 59  (back at the start)
-
-            corpus/histories/classic.wshist iriw-fenced CC: satisfied: 8 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist corr SC: violated: 3 operations, with a cycle of 3 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 69  -wr->  wrote x=1, which the next reads
-              t1 0  r x 1  line 70  -po->  program order of t1
-              t1 1  r x 0  line 71  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 69  (back at the start)
-
-            corpus/histories/classic.wshist corr CC: violated: 3 operations, with a cycle of 2 steps
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1             line 69  -ww->  older than the next, see (1)
-                    x=0 at the start           -po->  before everything else
-              t0 0  w x 1             line 69  (back at the start)
-              (1) t0 0 w x 1 is older than x=0 at the start, because t1 1 r x 0 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t1 0 r x 1 -po-> t1 1 r x 0
-
-            corpus/histories/classic.wshist corr-two-readers SC: violated: 6 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 74  -ww->  older than the next, see (1)
-              t1 0  w x 2  line 75  -ww->  older than the next, see (2)
-              t0 0  w x 1  line 74  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t2 1 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t2 0 r x 1 -po-> t2 1 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t3 1 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -wr-> t3 0 r x 2 -po-> t3 1 r x 1
-
-            corpus/histories/classic.wshist corr-two-readers CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist forwarding SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 82  -po->  program order of t0
-              t0 2  r y 0  line 84  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 85  -po->  program order of t1
-              t1 2  r x 0  line 87  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 82  (back at the start)
-
-            corpus/histories/classic.wshist forwarding CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist counter SC: satisfied: 4 operations, done by a run of 4 steps
-
-              t0         │ t1         │ memory
-              ───────────┼────────────┼───────
-                         │            │ n=0
-              u n 0 -> 1 │            │ n=1
-                         │ u n 1 -> 2 │ n=2
-              u n 2 -> 3 │            │ n=3
-                         │ r n 3      │
-
-            corpus/histories/classic.wshist counter CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
-
-              t0         │ t1         │ memory
-              ───────────┼────────────┼───────
-                         │            │ n=0
-              u n 0 -> 1 │            │ n=1
-                         │ u n 1 -> 2 │ n=2
-              u n 2 -> 3 │            │ n=3
-                         │ r n 3      │
-
-            corpus/histories/classic.wshist lost-update SC: violated: 2 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  u n 0 -> 1  line 96  -rw->  read n=0, which the next overwrites
-              t1 0  u n 0 -> 2  line 97  -rw->  read n=0, which the next overwrites
-              t0 0  u n 0 -> 1  line 96  (back at the start)
-
-            corpus/histories/classic.wshist lost-update CC: satisfied: 2 operations, by definition; nothing small shows it
-            corpus/histories/classic.wshist own-future SC: violated: 2 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 1  line 101  -wr->  wrote x=1, which the next reads
-              t0 0  r x 1  line 100  -po->  program order of t0
-              t0 1  w x 1  line 101  (back at the start)
-
-            corpus/histories/classic.wshist own-future CC: violated: 2 operations, with a cycle of 2 steps, found for SC
-
-              CC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 1  line 101  -wr->  wrote x=1, which the next reads
-              t0 0  r x 1  line 100  -po->  program order of t0
-              t0 1  w x 1  line 101  (back at the start)
-
-            corpus/histories/gradual.jsonl fig-1a SC: violated: 4 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -ww->  older than the next, which t0 1 r x 2 reads
-              t1 0  w x 2  -ww->  older than the next, which t1 1 r x 1 reads
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/gradual.jsonl fig-1a CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/gradual.jsonl fig-1b SC: violated: 7 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w z 1  -po->  program order of t0
-              t0 1  w x 1  -ww->  older than the next, see (1)
-              t1 0  w x 2  -po->  program order of t1
-              t1 1  r z 0  -rw->  read z=0, which the next overwrites
-              t0 0  w z 1  (back at the start)
-              (1) t0 1 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
-                  t0 1 w x 1 -po-> t0 2 w y 1 -wr-> t1 2 r y 1 -po-> t1 3 r x 2
-
-            corpus/histories/gradual.jsonl fig-1b CC: satisfied: 7 operations, by definition; nothing small shows it
-            corpus/histories/gradual.jsonl fig-1c SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 2  -po->  program order of t0
-              t0 2  r y 1  -rw->  read y=1, which the next overwrites
-              t1 1  w y 2  -po->  program order of t1
-              t1 2  r x 1  -rw->  read x=1, which the next overwrites
-              t0 1  w x 2  (back at the start)
-
-            corpus/histories/gradual.jsonl fig-1c CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/gradual.jsonl fig-1d SC: violated: 8 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -ww->  older than the next, see (1)
-              t1 0  w x 2  -ww->  older than the next, see (2)
-              t0 0  w x 1  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
-
-            corpus/histories/gradual.jsonl fig-1d CC: satisfied: 8 operations, by definition; nothing small shows it
-            corpus/histories/gradual.jsonl fig-3 SC: violated: 6 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  -po->  program order of t2
-              t2 1  r y 0  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  -po->  program order of t3
-              t3 1  r x 0  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  (back at the start)
-
-            corpus/histories/gradual.jsonl fig-3 CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/gradual.jsonl fig-3-mended SC: violated: 11 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  -ww->  older than the next, see (1)
-              t1 0  w x 2  -ww->  older than the next, see (2)
-              t0 0  w x 1  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t6 1 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t5 0 r x 1 -po-> t5 1 r y 0 -rw-> t2 0 w y 3 -wr-> t6 0 r y 3 -po-> t6 1 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t4 1 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -wr-> t3 0 r x 2 -po-> t3 1 r y 0 -rw-> t2 0 w y 3 -wr-> t4 0 r y 3 -po-> t4 1 r x 1
-
-            corpus/histories/gradual.jsonl fig-3-mended CC: satisfied: 11 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-1a SC: violated: 4 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 4  -ww->  older than the next, which t0 1 r x 2 reads
-              t1 0  w x 2  line 6  -ww->  older than the next, which t1 1 r x 1 reads
-              t0 0  w x 1  line 4  (back at the start)
-
-            corpus/histories/gradual.wshist fig-1a CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-1b SC: violated: 7 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w z 1  line 10  -po->  program order of t0
-              t0 1  w x 1  line 11  -ww->  older than the next, see (1)
-              t1 0  w x 2  line 13  -po->  program order of t1
-              t1 1  r z 0  line 14  -rw->  read z=0, which the next overwrites
-              t0 0  w z 1  line 10  (back at the start)
-              (1) t0 1 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
-                  t0 1 w x 1 -po-> t0 2 w y 1 -wr-> t1 2 r y 1 -po-> t1 3 r x 2
-
-            corpus/histories/gradual.wshist fig-1b CC: satisfied: 7 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-1c SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 1  w x 2  line 20  -po->  program order of t0
-              t0 2  r y 1  line 21  -rw->  read y=1, which the next overwrites
-              t1 1  w y 2  line 23  -po->  program order of t1
-              t1 2  r x 1  line 24  -rw->  read x=1, which the next overwrites
-              t0 1  w x 2  line 20  (back at the start)
-
-            corpus/histories/gradual.wshist fig-1c CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-1d SC: violated: 8 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 27  -ww->  older than the next, see (1)
-              t1 0  w x 2  line 31  -ww->  older than the next, see (2)
-              t0 0  w x 1  line 27  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
-
-            corpus/histories/gradual.wshist fig-1d CC: satisfied: 8 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-3 SC: violated: 6 operations, with a cycle of 6 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 37  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  line 39  -po->  program order of t2
-              t2 1  r y 0  line 40  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 38  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  line 41  -po->  program order of t3
-              t3 1  r x 0  line 42  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 37  (back at the start)
-
-            corpus/histories/gradual.wshist fig-3 CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/gradual.wshist fig-3-mended SC: violated: 11 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 45  -ww->  older than the next, see (1)
-              t1 0  w x 2  line 46  -ww->  older than the next, see (2)
-              t0 0  w x 1  line 45  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t6 1 r x 2 comes after it and reads the other:
-                  t0 0 w x 1 -wr-> t5 0 r x 1 -po-> t5 1 r y 0 -rw-> t2 0 w y 3 -wr-> t6 0 r y 3 -po-> t6 1 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t4 1 r x 1 comes after it and reads the other:
-                  t1 0 w x 2 -wr-> t3 0 r x 2 -po-> t3 1 r y 0 -rw-> t2 0 w y 3 -wr-> t4 0 r y 3 -po-> t4 1 r x 1
-
-            corpus/histories/gradual.wshist fig-3-mended CC: satisfied: 11 operations, by definition; nothing small shows it
-            corpus/histories/long-fork.awdit SC: satisfied: 8 operations, done by a run of 8 steps
-              note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-
-              t0    │ t1    │ t2    │ t3    │ t4    │ memory
-              ──────┼───────┼───────┼───────┼───────┼────────
-                    │       │       │       │       │ 0=0 1=0
-                    │       │ w 1 1 │       │       │ 1=1
-                    │       │       │       │ r 1 1 │
-              w 0 0 │       │       │       │       │ 0=0
-                    │       │       │       │ r 0 0 │
-                    │ w 0 1 │       │       │       │ 0=1
-                    │       │       │ r 0 1 │       │
-              w 1 0 │       │       │       │       │ 1=0
-                    │       │       │ r 1 0 │       │
-
-            corpus/histories/long-fork.awdit CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
-              note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-
-              t0    │ t1    │ t2    │ t3    │ t4    │ memory
-              ──────┼───────┼───────┼───────┼───────┼────────
-                    │       │       │       │       │ 0=0 1=0
-                    │       │ w 1 1 │       │       │ 1=1
-                    │       │       │       │ r 1 1 │
-              w 0 0 │       │       │       │       │ 0=0
-                    │       │       │       │ r 0 0 │
-                    │ w 0 1 │       │       │       │ 0=1
-                    │       │       │ r 0 1 │       │
-              w 1 0 │       │       │       │       │ 1=0
-                    │       │       │ r 1 0 │       │
-
-            corpus/histories/long-fork.hist SC: violated: 6 operations, with a cycle of 6 steps
-              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 2  -wr->  wrote x=1, which the next reads
-              t2 0  r x 1  line 6  -po->  program order of t2
-              t2 1  r y 0  line 6  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 4  -wr->  wrote y=1, which the next reads
-              t3 0  r y 1  line 8  -po->  program order of t3
-              t3 1  r x 0  line 8  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 2  (back at the start)
-
-            corpus/histories/long-fork.hist CC: satisfied: 6 operations, by definition; nothing small shows it
-              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-            corpus/histories/lost-update.json SC: violated: 2 operations, with a cycle of 2 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  u 0 0 -> 1  -rw->  read 0=0, which the next overwrites
-              t1 0  u 0 0 -> 2  -rw->  read 0=0, which the next overwrites
-              t0 0  u 0 0 -> 1  (back at the start)
-
-            corpus/histories/lost-update.json CC: satisfied: 2 operations, by definition; nothing small shows it
-            corpus/histories/registers.edn SC: satisfied: 4 operations, done by a run of 4 steps
-              note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
-              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-
-              t0    │ t1    │ t2    │ memory
-              ──────┼───────┼───────┼────────
-                    │       │       │ x=0 y=0
-                    │       │ r x 0 │
-              w x 1 │       │       │ x=1
-                    │ w y 1 │       │ y=1
-              r y 1 │       │       │
-
-            corpus/histories/registers.edn CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
-              note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
-              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-
-              t0    │ t1    │ t2    │ memory
-              ──────┼───────┼───────┼────────
-                    │       │       │ x=0 y=0
-                    │       │ r x 0 │
-              w x 1 │       │       │ x=1
-                    │ w y 1 │       │ y=1
-              r y 1 │       │       │
-
-            corpus/histories/store-buffering.axe history 1 SC: violated: 4 operations, with a cycle of 4 steps
-              note: the lines `final` are left out: what memory held at the end is not used
-              note: the times behind `@` are not used
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w 0 1  line 2  -po->  program order of t0
-              t0 1  r 1 0  line 4  -rw->  read 1=0, which the next overwrites
-              t1 0  w 1 1  line 3  -po->  program order of t1
-              t1 1  r 0 0  line 5  -rw->  read 0=0, which the next overwrites
-              t0 0  w 0 1  line 2  (back at the start)
-
-            corpus/histories/store-buffering.axe history 1 CC: satisfied: 4 operations, by definition; nothing small shows it
-              note: the lines `final` are left out: what memory held at the end is not used
-              note: the times behind `@` are not used
-            corpus/histories/store-buffering.axe history 2 SC: violated: 6 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w 0 1       line 9   -po->  program order of t0
-              t0 2  r 1 0       line 13  -rw->  read 1=0, which the next overwrites
-              t1 0  w 1 1       line 10  -po->  program order of t1
-              t1 2  u 0 0 -> 2  line 14  -rw->  read 0=0, which the next overwrites
-              t0 0  w 0 1       line 9   (back at the start)
-
-            corpus/histories/store-buffering.axe history 2 CC: satisfied: 6 operations, by definition; nothing small shows it
-            corpus/histories/store-buffering.wshist history 1 SC: violated: 4 operations, with a cycle of 4 steps
-
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
-              t0 0  w x 1  line 1  -po->  program order of t0
-              t0 1  r y 0  line 2  -rw->  read y=0, which the next overwrites
-              t1 0  w y 1  line 3  -po->  program order of t1
-              t1 1  r x 0  line 4  -rw->  read x=0, which the next overwrites
-              t0 0  w x 1  line 1  (back at the start)
-
-            corpus/histories/store-buffering.wshist history 1 CC: satisfied: 4 operations, by definition; nothing small shows it
-            corpus/histories/values-repeat.jsonl spin-lock SC: satisfied: 8 operations, done by a run of 8 steps
-
-              t0            │ t1            │ memory
-              ──────────────┼───────────────┼────────────
-                            │               │ lock=0 n=10
-              u lock 0 -> 1 │               │ lock=1
-              r n 10        │               │
-              w n 11        │               │ n=11
-              w lock 0      │               │ lock=0
-                            │ u lock 0 -> 1 │ lock=1
-                            │ r n 11        │
-                            │ w n 12        │ n=12
-                            │ w lock 0      │ lock=0
-
-            corpus/histories/values-repeat.jsonl spin-lock CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
-
-              t0            │ t1            │ memory
-              ──────────────┼───────────────┼────────────
-                            │               │ lock=0 n=10
-              u lock 0 -> 1 │               │ lock=1
-              r n 10        │               │
-              w n 11        │               │ n=11
-              w lock 0      │               │ lock=0
-                            │ u lock 0 -> 1 │ lock=1
-                            │ r n 11        │
-                            │ w n 12        │ n=12
-                            │ w lock 0      │ lock=0
-
-            corpus/histories/values-repeat.wshist spin-lock SC: satisfied: 8 operations, done by a run of 8 steps
-
-              t0            │ t1            │ memory
-              ──────────────┼───────────────┼────────────
-                            │               │ lock=0 n=10
-              u lock 0 -> 1 │               │ lock=1
-              r n 10        │               │
-              w n 11        │               │ n=11
-              w lock 0      │               │ lock=0
-                            │ u lock 0 -> 1 │ lock=1
-                            │ r n 11        │
-                            │ w n 12        │ n=12
-                            │ w lock 0      │ lock=0
-
-            corpus/histories/values-repeat.wshist spin-lock CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
-
-              t0            │ t1            │ memory
-              ──────────────┼───────────────┼────────────
-                            │               │ lock=0 n=10
-              u lock 0 -> 1 │               │ lock=1
-              r n 10        │               │
-              w n 11        │               │ n=11
-              w lock 0      │               │ lock=0
-                            │ u lock 0 -> 1 │ lock=1
-                            │ r n 11        │
-                            │ w n 12        │ n=12
-                            │ w lock 0      │ lock=0
-
-            --- standard error
-            55 histories
-            model   satisfied  violated   unknown   errors
-            SC              9        46         0        0
-            CC             46         9         0        0
-            --- exit 1
-        "#]],
+        corpus/histories/by-cases.wshist by-cases: satisfies PSO and CCM, violates TSO
+        corpus/histories/by-cases.wshist by-cases-fenced: satisfies CCM, violates PSO
+        corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
+        corpus/histories/causality.plume: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl store-buffering: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl store-buffering-half-fenced: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl message-passing: satisfies PSO, violates CC
+        corpus/histories/classic.jsonl message-passing-fenced: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
+        corpus/histories/classic.jsonl iriw: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl corr: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl corr-two-readers: satisfies CM, violates PSO and CCv
+        corpus/histories/classic.jsonl forwarding: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl counter: satisfies SC, and so all models
+        corpus/histories/classic.jsonl lost-update: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl own-future: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist store-buffering: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist store-buffering-half-fenced: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist message-passing: satisfies PSO, violates CC
+        corpus/histories/classic.wshist message-passing-fenced: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
+        corpus/histories/classic.wshist iriw: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist corr: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist corr-two-readers: satisfies CM, violates PSO and CCv
+        corpus/histories/classic.wshist forwarding: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist counter: satisfies SC, and so all models
+        corpus/histories/classic.wshist lost-update: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist own-future: satisfies no model, violates PSO and CC
+        corpus/histories/gradual.jsonl fig-1a: satisfies CM, violates PSO and CCv
+        corpus/histories/gradual.jsonl fig-1b: satisfies TSO, violates CM
+        corpus/histories/gradual.jsonl fig-1c: satisfies TSO and CM, violates CCM
+        corpus/histories/gradual.jsonl fig-1d: satisfies TSO and CCM, violates SC
+        corpus/histories/gradual.jsonl fig-3: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/gradual.jsonl fig-3-mended: satisfies CCM, violates PSO
+        corpus/histories/gradual.wshist fig-1a: satisfies CM, violates PSO and CCv
+        corpus/histories/gradual.wshist fig-1b: satisfies TSO, violates CM
+        corpus/histories/gradual.wshist fig-1c: satisfies TSO and CM, violates CCM
+        corpus/histories/gradual.wshist fig-1d: satisfies TSO and CCM, violates SC
+        corpus/histories/gradual.wshist fig-3: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/gradual.wshist fig-3-mended: satisfies CCM, violates PSO
+        corpus/histories/long-fork.awdit: satisfies SC, and so all models
+        corpus/histories/long-fork.hist: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/lost-update.json: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/registers.edn: satisfies SC, and so all models
+        corpus/histories/store-buffering.axe history 1: satisfies TSO and CM, violates CCM
+        corpus/histories/store-buffering.axe history 2: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/store-buffering.wshist history 1: satisfies TSO and CM, violates CCM
+        corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
+        corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models
+        --- exit 1
+    "#]],
+    );
+}
+
+/// What files say that histories do not is noted, and many histories are counted.
+#[test]
+fn notes_and_a_summary() {
+    let files = ["corpus/histories/registers.edn", "corpus/histories/long-fork.awdit"];
+    check(
+        &["history", "--model", "sc,cc", files[0], files[1]],
+        "",
+        expect![[r#"
+        corpus/histories/registers.edn SC: satisfied: 4 operations, done by a run of 4 steps
+          note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
+          note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+
+          t0    │ t1    │ t2    │ memory
+          ──────┼───────┼───────┼────────
+                │       │       │ x=0 y=0
+                │       │ r x 0 │
+          w x 1 │       │       │ x=1
+                │ w y 1 │       │ y=1
+          r y 1 │       │       │
+
+        corpus/histories/registers.edn CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
+          note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
+          note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+
+          t0    │ t1    │ t2    │ memory
+          ──────┼───────┼───────┼────────
+                │       │       │ x=0 y=0
+                │       │ r x 0 │
+          w x 1 │       │       │ x=1
+                │ w y 1 │       │ y=1
+          r y 1 │       │       │
+
+        corpus/histories/long-fork.awdit SC: satisfied: 8 operations, done by a run of 8 steps
+          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
+
+          t0    │ t1    │ t2    │ t3    │ t4    │ memory
+          ──────┼───────┼───────┼───────┼───────┼────────────
+                │       │       │       │       │ [0]=0 [1]=0
+                │       │ w 1 1 │       │       │ [1]=1
+                │       │       │       │ r 1 1 │
+          w 0 0 │       │       │       │       │ [0]=0
+                │       │       │       │ r 0 0 │
+                │ w 0 1 │       │       │       │ [0]=1
+                │       │       │ r 0 1 │       │
+          w 1 0 │       │       │       │       │ [1]=0
+                │       │       │ r 1 0 │       │
+
+        corpus/histories/long-fork.awdit CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
+          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
+
+          t0    │ t1    │ t2    │ t3    │ t4    │ memory
+          ──────┼───────┼───────┼───────┼───────┼────────────
+                │       │       │       │       │ [0]=0 [1]=0
+                │       │ w 1 1 │       │       │ [1]=1
+                │       │       │       │ r 1 1 │
+          w 0 0 │       │       │       │       │ [0]=0
+                │       │       │       │ r 0 0 │
+                │ w 0 1 │       │       │       │ [0]=1
+                │       │       │ r 0 1 │       │
+          w 1 0 │       │       │       │       │ [1]=0
+                │       │       │ r 1 0 │       │
+
+        --- standard error
+        2 histories
+        model   satisfied  violated   unknown   errors
+        SC              2         0         0        0
+        CC              2         0         0        0
+        --- exit 0
+    "#]],
     );
 }
 
@@ -1383,7 +726,9 @@ fn witnesses() {
         let mut args = vec!["certify", file, witness];
         args.extend(more);
         let ran = run(&args, "");
-        format!("{}{} ({})", ran.out, ran.err, ran.code.unwrap_or(-1)).replace('\n', " ")
+        format!("{}{} ({})", ran.out, ran.err, ran.code.unwrap_or(-1))
+            .replace('\n', " ")
+            .replace(file, "FILE")
     };
     let mut told = String::new();
     for model in ["cc", "ccm", "pso", "tso", "sc"] {
@@ -1398,7 +743,7 @@ fn witnesses() {
         sc: certified: every edge of the cycle is there  (0)
     "#]].assert_eq(&told);
     std::fs::write(file, SB).expect("a writable file");
-    expect!["error: the witness is about another history: /tmp/wt/target-hformats/tmp/history/w.wshist has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
+    expect!["error: the witness is about another history: FILE has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
     let ask = |model: &str| {
         run(&["history", "-q", "--model", model, "--witness", witness, file], "");
         std::fs::read_to_string(witness).expect("a witness")
@@ -1420,11 +765,12 @@ fn witnesses() {
     expect![[r#"
         "to":1 -> "to":3: rejected: derivation 3 of the cycle: two edges do not meet  (1)
         "sc" -> "tso": rejected: derivation 3 of the cycle: an edge is not there  (1)
-        "history": 1 -> "history": 2: error: /tmp/wt/target-hformats/tmp/history/w.wshist has no history number 2  (2)
+        "history": 1 -> "history": 2: error: FILE has no history number 2  (2)
         -1 -> -2: rejected: step 6 of the run: there is no such write  (1)
         "tso" -> "sc": rejected: step 4 of the run: the read sees another write  (1)
         "cc" -> "ccm": rejected: a full search contradicts the verdict  (1)
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
     ask("cc");
     expect!["unknown: nothing small shows that a causal model holds, and the history has more than 3 operations; --max-states allows more  (3)"].assert_eq(&certify(&["--max-states", "3"]));
     ask("sc");
@@ -1462,7 +808,7 @@ fn limits() {
     let file = temporary("long.jsonl");
     let file = file.to_str().expect("a path");
     run(&["gen", "history", "--operations", "300000", "-o", file], "");
-    let ran = run(&["history", "-q", "--model", "cm", "--timeout", "1ms", file], "");
+    let ran = run(&["history", "-q", "--model", "cm", "--timeout", "0s", file], "");
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert!(ran.out.contains("unknown: 300,000 operations, the search stopped at"), "{}", ran.out);
     let json = ["history", "--format", "json", "--model", "sc", "--memory", "100kB", file];

@@ -157,10 +157,10 @@ fn reason(
     marks: &[u32],
 ) -> String {
     let value = |read: bool| match initial_write_var(edge.from) {
-        Some(var) => format!("{}={}", show.var(var), show.initial(var)),
+        Some(var) => show.cell(var, show.initial(var)),
         None => {
             let value = if read { show.read(edge.from) } else { show.written(edge.from) };
-            format!("{}={value}", show.var(show.ops.var(edge.from)))
+            show.cell(show.ops.var(edge.from), value)
         }
     };
     match edge.why {
