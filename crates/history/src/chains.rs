@@ -21,10 +21,14 @@ pub(crate) struct Chains<'a> {
     pub(crate) ppo: Ppo,
     /// Per operation its thread.
     thread: Vec<u32>,
+    /// With relaxed program order, per operation its chain.
+    chain: Vec<u32>,
     /// Per operation the next one of its chain.
     next: Vec<u32>,
     /// Per chain its first operation.
     first: Vec<u32>,
+    /// Where the chains of writes of each thread begin, and where those of the last one end.
+    writes: Vec<u32>,
     /// With relaxed program order, per operation the one of the main chain before it.
     main_before: Vec<u32>,
 }
@@ -35,22 +39,24 @@ pub(crate) const END: u32 = u32::MAX;
 impl<'a> Chains<'a> {
     pub(crate) fn new(ops: &'a Ops, ppo: Ppo) -> Chains<'a> {
         let k = ops.threads();
-        let count = match ppo {
-            Ppo::Full => k,
-            Ppo::Tso => 2 * k,
-            Ppo::Pso => k + k * ops.vars(),
-        };
         let mut thread = vec![0; ops.len()];
         for t in 0..k {
             let range = ops.of_thread(t);
             thread[range.start as usize..range.end as usize].fill(t as u32);
         }
+        let (chain, writes) = match ppo {
+            Ppo::Full => (Vec::new(), vec![k as u32; k + 1]),
+            _ => chains_of_writes(ops, ppo),
+        };
+        let count = writes.last().copied().unwrap_or(0) as usize;
         let mut chains = Chains {
             ops,
             ppo,
             thread,
+            chain,
             next: vec![END; ops.len()],
             first: vec![END; count],
+            writes,
             main_before: Vec::new(),
         };
         for op in (0..ops.len() as u32).rev() {
@@ -58,15 +64,14 @@ impl<'a> Chains<'a> {
             chains.next[op as usize] = std::mem::replace(&mut chains.first[chain], op);
         }
         if ppo.is_relaxed() {
-            let mut main = END;
-            chains.main_before.extend((0..ops.len() as u32).map(|op| {
-                let is_first =
-                    op == 0 || chains.thread[op as usize - 1] != chains.thread[op as usize];
-                main = if is_first { END } else { main };
-                let before = main;
-                main = if ops.kind(op) == OpKind::Write { main } else { op };
-                before
-            }));
+            chains.main_before.reserve_exact(ops.len());
+            for thread in 0..k {
+                let mut main = END;
+                for op in ops.of_thread(thread) {
+                    chains.main_before.push(main);
+                    main = if ops.kind(op) == OpKind::Write { main } else { op };
+                }
+            }
         }
         chains
     }
@@ -98,29 +103,15 @@ impl<'a> Chains<'a> {
 
     /// The chain of an operation.
     pub(crate) fn of(&self, op: u32) -> usize {
-        match self.ops.kind(op) {
-            OpKind::Write => self.of_writes(self.thread(op), self.ops.var(op)),
-            _ => self.thread(op),
-        }
-    }
-
-    /// The chain in which a thread writes a variable.
-    pub(crate) fn of_writes(&self, thread: usize, var: u32) -> usize {
         match self.ppo {
-            Ppo::Full => thread,
-            Ppo::Tso => self.ops.threads() + thread,
-            Ppo::Pso => self.ops.threads() + thread * self.ops.vars() + var as usize,
+            Ppo::Full => self.thread(op),
+            _ => self.chain[op as usize] as usize,
         }
     }
 
     /// The chains in which a thread writes, if these are not its main chain.
     pub(crate) fn all_of_writes(&self, thread: usize) -> std::ops::Range<usize> {
-        let k = self.ops.threads();
-        match self.ppo {
-            Ppo::Full => 0..0,
-            Ppo::Tso => k + thread..k + thread + 1,
-            Ppo::Pso => k + thread * self.ops.vars()..k + (thread + 1) * self.ops.vars(),
-        }
+        self.writes[thread] as usize..self.writes[thread + 1] as usize
     }
 
     /// Whether an operation was passed by its chain, if these are the next ones of all chains.
@@ -152,10 +143,42 @@ impl<'a> Chains<'a> {
 
     pub(crate) fn bytes(&self) -> u64 {
         4 * (self.thread.capacity()
+            + self.chain.capacity()
             + self.next.capacity()
             + self.first.capacity()
             + self.main_before.capacity()) as u64
     }
+}
+
+/// Per operation its chain if program order is relaxed, and where the chains of writes of each
+/// thread begin. Under PSO a thread has as many as it writes variables, in the order in which it
+/// first does.
+fn chains_of_writes(ops: &Ops, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
+    let mut chain = Vec::with_capacity(ops.len());
+    let mut starts = vec![ops.threads() as u32];
+    let mut count = ops.threads() as u32;
+    // Per variable the chain of the thread that wrote it last; of another thread if too small.
+    let mut of_var = vec![0; ops.vars()];
+    for thread in 0..ops.threads() {
+        let start = count;
+        count += u32::from(ppo == Ppo::Tso);
+        for op in ops.of_thread(thread) {
+            chain.push(match (ops.kind(op), ppo) {
+                (OpKind::Write, Ppo::Pso) => {
+                    let known = &mut of_var[ops.var(op) as usize];
+                    if *known < start.max(1) {
+                        *known = count;
+                        count += 1;
+                    }
+                    *known
+                }
+                (OpKind::Write, _) => start,
+                _ => thread as u32,
+            });
+        }
+        starts.push(count);
+    }
+    (chain, starts)
 }
 
 /// What reads say about the earlier writes of their own thread to the same variable, and reads of

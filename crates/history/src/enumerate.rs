@@ -116,7 +116,7 @@ fn open_pairs(
 ) -> Result<Vec<(u32, u32)>, Limit> {
     let mut pairs = Vec::new();
     for var in 0..orders.chains.ops.vars() as u32 {
-        let writes: Vec<u32> = orders.writes_to(var).collect();
+        let writes = orders.writes_to(var);
         for (at, &a) in writes.iter().enumerate() {
             meter.work(at as u64 + 1, || order.bytes() + 8 * pairs.len() as u64)?;
             let is_open = |&b: &u32| !orders.has_before(a, b) && !orders.has_before(b, a);

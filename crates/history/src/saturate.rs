@@ -55,7 +55,7 @@ pub(crate) fn saturate<'a>(
     let cells = (ops.len() as u64).saturating_mul(chains.len() as u64);
     let fixed = chains.bytes() + 16 * ops.len() as u64;
     meter.room(4 * cells + fixed + extra.bytes())?;
-    let writes = Writes::new(ops);
+    let writes = Writes::new(&chains);
     let readers = Readers::new(ops);
     let mut orders = Orders { rows: vec![0; cells as usize], chains, extra, writes };
     loop {
@@ -135,10 +135,10 @@ impl Round<'_, '_> {
             return;
         }
         let var = ops.var(op);
-        for t in 0..ops.threads() {
-            let bound = self.rows[own + chains.of_writes(t, var)];
-            let bound = if t == thread { bound.min(op) } else { bound };
-            let Some(last) = self.writes.last(t, var, bound) else { continue };
+        for writer in self.writes.writers(var) {
+            let bound = self.rows[own + writer.chain as usize];
+            let bound = if writer.thread as usize == thread { bound.min(op) } else { bound };
+            let Some(last) = self.writes.last(writer, bound) else { continue };
             if let Some(w) = ops.from(op)
                 && ops.reads(op)
                 && last != w
@@ -176,16 +176,17 @@ impl Orders<'_> {
         let ops = self.chains.ops;
         let (mut all, mut ordered) = (0, 0);
         for var in 0..ops.vars() as u32 {
-            let count: u64 = (0..ops.threads()).map(|t| self.writes.of(t, var).len() as u64).sum();
+            let count = self.writes_to(var).len() as u64;
             all += count * count.saturating_sub(1) / 2;
-            for t in 0..ops.threads() {
-                for &w in self.writes.of(t, var) {
-                    for other in 0..ops.threads() {
-                        let chain = self.chains.of_writes(other, var);
-                        let bound = self.rows[w as usize * self.chains.len() + chain];
-                        let bound = if t == other { bound.min(w) } else { bound };
-                        ordered +=
-                            self.writes.of(other, var).partition_point(|&w| w < bound) as u64;
+            for writer in self.writes.writers(var) {
+                for &w in self.writes.of(writer) {
+                    for other in self.writes.writers(var) {
+                        let row = w as usize * self.chains.len();
+                        let bound = self.rows[row + other.chain as usize];
+                        let bound =
+                            if other.thread == writer.thread { bound.min(w) } else { bound };
+                        let before = self.writes.of(other).partition_point(|&w| w < bound);
+                        ordered += before as u64;
                     }
                 }
             }
@@ -194,50 +195,83 @@ impl Orders<'_> {
     }
 
     /// The writes of all threads to a variable, updates included.
-    pub(crate) fn writes_to(&self, var: u32) -> impl Iterator<Item = u32> + '_ {
-        (0..self.chains.ops.threads()).flat_map(move |t| self.writes.of(t, var).iter().copied())
+    pub(crate) fn writes_to(&self, var: u32) -> &[u32] {
+        let writers = self.writes.writers(var);
+        match (writers.first(), writers.last()) {
+            (Some(first), Some(last)) => &self.writes.list[first.start as usize..last.end as usize],
+            _ => &[],
+        }
     }
 }
 
-/// Per thread and variable the writes, updates included.
+/// Per variable the writes, updates included, in the order of their numbers, so that those of one
+/// thread stand together.
 struct Writes {
-    vars: usize,
-    starts: Vec<u32>,
     list: Vec<u32>,
+    /// Per variable where its writers start.
+    starts: Vec<u32>,
+    writers: Vec<Writer>,
+}
+
+/// A thread that writes a variable.
+struct Writer {
+    thread: u32,
+    /// The chain whose clock speaks of all these writes: the main chain if all are updates.
+    chain: u32,
+    /// Where they are in the list.
+    start: u32,
+    end: u32,
 }
 
 impl Writes {
-    fn new(ops: &Ops) -> Writes {
-        let vars = ops.vars();
-        let mut starts = vec![0; ops.threads() * vars + 1];
-        let each = |visit: &mut dyn FnMut(usize, u32)| {
-            for thread in 0..ops.threads() {
-                for op in ops.of_thread(thread).filter(|&op| ops.writes(op)) {
-                    visit(thread * vars + ops.var(op) as usize, op);
+    fn new(chains: &Chains<'_>) -> Writes {
+        let ops = chains.ops;
+        let is_write = |op: &u32| ops.writes(*op);
+        let mut next = vec![0; ops.vars() + 1];
+        for op in (0..ops.len() as u32).filter(is_write) {
+            next[ops.var(op) as usize + 1] += 1;
+        }
+        for var in 1..next.len() {
+            next[var] += next[var - 1];
+        }
+        let mut list = vec![0; next.last().copied().unwrap_or(0) as usize];
+        let bounds = next.clone();
+        for op in (0..ops.len() as u32).filter(is_write) {
+            let at = &mut next[ops.var(op) as usize];
+            list[*at as usize] = op;
+            *at += 1;
+        }
+        let mut writes = Writes { list, starts: vec![0], writers: Vec::new() };
+        for bounds in bounds.windows(2) {
+            let first = writes.writers.len();
+            for at in bounds[0]..bounds[1] {
+                let w = writes.list[at as usize];
+                let (thread, chain) = (chains.thread(w) as u32, chains.of(w) as u32);
+                match writes.writers[first..].last_mut() {
+                    Some(last) if last.thread == thread => {
+                        last.end = at + 1;
+                        last.chain = last.chain.max(chain);
+                    }
+                    _ => writes.writers.push(Writer { thread, chain, start: at, end: at + 1 }),
                 }
             }
-        };
-        each(&mut |cell, _| starts[cell + 1] += 1);
-        for i in 1..starts.len() {
-            starts[i] += starts[i - 1];
+            writes.starts.push(writes.writers.len() as u32);
         }
-        let mut next = starts.clone();
-        let mut list = vec![0; starts.last().copied().unwrap_or(0) as usize];
-        each(&mut |cell, op| {
-            list[next[cell] as usize] = op;
-            next[cell] += 1;
-        });
-        Writes { vars, starts, list }
+        writes
     }
 
-    fn of(&self, thread: usize, var: u32) -> &[u32] {
-        let cell = thread * self.vars + var as usize;
-        &self.list[self.starts[cell] as usize..self.starts[cell + 1] as usize]
+    fn writers(&self, var: u32) -> &[Writer] {
+        let var = var as usize;
+        &self.writers[self.starts[var] as usize..self.starts[var + 1] as usize]
     }
 
-    /// The last write of a thread to a variable before this operation.
-    fn last(&self, thread: usize, var: u32, before: u32) -> Option<u32> {
-        let writes = self.of(thread, var);
+    fn of(&self, writer: &Writer) -> &[u32] {
+        &self.list[writer.start as usize..writer.end as usize]
+    }
+
+    /// The last one of these writes before an operation.
+    fn last(&self, writer: &Writer, before: u32) -> Option<u32> {
+        let writes = self.of(writer);
         writes[..writes.partition_point(|&w| w < before)].last().copied()
     }
 }

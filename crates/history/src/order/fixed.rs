@@ -28,7 +28,7 @@ pub(super) fn overtaken(
     let mut found = Vec::new();
     for var in 0..ops.vars() as u32 {
         let mut writes: Vec<Vec<u32>> = vec![Vec::new(); ops.threads()];
-        orders.writes_to(var).for_each(|w| writes[orders.chains.thread(w)].push(w));
+        orders.writes_to(var).iter().for_each(|&w| writes[orders.chains.thread(w)].push(w));
         writes.retain(|writes| !writes.is_empty());
         for &w in writes.iter().flatten() {
             meter.work(writes.len() as u64, || orders.bytes() + 12 * found.len() as u64)?;

@@ -95,7 +95,12 @@ impl Encoding {
         let ops = orders.chains.ops;
         for r in (0..self.n as u32).filter(|&r| ops.reads(r)) {
             let Some(w) = ops.from(r) else { continue };
-            for other in orders.writes_to(ops.var(r)).filter(|&other| other != w && other != r) {
+            for other in orders
+                .writes_to(ops.var(r))
+                .iter()
+                .copied()
+                .filter(|&other| other != w && other != r)
+            {
                 let mut clause = Vec::new();
                 let cells = [self.before(other, w), self.before(r, other)];
                 for cell in cells {
