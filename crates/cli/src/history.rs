@@ -181,11 +181,7 @@ impl Job<'_> {
             OutputFormat::Text if self.models.len() == HistoryModel::ALL.len() => {
                 answer.out += &history_all_text(&answers, details, color);
             }
-            OutputFormat::Text => {
-                for a in &answers {
-                    answer.out += &history_text(a, details, color);
-                }
-            }
+            OutputFormat::Text => answer.out += &history_text(&answers, details, color),
             OutputFormat::Json => {
                 for a in &answers {
                     answer.out += &history_json(a);
