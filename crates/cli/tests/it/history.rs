@@ -1,5 +1,6 @@
 //! `weakspot history`, and its witnesses.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -790,6 +791,27 @@ fn limits() {
     let ran = run(&["history", "--format", "json", "--model", "sc", file], "");
     assert_eq!(ran.code, Some(0));
     assert!(ran.out.contains("\"steps\":300000,\"order\":null") && ran.out.len() < 1000);
+}
+
+/// Histories are answered for as they come, and nobody goes on when nobody reads.
+#[test]
+fn endless_histories() {
+    let mut child = weakspot()
+        .args(["history", "-q", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    stdin.write_all(format!("{SB}{SB}").as_bytes()).expect("a reader");
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("a line");
+    assert_eq!(first, "- sb: satisfies TSO and CM, violates CCM\n");
+    drop(stdout);
+    // The pipe breaks when the command has ended.
+    while stdin.write_all(SB.as_bytes()).is_ok() {}
+    assert_eq!(child.wait().expect("the command ends").code(), Some(0));
 }
 
 /// What this CPU does, recorded and checked in one go.
