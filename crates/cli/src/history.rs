@@ -136,6 +136,13 @@ impl Job<'_> {
                 continue;
             }
             let minimal = self.minimal(read, &found);
+            if self.args.minimise && found.verdict == Verdict::Violated && minimal.is_none() {
+                let model = history_model_name(found.model);
+                answer.err += &format!(
+                    "{}: {model}: a limit was reached before a part was found\n",
+                    self.file
+                );
+            }
             good.push((found, minimal));
         }
         self.print(&mut answer, read, &good);
@@ -181,11 +188,7 @@ impl Job<'_> {
             OutputFormat::Text if self.models.len() == HistoryModel::ALL.len() => {
                 answer.out += &history_all_text(&answers, details, color);
             }
-            OutputFormat::Text => {
-                for a in &answers {
-                    answer.out += &history_text(a, details, color);
-                }
-            }
+            OutputFormat::Text => answer.out += &history_text(&answers, details, color),
             OutputFormat::Json => {
                 for a in &answers {
                     answer.out += &history_json(a);

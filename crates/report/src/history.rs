@@ -69,17 +69,24 @@ pub struct HistoryPart {
     pub is_minimal: bool,
 }
 
-/// A line that says what was found and, with `details`, why.
+/// A line for each model that says what was found and, with `details`, why. The answers are for one
+/// history.
 #[must_use]
-pub fn history_text(a: &HistoryAnswer<'_>, details: bool, color: bool) -> String {
-    let mut out = format!("{} {}: {}\n", head(a), model_name(a.model), outcome(a));
-    if details {
-        push_notes(&mut out, a);
-    }
-    let why = if details { why(a, color) } else { String::new() };
-    if !why.is_empty() {
-        out += &why;
-        out.push('\n');
+pub fn history_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
+    let mut out = String::new();
+    for (i, a) in answers.iter().enumerate() {
+        let _ = writeln!(out, "{} {}: {}", head(a), model_name(a.model), outcome(a));
+        if !details {
+            continue;
+        }
+        if i == 0 {
+            push_notes(&mut out, a);
+        }
+        let why = why(a, &answers[..i], color);
+        if !why.is_empty() {
+            out += &why;
+            out.push('\n');
+        }
     }
     out
 }
@@ -189,8 +196,8 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
     }
 }
 
-/// The evidence, drawn.
-fn why(a: &HistoryAnswer<'_>, color: bool) -> String {
+/// The evidence, drawn; if it was drawn before, for which model.
+fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], color: bool) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
     let mut out = match a.evidence {
         Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
@@ -200,6 +207,11 @@ fn why(a: &HistoryAnswer<'_>, color: bool) -> String {
         }
         Some(HistoryEvidence::ByDefinition) | None => String::new(),
     };
+    let is_source = |b: &&HistoryAnswer<'_>| b.implied_by.or(Some(b.model)) == a.implied_by;
+    let same = told.iter().filter(is_source).find(|b| b.evidence == a.evidence);
+    if let Some(told) = same.filter(|_| !out.is_empty()) {
+        out = format!("  It is the one shown for {}.\n", model_name(told.model));
+    }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");
         let _ = match part.is_minimal {
