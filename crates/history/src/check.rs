@@ -8,9 +8,10 @@ use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
 use crate::chains::{Chains, coherence};
 use crate::explain::Ppo;
-use crate::greedy::greedy;
+use crate::greedy::{Greedy, greedy};
 use crate::linear::linear;
 use crate::meter::Meter;
+use crate::part::Part;
 use crate::sat;
 use crate::saturate::{Saturated, saturate};
 use crate::search::search;
@@ -55,11 +56,26 @@ fn strong(
     let ppo = Ppo::of(model);
     if method.complete == Complete::Auto {
         let chains = Chains::new(ops, ppo);
-        if let Ok(extra) = coherence(&chains)
-            && let Some(order) = greedy(&chains, &extra, meter)?
-        {
-            *stage = DecidedBy::Greedy;
-            return Ok(Found::Run(order));
+        let extra = match coherence(&chains) {
+            Ok(extra) => extra,
+            Err(evidence) => return Ok(Found::Contradiction(evidence)),
+        };
+        match greedy(&chains, &extra, meter)? {
+            Greedy::Run(order) => {
+                *stage = DecidedBy::Greedy;
+                return Ok(Found::Run(order));
+            }
+            Greedy::Stuck(place) if method.saturate => {
+                // The reason is rarely far from where the run was stuck.
+                for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
+                    let part = Part::new(ops, place.around(&chains, count));
+                    let saturated = saturate(&part.ops, ppo, true, meter)?;
+                    if let Saturated::Contradiction(evidence) = saturated {
+                        return Ok(Found::Contradiction(part.evidence(evidence)));
+                    }
+                }
+            }
+            Greedy::Stuck(_) => {}
         }
     }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
@@ -75,7 +91,15 @@ fn strong(
                 None => sat::complete(&orders, meter),
             }
         }
-        Complete::Auto | Complete::Sat | Complete::Enum => {
+        Complete::Auto => {
+            if let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)? {
+                *stage = DecidedBy::Greedy;
+                return Ok(Found::Run(order));
+            }
+            *stage = DecidedBy::Sat;
+            sat::complete(&orders, meter)
+        }
+        Complete::Sat | Complete::Enum => {
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }

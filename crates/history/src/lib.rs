@@ -14,6 +14,7 @@ mod linear;
 mod memory;
 mod meter;
 mod open;
+mod part;
 mod past;
 mod sat;
 mod saturate;
