@@ -7,6 +7,7 @@ use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress,
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
 use crate::chains::{Chains, coherence};
+use crate::enumerate;
 use crate::explain::Ppo;
 use crate::greedy::{Greedy, greedy};
 use crate::linear::linear;
@@ -99,9 +100,17 @@ fn strong(
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }
-        Complete::Sat | Complete::Enum => {
+        Complete::Enum => {
+            *stage = DecidedBy::Enumeration;
+            enumerate::complete(&orders, meter)
+        }
+        Complete::Sat => {
+            use crate::explain::Ppo;
             *stage = DecidedBy::Sat;
-            sat::complete(&orders, meter)
+            match method.saturate {
+                true => sat::complete(&orders, meter),
+                false => sat::plain(&orders, meter),
+            }
         }
     }
 }
