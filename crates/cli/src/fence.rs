@@ -24,10 +24,10 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     if common.model.contains(&Model::Sc) {
         bail!("SC needs no fences; expected --model tso, pso or pso-own");
     }
-    if common.format == OutputFormat::Dot {
+    if common.shared.format == OutputFormat::Dot {
         bail!("fences are no graph; expected --format text or json");
     }
-    if common.witness.is_some() {
+    if common.shared.witness.is_some() {
         bail!("--witness is not for fences: `robust` and `reach` write witnesses of single runs");
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
         bail!("--patch takes the name of a file, not `-`");
     }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, _) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
+    let (exit, _) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     Ok(exit)
 }
 
@@ -122,7 +122,7 @@ fn ask_model(
         queries: found.queries,
         time: start.elapsed(),
     };
-    job.answer.out += &match job.common.format {
+    job.answer.out += &match job.common.shared.format {
         OutputFormat::Json => fence_json(&answer) + "\n",
         OutputFormat::Text | OutputFormat::Dot => fence_text(&answer),
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Diagnostic, Evidence, Model, Verdict};
 use weakspot_lang::Parsed;
-use weakspot_report::{Severity, Witness, error_json, input_hash, render};
+use weakspot_report::{Severity, Witness, error_json, input_hash, model_key, render};
 
 use crate::args::{Common, OutputFormat};
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ impl<'a, T> Job<'a, T> {
         };
         match source.parse(&input.path) {
             Ok(parsed) => {
-                if !self.common.quiet {
+                if !self.common.shared.quiet {
                     for warning in &parsed.warnings {
                         let text = self.rendered(&source, warning, Severity::Warning);
                         self.answer.err += &text;
@@ -77,11 +77,11 @@ impl<'a, T> Job<'a, T> {
         text: Option<String>,
     ) {
         self.answer.exit = Exit::Bad;
-        if self.common.format == OutputFormat::Json {
+        if self.common.shared.format == OutputFormat::Json {
             let models = model.map_or(self.common.model.clone(), |m| vec![m]);
             for model in models {
                 self.answer.out +=
-                    &error_json(&self.file, self.question, Some(model), message, place);
+                    &error_json(&self.file, self.question, Some(model_key(model)), message, place);
                 self.answer.out.push('\n');
             }
         }
@@ -105,7 +105,7 @@ impl<'a, T> Job<'a, T> {
         verdict: &Verdict,
         evidence: Option<&Evidence>,
     ) {
-        let Some(path) = &self.common.witness else { return };
+        let Some(path) = &self.common.shared.witness else { return };
         let Some(evidence) = evidence else {
             self.answer.err +=
                 &format!("{}: no witness is written: the answer is unknown\n", self.file);
@@ -126,11 +126,11 @@ impl<'a, T> Job<'a, T> {
 
     /// Whether what goes to standard output is coloured.
     pub(crate) fn color_out(&self) -> bool {
-        pool::colored(self.common.color, std::io::stdout().is_terminal())
+        pool::colored(self.common.shared.color, std::io::stdout().is_terminal())
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {
-        let color = pool::colored(self.common.color, std::io::stderr().is_terminal());
+        let color = pool::colored(self.common.shared.color, std::io::stderr().is_terminal());
         render(&self.file, &source.text, d, severity, color)
     }
 }

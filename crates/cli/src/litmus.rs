@@ -23,8 +23,8 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.input_format.map(Into::into), &["litmus"])?;
     pool::check(common, inputs.len())?;
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args))?;
-    if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
+    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
         eprint!("{}", litmus_summary(&results));
     }
     Ok(exit)
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
 fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
     let mut job = Litmus { args, job: Job::new(&args.common, "litmus", input) };
     if let Some((source, parsed)) = job.job.read(input) {
-        if !parsed.program.forbidden.is_empty() && !args.common.quiet {
+        if !parsed.program.forbidden.is_empty() && !args.common.shared.quiet {
             job.job.answer.err +=
                 &format!("{}: `weakspot reach` answers for the control points\n", job.job.file);
         }
@@ -101,7 +101,7 @@ impl Litmus<'_> {
             time,
         };
         let result = LitmusResult::of(&answer);
-        match common.format {
+        match common.shared.format {
             OutputFormat::Text => {
                 self.job.answer.out += &litmus_text(&answer);
                 if let (Some(wanted), None) = (&self.args.show, &not_shown) {
@@ -129,13 +129,13 @@ impl Litmus<'_> {
         if let Some(message) = not_shown {
             self.job.complain(&message);
         }
-        if found.set.is_empty() && found.stopped.is_none() && !common.quiet {
+        if found.set.is_empty() && found.stopped.is_none() && !common.shared.quiet {
             self.job.answer.err += &format!(
                 "{}: no run ends under {model}: there is no final state to ask about\n",
                 self.job.file
             );
         }
-        if let (Some(failure), false) = (found.assertion(), common.quiet) {
+        if let (Some(failure), false) = (found.assertion(), common.shared.quiet) {
             let (line, _) = failure.span.line_column(&source.text);
             self.job.answer.err += &format!(
                 "{}: under {model} the assertion in line {line} can fail; what comes after it is \
@@ -160,7 +160,7 @@ impl Litmus<'_> {
         judged: &Judgement,
     ) -> Result<Option<weakspot_core::machine::Schedule>, String> {
         let wanted = self.args.show.as_deref().unwrap_or_default();
-        if self.args.show.is_none() && self.args.common.format != OutputFormat::Dot {
+        if self.args.show.is_none() && self.args.common.shared.format != OutputFormat::Dot {
             return Ok(None);
         }
         let outcome = if wanted.trim().is_empty() {

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
-    LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, limit_text,
+    LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, limit_text, model_key,
     monitor_dot, monitor_json, monitor_news, monitor_statistics, monitor_text, program_summary,
 };
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     }
     let logs = expand(&args.files)?;
     pool::check(common, logs.len())?;
-    if common.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
+    if common.shared.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
         bail!(
             "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"
         );
     }
-    let (exit, results) = pool::run(&logs, common, |log| {
+    let (exit, results) = pool::run(&logs, &common.shared, |log| {
         let mut job = Job {
             args,
             models,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         job.follow();
         job.answer
     })?;
-    if logs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+    if logs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
         let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
         eprint!("{}", program_summary(&results, words));
     }
@@ -100,7 +100,7 @@ impl Job<'_> {
     fn follow(&mut self) {
         let format = self.args.log_format.map(Into::into);
         let start = Instant::now();
-        let until = self.common().timeout.map(|timeout| start + timeout);
+        let until = self.common().shared.timeout.map(|timeout| start + timeout);
         let mut reader = match open(self.path, format, until) {
             Ok(reader) => reader,
             Err(error) => return self.refuse(&error),
@@ -195,7 +195,8 @@ impl Job<'_> {
     /// What is new in a log that is still being written is told at once, on standard error.
     fn tell_news(&self, current: &mut Current) {
         let common = self.common();
-        if !is_stdin(self.path) || common.quiet || common.format != OutputFormat::Text {
+        if !is_stdin(self.path) || common.shared.quiet || common.shared.format != OutputFormat::Text
+        {
             return;
         }
         for (&model, told) in self.models.iter().zip(&mut current.told) {
@@ -220,10 +221,10 @@ impl Job<'_> {
             return Some(Limit::Interrupted);
         }
         let common = self.common();
-        if let Some(time) = common.timeout.filter(|&time| elapsed > time) {
+        if let Some(time) = common.shared.timeout.filter(|&time| elapsed > time) {
             return Some(Limit::Time(time));
         }
-        (memory > common.memory).then_some(Limit::Memory(common.memory))
+        (memory > common.shared.memory).then_some(Limit::Memory(common.shared.memory))
     }
 
     /// Answers for a trace.
@@ -232,7 +233,7 @@ impl Job<'_> {
         let mut remarks = Vec::new();
         if let Some(torn) = reader.torn() {
             remarks.push(format!("{torn}; followed up to there"));
-            if !self.common().quiet {
+            if !self.common().shared.quiet {
                 self.answer.err += &format!("warning: {}: {torn}\n", self.file);
             }
         }
@@ -247,14 +248,14 @@ impl Job<'_> {
             let why = limit_text(limit, &Names::default());
             remarks.push(format!("{why}; what came later was not followed"));
         }
-        if current.watch.events() == 0 && !self.common().quiet {
+        if current.watch.events() == 0 && !self.common().shared.quiet {
             self.answer.err += &format!("warning: {}: the log has no events\n", self.file);
         }
         for &model in self.models {
             self.answer_model(current, model, &remarks);
         }
         let common = self.common();
-        if common.format == OutputFormat::Text && !common.quiet {
+        if common.shared.format == OutputFormat::Text && !common.shared.quiet {
             self.answer.out += &monitor_statistics(&current.tables, current.watch.events(), time);
         }
     }
@@ -304,9 +305,9 @@ impl Job<'_> {
             remarks: &remarks,
             time: current.since.elapsed(),
         };
-        let color = pool::colored(self.common().color, std::io::stdout().is_terminal());
-        let text = match self.common().format {
-            OutputFormat::Text => monitor_text(&answer, !self.common().quiet, color),
+        let color = pool::colored(self.common().shared.color, std::io::stdout().is_terminal());
+        let text = match self.common().shared.format {
+            OutputFormat::Text => monitor_text(&answer, !self.common().shared.quiet, color),
             OutputFormat::Json => monitor_json(&answer) + "\n",
             OutputFormat::Dot => monitor_dot(&answer),
         };
@@ -328,7 +329,7 @@ impl Job<'_> {
         verdict: &Verdict,
         shown: &[Shown],
     ) {
-        let Some(path) = self.common().witness.clone() else { return };
+        let Some(path) = self.common().shared.witness.clone() else { return };
         if self.args.algorithm != MonitorAlgorithm::Monitor {
             return self.complain("SOBER has no witnesses; --algorithm monitor has");
         }
@@ -433,8 +434,9 @@ impl Job<'_> {
         self.answer.exit = Exit::Bad;
         let models = model.map_or(self.models.to_vec(), |model| vec![model]);
         for model in models {
-            if self.common().format == OutputFormat::Json {
-                self.answer.out += &error_json(&self.file, "monitor", Some(model), message, place);
+            if self.common().shared.format == OutputFormat::Json {
+                self.answer.out +=
+                    &error_json(&self.file, "monitor", Some(model_key(model)), message, place);
                 self.answer.out.push('\n');
             }
             self.answer.results.push(ProgramResult::error(&self.file, Some(model)));

@@ -34,8 +34,8 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
     pool::check(common, inputs.len())?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, told) = pool::run(&inputs, common, |input| answer(input, args, &limits))?;
-    if common.format == OutputFormat::Text {
+    let (exit, told) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
+    if common.shared.format == OutputFormat::Text {
         let rows: Vec<MonitorRow> = told.iter().filter_map(|t| t.row.clone()).collect();
         print!("{}", monitor_table(&rows));
         for told in &told {
@@ -200,8 +200,8 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         ([], Some(limit)) => Verdict::Unknown(limit.clone()),
         _ => Verdict::Violated,
     };
-    let seen = !job.common.quiet || job.common.format != OutputFormat::Text;
-    let first = found.pairs.first().filter(|_| seen || job.common.witness.is_some());
+    let seen = !job.common.shared.quiet || job.common.shared.format != OutputFormat::Text;
+    let first = found.pairs.first().filter(|_| seen || job.common.shared.witness.is_some());
     let run = first.map(|(pair, _)| plainer_run(program, found.model, pair));
     let pair = |&(ref p, count): &(Overtaken, Option<u64>)| MonitorPair {
         store: p.store,
@@ -224,9 +224,9 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         time: found.time,
     };
     let mut details = String::new();
-    match job.common.format {
+    match job.common.shared.format {
         OutputFormat::Text => {
-            details = program_monitor_text(&answer, !job.common.quiet, job.color_out());
+            details = program_monitor_text(&answer, !job.common.shared.quiet, job.color_out());
         }
         OutputFormat::Json => job.answer.out += &(program_monitor_json(&answer) + "\n"),
         OutputFormat::Dot => {
@@ -247,7 +247,7 @@ fn write_witness(
     verdict: &Verdict,
     run: Option<Evidence>,
 ) {
-    if job.common.witness.is_none() {
+    if job.common.shared.witness.is_none() {
         return;
     }
     let evidence = match found.monitored {

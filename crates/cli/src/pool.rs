@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weakspot_core::{Limits, Progress, Snapshot};
 
-use crate::args::{Common, When};
+use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
 
 /// What one input came to.
@@ -48,8 +48,17 @@ static PAIRS: AtomicU64 = AtomicU64::new(0);
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
 pub(crate) fn run<I: Sync, T: Send>(
     inputs: &[I],
-    common: &Common,
+    shared: &Shared,
     job: impl Fn(&I) -> Answer<T> + Sync,
+) -> Result<(Exit, Vec<T>)> {
+    run_in_parts(inputs, shared, |input, part| part(job(input)))
+}
+
+/// The same for jobs whose answers come in parts, which are printed as they come.
+pub(crate) fn run_in_parts<I: Sync, T: Send>(
+    inputs: &[I],
+    shared: &Shared,
+    job: impl Fn(&I, &mut dyn FnMut(Answer<T>)) + Sync,
 ) -> Result<(Exit, Vec<T>)> {
     // A second Ctrl-C ends the program at once.
     let _ = ctrlc::set_handler(|| {
@@ -57,55 +66,68 @@ pub(crate) fn run<I: Sync, T: Send>(
             std::process::exit(130);
         }
     });
-    let workers = threads(common).min(inputs.len()).max(1);
-    let bar = progress_bar(inputs.len() as u64, common);
+    let workers = threads(shared).min(inputs.len()).max(1);
+    let bar = progress_bar(inputs.len() as u64, shared);
     let next = AtomicUsize::new(0);
     let mut exit = Exit::Holds;
     let mut results = Vec::new();
     std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
+        // Parts wait for who prints them, so that a reader who is slow does not fill memory.
+        let (sender, receiver) = mpsc::sync_channel::<(usize, Option<Answer<T>>)>(64);
         for _ in 0..workers {
             let (sender, next, job) = (sender.clone(), &next, &job);
             scope.spawn(move || {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(input) = inputs.get(i) else { return };
-                    if sender.send((i, job(input))).is_err() {
+                    // Nobody listens any more when printing failed: then the rest is no use.
+                    let mut heard = true;
+                    job(input, &mut |part| heard &= heard && sender.send((i, Some(part))).is_ok());
+                    if !heard || sender.send((i, None)).is_err() {
+                        INTERRUPTED.store(true, Ordering::Relaxed);
                         return;
                     }
                 }
             });
         }
         drop(sender);
-        let mut waiting: BTreeMap<usize, Answer<T>> = BTreeMap::new();
+        let mut waiting: BTreeMap<usize, (Vec<Answer<T>>, bool)> = BTreeMap::new();
         let mut printed = 0;
         let mut told = Instant::now();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         loop {
             match receiver.recv_timeout(Duration::from_millis(200)) {
-                Ok((i, answer)) => {
-                    waiting.insert(i, answer);
-                    bar.inc(1);
+                Ok((i, part)) => {
+                    let (parts, ended) = waiting.entry(i).or_default();
+                    *ended |= part.is_none();
+                    bar.inc(u64::from(part.is_none()));
+                    parts.extend(part);
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     out.flush()?;
                     bar.set_message(search_message());
-                    let plain = common.progress == When::Always && !std::io::stderr().is_terminal();
+                    let plain = shared.progress == When::Always && !std::io::stderr().is_terminal();
                     if plain && told.elapsed() > Duration::from_secs(1) {
                         told = Instant::now();
                         eprintln!("{printed}/{} files {}", inputs.len(), search_message());
                     }
                 }
             }
-            while let Some(answer) = waiting.remove(&printed) {
-                printed += 1;
-                exit = exit.max(answer.exit);
-                results.extend(answer.results);
-                if !answer.err.is_empty() {
-                    bar.suspend(|| eprint!("{}", answer.err));
+            while let Some((parts, ended)) = waiting.get_mut(&printed) {
+                for part in parts.drain(..) {
+                    exit = exit.max(part.exit);
+                    results.extend(part.results);
+                    if !part.err.is_empty() {
+                        bar.suspend(|| eprint!("{}", part.err));
+                    }
+                    out.write_all(part.out.as_bytes())?;
                 }
-                out.write_all(answer.out.as_bytes())?;
+                if !*ended {
+                    break;
+                }
+                waiting.remove(&printed);
+                printed += 1;
             }
         }
         out.flush()?;
@@ -116,25 +138,34 @@ pub(crate) fn run<I: Sync, T: Send>(
 }
 
 /// How many threads may work.
-fn threads(common: &Common) -> usize {
+fn threads(shared: &Shared) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    common.threads.map_or(processors, usize::from)
+    shared.threads.map_or(processors, usize::from)
 }
 
 /// How many threads may work on one search: all of them if there is one input, else one.
 pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
-    if inputs == 1 { threads(common) } else { 1 }
+    if inputs == 1 { threads(&common.shared) } else { 1 }
 }
 
 /// Refuses options that do not go with this many inputs.
 pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
-    if common.witness.is_some() && (inputs > 1 || common.model.len() > 1) {
+    check_models(&common.shared, inputs, &common.model)
+}
+
+/// The same for whatever models a question has.
+pub(crate) fn check_models<M: Ord + Copy>(
+    shared: &Shared,
+    inputs: usize,
+    models: &[M],
+) -> Result<()> {
+    if shared.witness.is_some() && (inputs > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
-    let mut models = common.model.clone();
-    models.sort_unstable();
-    models.dedup();
-    if models.len() < common.model.len() {
+    let mut distinct = models.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() < models.len() {
         bail!("--model names a model twice");
     }
     Ok(())
@@ -142,10 +173,15 @@ pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
 
 /// The limits that the user set.
 pub(crate) fn limits(common: &Common) -> Limits {
+    Limits { buffer: common.buffer_limit, ..limits_of(&common.shared) }
+}
+
+/// The same where there are no buffers.
+pub(crate) fn limits_of(shared: &Shared) -> Limits {
     Limits {
-        time: Some(common.timeout.unwrap_or(TIMEOUT)),
-        memory: Some(common.memory),
-        buffer: common.buffer_limit,
+        time: Some(shared.timeout.unwrap_or(TIMEOUT)),
+        memory: Some(shared.memory),
+        buffer: usize::MAX,
         workers: 1,
     }
 }
@@ -218,11 +254,11 @@ fn search_message() -> String {
     }
 }
 
-fn progress_bar(inputs: u64, common: &Common) -> ProgressBar {
-    let show = match common.progress {
+fn progress_bar(inputs: u64, shared: &Shared) -> ProgressBar {
+    let show = match shared.progress {
         When::Always => true,
         When::Never => false,
-        When::Auto => !common.quiet && std::io::stderr().is_terminal(),
+        When::Auto => !shared.quiet && std::io::stderr().is_terminal(),
     };
     if !show {
         return ProgressBar::hidden();

@@ -31,8 +31,9 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
         bail!("--algorithm lazy, unroll and dual answer for TSO only: expected --model tso");
     }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
-    if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+    let (exit, results) =
+        pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
+    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
         eprint!(
             "{}",
             program_summary(
@@ -111,7 +112,7 @@ fn ask_model(
         }
     };
     let time = start.elapsed();
-    let unseen = job.common.format == OutputFormat::Text && job.common.quiet;
+    let unseen = job.common.shared.format == OutputFormat::Text && job.common.shared.quiet;
     let run = match &found.evidence {
         Some(Evidence::Run(run)) if unseen => Some(run.clone()),
         Some(Evidence::Run(run)) => Some(plainest(parsed, model, run, limits)),
@@ -132,9 +133,9 @@ fn ask_model(
         time,
     };
     let color = job.color_out();
-    let text = match job.common.format {
+    let text = match job.common.shared.format {
         OutputFormat::Text => {
-            let run = run.filter(|_| !job.common.quiet);
+            let run = run.filter(|_| !job.common.shared.quiet);
             let drawing = run.map(|r| draw_run(program, names, &source.text, model, r, color));
             reach_text(&answer) + &drawing.map_or(String::new(), |d| d + "\n")
         }

@@ -34,14 +34,15 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     if tso_only && models != [Model::Tso] {
         bail!("--algorithm attack and --trf are about TSO only: expected --model tso");
     }
-    if args.trf && common.witness.is_some() {
+    if args.trf && common.shared.witness.is_some() {
         bail!("--trf has no witness files; --format json shows the run");
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
     pool::check(common, inputs.len())?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, common, |input| answer(input, args, models, &limits))?;
-    if inputs.len() > 1 && common.format == OutputFormat::Text && !common.quiet {
+    let (exit, results) =
+        pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
+    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
         let words = match args.trf {
             false => Words { noun: "program", holds: "robust", violated: "not robust" },
             true => Words { noun: "program", holds: "race free", violated: "race" },
@@ -127,12 +128,12 @@ fn ask_model(
         algorithm: if args.trf { "trf" } else { word },
         time: start.elapsed(),
     };
-    let text = match job.common.format {
+    let text = match job.common.shared.format {
         OutputFormat::Text if args.trf => {
-            race_text(&answer, race, !job.common.quiet, job.color_out())
+            race_text(&answer, race, !job.common.shared.quiet, job.color_out())
         }
         OutputFormat::Json if args.trf => race_json(&answer, race) + "\n",
-        OutputFormat::Text => robust_text(&answer, !job.common.quiet, job.color_out()),
+        OutputFormat::Text => robust_text(&answer, !job.common.shared.quiet, job.color_out()),
         OutputFormat::Json => robust_json(&answer) + "\n",
         OutputFormat::Dot => {
             run.map_or(String::new(), |run| draw_dot(program, names, &source.text, model, run))

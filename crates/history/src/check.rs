@@ -83,6 +83,12 @@ fn strong(
         Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
         Saturated::Orders(orders) => orders,
     };
+    if matches!(method.complete, Complete::Auto | Complete::Search)
+        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)?
+    {
+        *stage = DecidedBy::Greedy;
+        return Ok(Found::Run(order));
+    }
     match method.complete {
         Complete::Search => {
             *stage = DecidedBy::Search;
@@ -92,25 +98,17 @@ fn strong(
                 None => sat::complete(&orders, meter),
             }
         }
-        Complete::Auto => {
-            if let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)? {
-                *stage = DecidedBy::Greedy;
-                return Ok(Found::Run(order));
-            }
-            *stage = DecidedBy::Sat;
-            sat::complete(&orders, meter)
-        }
         Complete::Enum => {
             *stage = DecidedBy::Enumeration;
             enumerate::complete(&orders, meter)
         }
-        Complete::Sat => {
-            use crate::explain::Ppo;
+        Complete::Sat if !method.saturate => {
             *stage = DecidedBy::Sat;
-            match method.saturate {
-                true => sat::complete(&orders, meter),
-                false => sat::plain(&orders, meter),
-            }
+            sat::plain(&orders, meter)
+        }
+        Complete::Auto | Complete::Sat => {
+            *stage = DecidedBy::Sat;
+            sat::complete(&orders, meter)
         }
     }
 }

@@ -11,14 +11,14 @@ use weakspot_core::{Drain, Model, Verdict};
 pub fn error_json(
     file: &str,
     question: &str,
-    model: Option<Model>,
+    model: Option<&str>,
     message: &str,
     place: Option<(usize, usize)>,
 ) -> String {
     let mut o = Object::new();
     o.string("file", file).string("question", question);
     match model {
-        Some(model) => o.string("model", model_key(model)),
+        Some(model) => o.string("model", model),
         None => o.raw("model", "null"),
     };
     o.string("verdict", "error").string("message", message);
@@ -127,7 +127,7 @@ mod tests {
         .assert_eq(&error_json(
             "a.litmus",
             "litmus",
-            Some(Model::Tso),
+            Some("tso"),
             "unknown instruction `MVO`",
             Some((3, 2)),
         ));

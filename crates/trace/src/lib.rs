@@ -21,6 +21,6 @@ mod wslog;
 
 pub use error::{LogError, LogPlace, Torn, WriteError};
 pub use format::LogFormat;
-pub use history::{HistoryFormat, HistoryReader, Recorded, write_history};
+pub use history::{HistoryFormat, HistoryReader, Recorded, write_history, write_history_commented};
 pub use reader::{LogReader, Next};
 pub use writer::{LogWriter, Resumed};

@@ -4,6 +4,7 @@
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
+//! - `history`: `weakspot history`, and its witnesses;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
@@ -16,6 +17,7 @@ mod convert;
 mod fences;
 mod generate;
 mod graph;
+mod history;
 mod monitor;
 mod monitor_program;
 mod readme;

@@ -289,8 +289,8 @@ impl Builder {
         several
     }
 
-    /// The history, if each read reads what was written.
-    pub(crate) fn finish(mut self) -> Result<Recorded, LogError> {
+    /// The history, if each read reads what was written; also the lines of its operations.
+    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, LogError> {
         let threads = self.threads.len();
         let mut starts = vec![0u32; threads + 1];
         for &thread in &self.of {
@@ -304,6 +304,13 @@ impl Builder {
         let writes = self.writes(&starts)?;
         let froms = self.reads_from(&starts, &initial, &writes)?;
         drop(writes);
+        if let Some(lines) = lines {
+            lines.clear();
+            lines.resize(self.ops.len(), 0);
+            for (place, number) in self.places.iter().zip(numbers(&self.of, &starts)) {
+                lines[number as usize] = place.line();
+            }
+        }
         (self.of, self.places) = (Vec::new(), Vec::new());
         let mut ops = Ops::new();
         for t in 0..threads {

@@ -23,4 +23,4 @@ mod write;
 
 pub use format::HistoryFormat;
 pub use reader::{HistoryReader, Recorded};
-pub use write::write_history;
+pub use write::{write_history, write_history_commented};

@@ -33,6 +33,8 @@ pub struct HistoryReader {
     place: Place,
     /// Whether the beginning of the text was looked at.
     begun: bool,
+    /// The lines of the operations of the last history, if somebody wants them.
+    lines: Option<Vec<u32>>,
     ended: Option<Result<(), LogError>>,
 }
 
@@ -89,7 +91,16 @@ impl HistoryReader {
         };
         let builder = Builder::default();
         let place = Place::FIRST;
-        HistoryReader { source, format, decoder, builder, place, begun: false, ended: None }
+        HistoryReader {
+            source,
+            format,
+            decoder,
+            builder,
+            place,
+            begun: false,
+            lines: None,
+            ended: None,
+        }
     }
 
     /// The format that is read.
@@ -98,26 +109,53 @@ impl HistoryReader {
         self.format
     }
 
+    /// Remembers from now on which line each operation stands on, four bytes each, in formats
+    /// that have lines.
+    pub fn keep_lines(&mut self) {
+        let has_lines = !matches!(self.format, HistoryFormat::Jsonl | HistoryFormat::DbcopJson);
+        self.lines = has_lines.then(Vec::new);
+    }
+
+    /// The lines, from 1, on which the operations of the last history stand; none if nobody wanted
+    /// them to be kept.
+    #[must_use]
+    pub fn lines(&self) -> &[u32] {
+        self.lines.as_deref().unwrap_or_default()
+    }
+
+    /// Whether there is nothing to read any more: the text has ended, or is such that what follows
+    /// cannot be read. After an error in what a history says there may be.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// The next history; `None` when there are no more.
     ///
     /// # Errors
-    /// When the text cannot be read any further, or a history is wrong. Further calls give the
-    /// same error.
+    /// When a history is wrong: the next call goes on behind it. When the text cannot be read any
+    /// further: further calls give the same error.
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Recorded>, LogError> {
         if let Some(ended) = &self.ended {
             return ended.clone().map(|()| None);
         }
-        let next = self.read();
-        match &next {
-            Ok(Some(_)) => {}
-            Ok(None) => self.ended = Some(Ok(())),
-            Err(error) => self.ended = Some(Err(error.clone())),
+        match self.read() {
+            Ok(true) => {}
+            Ok(false) => {
+                self.ended = Some(Ok(()));
+                return Ok(None);
+            }
+            Err(error) => {
+                self.ended = Some(Err(error.clone()));
+                return Err(error);
+            }
         }
-        next
+        std::mem::take(&mut self.builder).finish(self.lines.as_mut()).map(Some)
     }
 
-    fn read(&mut self) -> Result<Option<Recorded>, LogError> {
+    /// Reads all of a history; false if there is none.
+    fn read(&mut self) -> Result<bool, LogError> {
         if !self.begun {
             while !self.source.ended && MARK.starts_with(self.source.data()) {
                 self.source.fill().map_err(|e| unread(self.place, &e))?;
@@ -148,8 +186,8 @@ impl HistoryReader {
             self.source.consume(used);
             match step {
                 None => self.source.fill().map_err(|e| unread(self.place, &e))?,
-                Some(Step::End) if self.builder.is_empty() => return Ok(None),
-                Some(_) => return std::mem::take(&mut self.builder).finish().map(Some),
+                Some(Step::End) if self.builder.is_empty() => return Ok(false),
+                Some(_) => return Ok(true),
             }
         }
     }

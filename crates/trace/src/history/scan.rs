@@ -42,6 +42,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) const FIRST: Place = Place { line: 1, column: 1 };
+
+    pub(crate) fn line(self) -> u32 {
+        self.line
+    }
 }
 
 impl From<Place> for LogPlace {

@@ -22,6 +22,27 @@ pub fn write_history(
     format: HistoryFormat,
     history: &Recorded,
 ) -> Result<(), WriteError> {
+    write(out, format, history, &|_| String::new())
+}
+
+/// Writes a history as text, with a comment behind each operation.
+///
+/// # Errors
+/// As [`write_history`].
+pub fn write_history_commented(
+    out: &mut dyn Write,
+    history: &Recorded,
+    comment: &dyn Fn(u32) -> String,
+) -> Result<(), WriteError> {
+    write(out, HistoryFormat::Text, history, comment)
+}
+
+fn write(
+    out: &mut dyn Write,
+    format: HistoryFormat,
+    history: &Recorded,
+    comment: &dyn Fn(u32) -> String,
+) -> Result<(), WriteError> {
     let Recorded { ops, names, .. } = history;
     if !ops.is_well_formed()
         || names.values.len() != ops.len()
@@ -41,7 +62,7 @@ pub fn write_history(
     let mut sink = Sink { out, bytes: Vec::new() };
     match format {
         HistoryFormat::Jsonl => jsonl(&mut sink, history, &by_value),
-        HistoryFormat::Text => text(&mut sink, history, &by_value),
+        HistoryFormat::Text => text(&mut sink, history, &by_value, comment),
         HistoryFormat::Axe => axe(&mut sink, history),
         HistoryFormat::Dbcop => dbcop(&mut sink, history),
         HistoryFormat::DbcopJson => dbcop_json(&mut sink, history),
@@ -93,6 +114,15 @@ impl Sink<'_> {
         } else {
             self.text(name);
         }
+    }
+
+    /// The end of a line of our text, with a comment if there is one.
+    fn comment(&mut self, comment: &str) {
+        if !comment.is_empty() {
+            self.text("  // ");
+            self.text(&comment.replace(['\n', '\r'], " "));
+        }
+        self.text("\n");
     }
 
     fn pass_on(&mut self, least: usize) -> Result<(), WriteError> {
@@ -263,7 +293,12 @@ fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<
     Ok(())
 }
 
-fn text(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<(), WriteError> {
+fn text(
+    sink: &mut Sink<'_>,
+    history: &Recorded,
+    by_value: &ByValue,
+    comment: &dyn Fn(u32) -> String,
+) -> Result<(), WriteError> {
     let Recorded { id, ops, names, .. } = history;
     sink.text("history");
     if let Some(id) = id {
@@ -298,7 +333,8 @@ fn text(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<(
             sink.name(name);
             let kind = ops.kind(op);
             if kind == OpKind::Fence {
-                sink.text(": fence\n");
+                sink.text(": fence");
+                sink.comment(&comment(op));
                 continue;
             }
             sink.text(match kind {
@@ -324,7 +360,7 @@ fn text(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<(
                     }
                 }
             }
-            sink.text("\n");
+            sink.comment(&comment(op));
             sink.pass_on(CHUNK)?;
         }
     }
