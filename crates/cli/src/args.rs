@@ -626,7 +626,7 @@ pub(crate) struct BenchHistoryArgs {
     /// Only these tables; all if none is named.
     #[arg(value_name = "TABLE")]
     tables: Vec<HistoryTable>,
-    /// Smaller histories, and fewer of them: about half a minute.
+    /// Smaller histories, and fewer of them: about a minute.
     #[arg(long, conflicts_with = "large")]
     pub(crate) quick: bool,
     /// Go on to 10 million operations.
