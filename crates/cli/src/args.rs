@@ -533,6 +533,16 @@ Example:
     },
     Programs(ProgramsArgs),
     Monitor(BenchMonitorArgs),
+    History(BenchHistoryArgs),
+    /// One cell of the tables of histories, in a process of its own.
+    #[command(hide = true)]
+    HistoryCell {
+        /// What to measure.
+        task: String,
+        /// When to give up.
+        #[arg(long, value_parser = duration)]
+        timeout: Duration,
+    },
     /// One cell of the table of programs, in a process of its own.
     #[command(hide = true)]
     Cell {
@@ -597,6 +607,91 @@ pub(crate) struct BenchMonitorArgs {
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: BenchFormat,
+}
+
+/// Checks of histories: time, memory, and how far each stage gets.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench history
+  weakspot bench history --quick
+  weakspot bench history operations --large --svg times.svg",
+    after_help = "\
+The tables of times compare the command's own way (auto) with saturation and then SAT (sat) or
+enumeration (enum), and with a SAT encoding of everything (plain). Each cell is measured in a
+process of its own. All histories are made from seeds: the same ones in every run."
+)]
+pub(crate) struct BenchHistoryArgs {
+    /// Only these tables; all if none is named.
+    #[arg(value_name = "TABLE")]
+    tables: Vec<HistoryTable>,
+    /// Smaller histories, and fewer of them: about a minute.
+    #[arg(long, conflicts_with = "large")]
+    pub(crate) quick: bool,
+    /// Go on to 10 million operations.
+    #[arg(long)]
+    pub(crate) large: bool,
+    /// Give up on a cell after this time.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Draw the processor times to this file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+impl BenchHistoryArgs {
+    /// Whether the table was asked for.
+    pub(crate) fn wants(&self, table: HistoryTable) -> bool {
+        self.tables.is_empty() || self.tables.contains(&table)
+    }
+}
+
+/// A table of `bench history`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistoryTable {
+    /// Time against operations, 4 CPUs.
+    Operations,
+    /// Time against CPUs, 50 operations each.
+    Cpus,
+    /// The same for protocols with bugs.
+    Violations,
+    /// Time against threads, the same operations in all.
+    Threads,
+    /// Large histories with few and many threads and variables.
+    Shapes,
+    /// Pairs of writes that are left open.
+    Pairs,
+    /// Violations that weaker models catch.
+    Caught,
+}
+
+impl HistoryTable {
+    pub(crate) const ALL: [HistoryTable; 7] = [
+        HistoryTable::Operations,
+        HistoryTable::Cpus,
+        HistoryTable::Violations,
+        HistoryTable::Threads,
+        HistoryTable::Shapes,
+        HistoryTable::Pairs,
+        HistoryTable::Caught,
+    ];
+
+    /// The table as it is written in JSON.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            HistoryTable::Operations => "operations",
+            HistoryTable::Cpus => "cpus",
+            HistoryTable::Violations => "violations",
+            HistoryTable::Threads => "threads",
+            HistoryTable::Shapes => "shapes",
+            HistoryTable::Pairs => "pairs",
+            HistoryTable::Caught => "caught",
+        }
+    }
 }
 
 /// How measurements are printed.

@@ -51,6 +51,10 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(&args),
         Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
         Command::Bench(BenchCommand::Monitor(args)) => bench::monitor::run(&args),
+        Command::Bench(BenchCommand::History(args)) => bench::history::run(&args),
+        Command::Bench(BenchCommand::HistoryCell { task, timeout }) => {
+            bench::history::cell(&task, timeout)
+        }
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)

@@ -1,7 +1,12 @@
-//! Histories of this CPU: what can be said of them whatever the CPU does.
+//! Histories of this CPU: what can be said of them whatever the CPU does, and that an x86 is TSO.
 
 use weakspot_core::OpKind;
 use weakspot_gen::{Client, Layout, record};
+#[cfg(target_arch = "x86_64")]
+use {
+    weakspot_core::{HistoryModel, Limits, Silent, Verdict, certify},
+    weakspot_history::{Complete, Method, check},
+};
 
 #[test]
 fn what_was_read_had_been_written_to_that_variable() {
@@ -81,4 +86,41 @@ fn no_two_updates_of_real_threads_read_the_same_write() {
 fn a_client_without_threads_or_operations_is_fine() {
     let (history, _) = record(&weakspot_core::Ops::new(), Layout::Apart);
     assert!(history.ops.is_empty());
+}
+
+/// The model of x86 is TSO. Few variables and many stores, so that loads do overtake stores.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn this_cpu_is_tso() {
+    let limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+    let method = Method { complete: Complete::Auto, saturate: true };
+    let mix = Client {
+        cpus: 2,
+        operations: 4_000,
+        variables: 2,
+        read_ratio: 0.5,
+        updates: 0.0,
+        fences: 0.0,
+        seed: 0,
+    };
+    let clients = [
+        (mix, 100),
+        (Client { operations: 200_000, variables: 10, ..mix }, 5),
+        (Client { cpus: 3, operations: 20_000, updates: 0.02, fences: 0.02, ..mix }, 20),
+    ];
+    for (client, count) in clients {
+        for seed in 0..count {
+            for layout in [Layout::Apart, Layout::Packed] {
+                let client = Client { seed, ..client };
+                let ops = client.operations().expect("a client");
+                let (history, _) = record(&ops, layout);
+                let answer = check(&history.ops, HistoryModel::Tso, method, &limits, &mut Silent);
+                assert_eq!(answer.verdict, Verdict::Holds, "{client:?}, {layout:?}");
+                let run = answer.evidence.expect("a run");
+                let certified =
+                    certify::history(&history.ops, HistoryModel::Tso, &answer.verdict, &run);
+                assert_eq!(certified, Ok(()), "{client:?}, {layout:?}");
+            }
+        }
+    }
 }

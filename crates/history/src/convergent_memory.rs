@@ -20,35 +20,58 @@ pub(crate) fn convergent_memory(
     ops: &Ops,
     meter: &mut Meter<'_>,
 ) -> Result<Option<HistoryEvidence>, Limit> {
+    let StoreOrder { hb, mut all, stages, order } = match store_order(ops, meter)? {
+        Ok(order) => order,
+        Err(violation) => return Ok(Some(violation)),
+    };
+    overtaken(ops, &hb, &mut all, stages[0].0, &order, meter)?;
+    let bytes = hb.bytes() + all.bytes();
+    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }
+        .run(|_| meter.work(1, || bytes))?;
+    Ok(walked.err().map(|cycle| cycle_of(ops, &all, &stages, &cycle)))
+}
+
+/// The partial store order, as what `Store` is made of.
+pub(crate) struct StoreOrder {
+    pub(crate) hb: Clocks,
+    /// The edges of hb that program order and reads-from do not have, then those of cf.
+    pub(crate) all: Extra,
+    pub(crate) stages: Vec<(usize, Stage)>,
+    /// All writes, each after what precedes it.
+    pub(crate) order: Vec<u32>,
+}
+
+/// The partial store order pww, or a violation that shows before there is one.
+pub(crate) fn store_order(
+    ops: &Ops,
+    meter: &mut Meter<'_>,
+) -> Result<Result<StoreOrder, HistoryEvidence>, Limit> {
     let mut all = Extra::new(ops.len());
     let co = match Clocks::new(ops, false, &all, meter)? {
         Ok(clocks) => clocks,
-        Err(cycle) => return Ok(Some(co_cycle(ops, &cycle))),
+        Err(cycle) => return Ok(Err(co_cycle(ops, &cycle))),
     };
     let mut own = Own::new(ops, &co, false);
     for thread in 0..ops.threads() {
         if let Some((read, w1)) = own.edges_of(thread, meter)? {
             let stage = Stage::Own(Within::Global);
-            return Ok(Some(later(ops, false, &mut own.extra, stage, read, w1)));
+            return Ok(Err(later(ops, false, &mut own.extra, stage, read, w1)));
         }
         all.append(&own.extra);
     }
     drop(own);
     let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
-    let cycle_of = |extra: &Extra, stages: &[(usize, Stage)], cycle: &[Link]| {
-        Explain { ops, ppo: Ppo::Full, extra, stages }.cycle(Within::Global, cycle)
-    };
     let hb = match all.len() {
         0 => co,
         _ => match Clocks::new(ops, false, &all, meter)? {
             Ok(clocks) => clocks,
-            Err(cycle) => return Ok(Some(cycle_of(&all, &stages, &cycle))),
+            Err(cycle) => return Ok(Err(cycle_of(ops, &all, &stages, &cycle))),
         },
     };
     let to_initial = add_conflicts(ops, &hb, false, false, &mut all, meter)?;
     stages.push((all.len(), Stage::Any(Within::Global)));
     if let Some(cycle) = to_initial {
-        return Ok(Some(cycle_of(&all, &stages, &cycle)));
+        return Ok(Err(cycle_of(ops, &all, &stages, &cycle)));
     }
     let mut order = Vec::new();
     let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }.run(|op| {
@@ -56,13 +79,18 @@ pub(crate) fn convergent_memory(
         meter.work(1, || hb.bytes() + all.bytes())
     })?;
     if let Err(cycle) = walked {
-        return Ok(Some(cycle_of(&all, &stages, &cycle)));
+        return Ok(Err(cycle_of(ops, &all, &stages, &cycle)));
     }
-    overtaken(ops, &hb, &mut all, stages[0].0, &order, meter)?;
-    let bytes = hb.bytes() + all.bytes();
-    let walked = Walk { ops, relaxed: false, overtake: false, extra: &all }
-        .run(|_| meter.work(1, || bytes))?;
-    Ok(walked.err().map(|cycle| cycle_of(&all, &stages, &cycle)))
+    Ok(Ok(StoreOrder { hb, all, stages, order }))
+}
+
+fn cycle_of(
+    ops: &Ops,
+    extra: &Extra,
+    stages: &[(usize, Stage)],
+    cycle: &[Link],
+) -> HistoryEvidence {
+    Explain { ops, ppo: Ppo::Full, extra, stages }.cycle(Within::Global, cycle)
 }
 
 /// cf\[hb\]: the writes in the past of each read come before the one that it reads. If that is the

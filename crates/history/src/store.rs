@@ -187,6 +187,24 @@ impl<'a> Store<'a> {
         found
     }
 
+    /// How many pairs of writes there are, and how many of them are ordered.
+    pub(crate) fn pairs(&self) -> (u64, u64) {
+        let pairs = |n: u64| n * n.saturating_sub(1) / 2;
+        let all = self.writes.iter().map(|writes| writes.len() as u64).sum();
+        let mut ordered = self.writes.iter().map(|writes| pairs(writes.len() as u64)).sum();
+        for thread in 0..self.writes.len() {
+            for other in (0..self.writes.len()).filter(|&other| other != thread) {
+                let mut at = 0;
+                for later in 0..self.writes[thread].len() {
+                    let bound = self.before(thread, later, other);
+                    at += self.writes[other][at..].iter().take_while(|&&w1| w1 < bound).count();
+                    ordered += at as u64;
+                }
+            }
+        }
+        (pairs(all), ordered)
+    }
+
     /// For each write and each other thread the last write there that comes before it.
     pub(crate) fn before_each(&self) -> Vec<(u32, u32)> {
         let mut found = Vec::new();

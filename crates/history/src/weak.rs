@@ -12,7 +12,7 @@ use weakspot_core::{HistoryEvidence, INITIAL, Limit, OpKind, Ops, Within};
 
 use crate::causal::{co_cycle, later};
 use crate::clocks::Clocks;
-use crate::convergent_memory::add_conflicts;
+use crate::convergent_memory::{StoreOrder, add_conflicts};
 use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::Own;
@@ -22,52 +22,11 @@ use crate::walk::{Link, LinkKind, Walk};
 
 /// wCCM: a violation, if there is one.
 pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvidence>, Limit> {
-    let mut all = Extra::new(ops.len());
-    let walk = Walk { ops, relaxed: false, overtake: false, extra: &all };
-    if let Err(cycle) = walk.run(|_| meter.work(1, || 0))? {
-        return Ok(Some(co_cycle(ops, &cycle)));
-    }
-    let mut conflicts = Extra::new(ops.len());
-    let ppo = match global(ops, &mut all, &mut conflicts, meter)? {
-        Ok(clocks) => clocks,
+    let parts = by_variable(ops, &accesses(ops));
+    let StoreOrder { hb, mut all, stages, order } = match store_order(ops, &parts, meter)? {
+        Ok(order) => order,
         Err(violation) => return Ok(Some(violation)),
     };
-    let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
-    let mut local_conflicts = Vec::new();
-    let parts = by_variable(ops, &accesses(ops));
-    for part in &parts {
-        let local = Local::new(ops, part);
-        let found = local.derive(ops, &mut all, &mut local_conflicts, meter)?;
-        if let Some(violation) = found {
-            return Ok(Some(violation));
-        }
-    }
-    let is_more = all.len() > stages[0].0;
-    stages.push((all.len(), Stage::Own(Within::Local)));
-    let cycle_of = |all: &Extra, stages: &[(usize, Stage)], cycle: &[Link]| {
-        Explain { ops, ppo: Ppo::Tso, extra: all, stages }.cycle(Within::Global, cycle)
-    };
-    let hb = match is_more {
-        false => ppo,
-        true => match Clocks::new(ops, true, &all, meter)? {
-            Ok(clocks) => clocks,
-            Err(cycle) => return Ok(Some(cycle_of(&all, &stages, &cycle))),
-        },
-    };
-    all.append(&conflicts);
-    stages.push((all.len(), Stage::Any(Within::Global)));
-    for (from, to, read) in local_conflicts {
-        all.push(from, to, read);
-    }
-    stages.push((all.len(), Stage::Any(Within::Local)));
-    let mut order = Vec::new();
-    let walked = Walk { ops, relaxed: true, overtake: false, extra: &all }.run(|op| {
-        order.extend(ops.writes(op).then_some(op));
-        meter.work(1, || hb.bytes() + all.bytes())
-    })?;
-    if let Err(cycle) = walked {
-        return Ok(Some(cycle_of(&all, &stages, &cycle)));
-    }
     let readers = Readers::new(ops);
     for (var, order) in by_variable(ops, &order).into_iter().enumerate() {
         meter.work((order.len() * ops.threads()) as u64, || hb.bytes() + all.bytes())?;
@@ -87,10 +46,66 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
     let bytes = hb.bytes() + all.bytes();
     let walked = Walk { ops, relaxed: true, overtake: true, extra: &all }
         .run(|_| meter.work(1, || bytes))?;
-    Ok(walked.err().map(|cycle| cycle_of(&all, &stages, &cycle)))
+    Ok(walked.err().map(|cycle| cycle_of(ops, &all, &stages, &cycle)))
 }
 
-fn accesses(ops: &Ops) -> Vec<u32> {
+/// The partial store order wpww, or a violation that shows before there is one. Edges of the first
+/// two stages are of hb.
+pub(crate) fn store_order(
+    ops: &Ops,
+    parts: &[Vec<u32>],
+    meter: &mut Meter<'_>,
+) -> Result<Result<StoreOrder, HistoryEvidence>, Limit> {
+    let mut all = Extra::new(ops.len());
+    let walk = Walk { ops, relaxed: false, overtake: false, extra: &all };
+    if let Err(cycle) = walk.run(|_| meter.work(1, || 0))? {
+        return Ok(Err(co_cycle(ops, &cycle)));
+    }
+    let mut conflicts = Extra::new(ops.len());
+    let ppo = match global(ops, &mut all, &mut conflicts, meter)? {
+        Ok(clocks) => clocks,
+        Err(violation) => return Ok(Err(violation)),
+    };
+    let mut stages = vec![(all.len(), Stage::Own(Within::Global))];
+    let mut local_conflicts = Vec::new();
+    for part in parts {
+        let local = Local::new(ops, part);
+        let found = local.derive(ops, &mut all, &mut local_conflicts, meter)?;
+        if let Some(violation) = found {
+            return Ok(Err(violation));
+        }
+    }
+    let is_more = all.len() > stages[0].0;
+    stages.push((all.len(), Stage::Own(Within::Local)));
+    let hb = match is_more {
+        false => ppo,
+        true => match Clocks::new(ops, true, &all, meter)? {
+            Ok(clocks) => clocks,
+            Err(cycle) => return Ok(Err(cycle_of(ops, &all, &stages, &cycle))),
+        },
+    };
+    all.append(&conflicts);
+    stages.push((all.len(), Stage::Any(Within::Global)));
+    for (from, to, read) in local_conflicts {
+        all.push(from, to, read);
+    }
+    stages.push((all.len(), Stage::Any(Within::Local)));
+    let mut order = Vec::new();
+    let walked = Walk { ops, relaxed: true, overtake: false, extra: &all }.run(|op| {
+        order.extend(ops.writes(op).then_some(op));
+        meter.work(1, || hb.bytes() + all.bytes())
+    })?;
+    if let Err(cycle) = walked {
+        return Ok(Err(cycle_of(ops, &all, &stages, &cycle)));
+    }
+    Ok(Ok(StoreOrder { hb, all, stages, order }))
+}
+
+fn cycle_of(ops: &Ops, all: &Extra, stages: &[(usize, Stage)], cycle: &[Link]) -> HistoryEvidence {
+    Explain { ops, ppo: Ppo::Tso, extra: all, stages }.cycle(Within::Global, cycle)
+}
+
+pub(crate) fn accesses(ops: &Ops) -> Vec<u32> {
     (0..ops.len() as u32).filter(|&op| ops.kind(op) != OpKind::Fence).collect()
 }
 

@@ -57,6 +57,8 @@ const FRAME: (f64, f64) = (365.0, 215.0);
 const CORNER: (f64, f64) = (65.0, 35.0);
 const TOP: f64 = 46.0;
 const LEGEND_LINE: f64 = 22.0;
+/// About the width of a digit.
+const DIGIT: f64 = 7.0;
 const PER_ROW: usize = 2;
 
 /// The picture. It brings its own background, light or dark as the reader prefers.
@@ -160,6 +162,7 @@ fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at:
         let (x, y) = (left + x, top + FRAME.1);
         let _ = writeln!(out, "<path class=\"frame\" d=\"M{x:.1} {y:.1}v4\"/>");
         match panel.axis {
+            Axis::Size if label.is_empty() => {}
             Axis::Size => text(out, (x, y + 18.0), "text-anchor=\"middle\"", &label),
             Axis::Names(_) => {
                 let turn = format!("text-anchor=\"end\" transform=\"rotate(-30 {x:.1} {y:.1})\"");
@@ -237,7 +240,18 @@ impl Right {
         let mut sizes: Vec<usize> = panel.points.iter().map(|m| m.x).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        sizes.into_iter().map(|n| (self.along(n), n.to_string())).collect()
+        // A size whose label would touch the one before it stays without.
+        let mut free = f64::NEG_INFINITY;
+        let label = |n: usize| {
+            let (at, text) = (self.along(n), n.to_string());
+            let half = DIGIT * text.len() as f64 / 2.0;
+            if at - half < free {
+                return (at, String::new());
+            }
+            free = at + half + DIGIT;
+            (at, text)
+        };
+        sizes.into_iter().map(label).collect()
     }
 }
 
@@ -378,6 +392,16 @@ mod tests {
             <path fill="#dd7722" d="M789.2 181.4h7v7h-7z"/>
             </svg>
         "##]].assert_eq(&plot_svg(&plot));
+    }
+
+    #[test]
+    fn labels_do_not_touch() {
+        let points = [100, 200, 300, 400, 500, 1_000, 10_000, 100_000, 1_000_000];
+        let points = points.map(|n| mark(0, n, Some(0.1))).to_vec();
+        let panel = Panel { title: String::new(), axis: Axis::Size, points };
+        let ticks = Right::of(&panel).ticks(&panel);
+        let labels: Vec<&str> = ticks.iter().map(|(_, label)| label.as_str()).collect();
+        expect!["100  300   1000 10000 100000 1000000"].assert_eq(&labels.join(" "));
     }
 
     /// Nothing to draw, or numbers that have no logarithm, still give a picture without holes.

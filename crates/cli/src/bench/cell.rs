@@ -1,6 +1,5 @@
-//! One cell of `weakspot bench programs`: one question about one program. It is answered in a process
-//! of its own, so that processor time and memory are its own, and a limit that the search does not
-//! heed can be enforced from outside.
+//! One cell of `weakspot bench programs`: one question about one program, answered in a process of
+//! its own.
 
 use std::fmt;
 use std::io::Write;
@@ -14,6 +13,7 @@ use weakspot_explore::{
 };
 use weakspot_report::{BenchEnd, model_key};
 
+use super::process::{cpu_seconds, peak_bytes};
 use super::subjects;
 use crate::exit::Exit;
 
@@ -121,24 +121,6 @@ fn end(verdict: &Verdict) -> BenchEnd {
             .to_owned(),
         ),
     }
-}
-
-/// Processor seconds of this process until now, all its threads together.
-fn cpu_seconds() -> Option<f64> {
-    #[cfg(unix)]
-    {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Some(now.tv_sec as f64 + now.tv_nsec as f64 / 1e9)
-    }
-    #[cfg(not(unix))]
-    None
-}
-
-/// The most memory that this process has held at a time, where the system tells.
-fn peak_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 impl fmt::Display for Cell {

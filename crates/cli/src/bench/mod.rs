@@ -1,7 +1,9 @@
 //! `weakspot bench`.
 
 pub(crate) mod cell;
+pub(crate) mod history;
 pub(crate) mod litmus;
 pub(crate) mod monitor;
+mod process;
 pub(crate) mod programs;
 mod subjects;

@@ -1,9 +1,7 @@
 //! `weakspot bench programs`: every question about every program, each in a process of its own.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -13,6 +11,7 @@ use weakspot_report::{
 };
 
 use super::cell::{Cell, QUESTIONS, Question};
+use super::process::{self, Heard};
 use super::subjects::{self, Subject};
 use crate::args::{BenchFormat, ProgramsArgs};
 use crate::exit::Exit;
@@ -111,34 +110,13 @@ fn measure(subject: &Subject, question: &Question, timeout: Duration) -> Result<
 
 fn ask(subject: &Subject, question: &Question, timeout: Duration) -> Result<Cell> {
     let nothing = |end| Cell { end, explored: None, queries: None, cpu: None, peak: None };
-    let program = std::env::current_exe().context("failed to find this program")?;
-    let mut child = Command::new(program)
-        .args(["bench", "cell", &subject.name, &question.key(), "--timeout"])
-        .arg(format!("{}ms", timeout.as_millis()))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("failed to start a measurement")?;
-    let mut pipe = child.stdout.take().context("failed to listen to a measurement")?;
-    let (sender, receiver) = mpsc::channel();
-    let listener = std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = pipe.read_to_string(&mut text);
-        let _ = sender.send(text);
-    });
+    let limit = format!("{}ms", timeout.as_millis());
+    let args = ["bench", "cell", &subject.name, &question.key(), "--timeout", &limit];
     // The search keeps the limit itself; one that does not is ended from here.
-    let heard = receiver.recv_timeout(timeout + timeout / 4 + Duration::from_secs(2));
-    if heard.is_err() {
-        child.kill().context("failed to end a measurement")?;
-    }
-    let status = child.wait().context("failed to wait for a measurement")?;
-    let _ = listener.join();
-    match heard {
-        Err(_) => Ok(nothing(BenchEnd::Unknown("time".to_owned()))),
-        Ok(_) if !status.success() => {
-            Ok(nothing(BenchEnd::Error(format!("it ended with {status}"))))
-        }
-        Ok(text) => text.parse(),
+    match process::ask(&args, timeout + timeout / 4 + Duration::from_secs(2))? {
+        Heard::Late => Ok(nothing(BenchEnd::Unknown("time".to_owned()))),
+        Heard::Failed(how) => Ok(nothing(BenchEnd::Error(how))),
+        Heard::Text(text) => text.parse(),
     }
 }
 

@@ -20,6 +20,7 @@ fn help() {
               litmus    Families of litmus tests whose size grows, both searches side by side
               programs  Programs and families of programs: every algorithm side by side
               monitor   The monitors on random logs: events per processor second
+              history   Checks of histories: time, memory, and how far each stage gets
               help      Print this message or the help of the given subcommand(s)
 
             Options:
@@ -125,4 +126,74 @@ fn a_row_has_a_process_of_its_own() {
     assert!(ran.out.ends_with(" violated \n"), "{}", ran.out);
     let ran = run(&["bench", "cell", "fig12", "robust-tso-luck", "--timeout", "20s"], "");
     assert_eq!((ran.code, ran.err.as_str()), (Some(2), "error: no such question\n"));
+}
+
+fn json_rows(args: &[&str]) -> Vec<Value> {
+    let ran = run(args, "");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    ran.out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect()
+}
+
+/// Every way gives the same verdicts, and says who decided.
+#[test]
+fn ways_to_check_histories() {
+    let svg = std::env::temp_dir().join(format!("weakspot-histories-{}.svg", std::process::id()));
+    let path = svg.to_str().expect("UTF-8");
+    let args = ["bench", "history", "violations", "--quick", "--format", "json", "--svg", path];
+    let rows = json_rows(&args);
+    assert_eq!(rows.len(), 7 * 4);
+    for of_cpus in rows.chunks(4) {
+        let ways: Vec<&str> = of_cpus.iter().filter_map(|row| row["way"].as_str()).collect();
+        assert_eq!(ways, ["auto", "sat", "enum", "plain"]);
+        for row in of_cpus {
+            assert_eq!(row["table"], "violations", "{row}");
+            assert_eq!(row["done"], true, "{row}");
+            assert_eq!(row["violated"], of_cpus[0]["violated"], "{row}");
+            let (holds, violated) = (row["holds"].as_u64(), row["violated"].as_u64());
+            assert_eq!(holds.zip(violated).map(|(h, v)| h + v), Some(4), "{row}");
+            assert!(row["decided_by"].as_str().is_some_and(|by| by.contains(':')), "{row}");
+            if cfg!(target_os = "linux") {
+                assert!(row["cpu_s"].as_f64().is_some_and(|s| s > 0.0), "{row}");
+                assert!(row["peak_bytes"].as_u64().is_some_and(|b| b > 1 << 20), "{row}");
+            }
+        }
+    }
+    assert!(rows.iter().any(|row| row["violated"] != 0), "{rows:?}");
+    let picture = std::fs::read_to_string(&svg).expect("the picture");
+    std::fs::remove_file(&svg).expect("the picture");
+    assert!(picture.contains("SC, N CPUs with 50 operations each, bugs"), "{picture}");
+}
+
+/// Stronger models leave fewer pairs open and catch more.
+#[test]
+fn shares_of_histories() {
+    let rows = json_rows(&["bench", "history", "pairs", "caught", "--quick", "--format", "json"]);
+    let (pairs, caught): (Vec<&Value>, Vec<&Value>) =
+        rows.iter().partition(|row| row["table"] == "pairs");
+    assert_eq!((pairs.len(), caught.len()), (15, 8));
+    for row in pairs {
+        let open = |key: &str| row["open_percent"][key].as_f64().expect("a share");
+        for (weak, strong) in [("co", "ccv"), ("ccv", "ccm"), ("ccm", "sc"), ("wccm", "tso")] {
+            assert!((0.0..=open(weak)).contains(&open(strong)), "{row}");
+        }
+    }
+    for row in caught {
+        let of_sc = |key: &str| row["of_sc"][key].as_u64().expect("a count");
+        assert!(of_sc("cc") <= of_sc("ccv") && of_sc("ccv") <= of_sc("ccm"), "{row}");
+        assert!(row["not_sc"].as_u64().is_some_and(|n| n > 0 && of_sc("ccm") <= n), "{row}");
+        assert_eq!(row["not_tso"], row["of_sc"]["tso"], "{row}");
+    }
+}
+
+#[test]
+fn a_cell_of_histories_has_a_process_of_its_own() {
+    let ran = run(&["bench", "history-cell", "tso,3,200,5,2,tso,auto", "--timeout", "20s"], "");
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.starts_with("2 0 true ") && ran.out.ends_with(" greedy:2\n"), "{}", ran.out);
+    let ran = run(&["bench", "history-cell", "tso,3,200,5,2,tso,luck", "--timeout", "20s"], "");
+    let message = "error: no such measurement: tso,3,200,5,2,tso,luck\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), message));
+    // No time at all: whatever was not decided is not counted.
+    let ran = run(&["bench", "history-cell", "atomic,4,200000,5,1,sc,sat", "--timeout", "0ms"], "");
+    assert!(ran.out.starts_with("0 0 false "), "{}", ran.out);
 }

@@ -1,0 +1,278 @@
+//! `weakspot bench history`: the figures of section 5 of "Gradual Consistency Checking", and on to
+//! millions of operations.
+
+mod shares;
+mod task;
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use weakspot_core::HistoryModel;
+use weakspot_gen::Source;
+use weakspot_report::{Axis, Mark, Panel, Plot, plot_svg};
+
+use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
+use crate::exit::Exit;
+pub(crate) use task::run as cell;
+use task::{Cell, Origin, Shape, Task, Way};
+
+/// Prints one table after the other, each row as soon as it is measured, and draws the times.
+pub(crate) fn run(args: &BenchHistoryArgs) -> Result<Exit> {
+    let mut all = Vec::new();
+    for &table in HistoryTable::ALL.iter().filter(|t| args.wants(**t)) {
+        match table {
+            HistoryTable::Pairs => shares::pairs(args)?,
+            HistoryTable::Caught => shares::caught(args)?,
+            _ => all.push((table, times(table, args)?)),
+        }
+    }
+    if let Some(path) = &args.svg {
+        std::fs::write(path, plot_svg(&plot(&all, args.timeout)))
+            .with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    Ok(Exit::Holds)
+}
+
+/// How many histories stand behind a cell of small ones.
+fn sample(args: &BenchHistoryArgs) -> u64 {
+    if args.quick { 4 } else { 20 }
+}
+
+/// The cells of a table of times, by rising size.
+fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
+    use HistoryModel::{Cc, Pso, Sc, Tso};
+    let mut tasks = Vec::new();
+    let mut add = |shape: Shape, models: &[HistoryModel], ways: &[Way]| {
+        let count = match shape.operations {
+            ..=2_000 => sample(args),
+            ..=10_000 => 4,
+            _ => 1,
+        };
+        for &model in models {
+            let origin = match (shape.origin, model) {
+                (Origin::Machine(_), Pso) => Origin::Machine(Source::Pso),
+                (Origin::Machine(_), Tso) => Origin::Machine(Source::Tso),
+                (origin, _) => origin,
+            };
+            let shape = Shape { origin, ..shape };
+            tasks.extend(ways.iter().map(|&way| Task { shape, count, model, way }));
+        }
+    };
+    let protocols = Shape { origin: Origin::Protocols, cpus: 4, operations: 0, variables: 10 };
+    let machine = Shape { origin: Origin::Machine(Source::Atomic), ..protocols };
+    match table {
+        HistoryTable::Operations => {
+            let mut sizes = vec![100, 200, 300, 400, 500, 1_000, 10_000];
+            sizes.extend((!args.quick).then_some([100_000, 1_000_000]).into_iter().flatten());
+            sizes.extend(args.large.then_some(10_000_000));
+            for operations in sizes {
+                add(Shape { operations, ..protocols }, &[Sc, Tso], &Way::ALL);
+            }
+        }
+        HistoryTable::Cpus => {
+            for cpus in [2, 3, 4, 5, 6, 8, 16, 32] {
+                add(Shape { cpus, operations: 50 * cpus, ..protocols }, &[Sc, Tso], &Way::ALL);
+            }
+        }
+        HistoryTable::Violations => {
+            for cpus in 2..=8 {
+                let shape =
+                    Shape { origin: Origin::Bugs, cpus, operations: 50 * cpus, ..protocols };
+                add(shape, &[Sc], &Way::ALL);
+            }
+        }
+        HistoryTable::Threads => {
+            let operations = if args.quick { 10_000 } else { 100_000 };
+            for cpus in [2, 4, 8, 16, 32] {
+                add(Shape { cpus, operations, ..machine }, &[Sc, Tso, Pso, Cc], &[Way::Auto]);
+            }
+        }
+        HistoryTable::Shapes => {
+            let sizes = if args.quick { &[10_000][..] } else { &[100_000, 1_000_000] };
+            for &operations in sizes {
+                for cpus in [4, 8, 16, 32] {
+                    for variables in [10, 200, 1_000] {
+                        let shape = Shape { cpus, operations, variables, ..machine };
+                        add(shape, &[Sc, Tso, Pso, Cc], &[Way::Auto]);
+                    }
+                }
+            }
+        }
+        HistoryTable::Pairs | HistoryTable::Caught => {}
+    }
+    tasks
+}
+
+/// Measures a table of times. What was not done at one size is not tried at a larger one.
+fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell)>> {
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "{}\n\n{:>4} {:>10} {:>9} {:>9} {:9} {:5} {:5} {:15} {:22} {:>10} {:>8} {:>8}",
+            table.title(),
+            "CPUs",
+            "operations",
+            "variables",
+            "histories",
+            "of",
+            "model",
+            "way",
+            "verdict",
+            "decided by",
+            "ms each",
+            "ns/op",
+            "peak MiB"
+        )?;
+    }
+    let mut rows: Vec<(Task, Cell)> = Vec::new();
+    for task in tasks(table, args) {
+        let is_same = |other: &Task| (other.model, other.way) == (task.model, task.way);
+        if rows.iter().any(|(other, cell)| is_same(other) && !cell.done)
+            && table != HistoryTable::Shapes
+        {
+            continue;
+        }
+        let cell = task::measure(&task, args.timeout)?;
+        match args.format {
+            BenchFormat::Text => writeln!(out, "{}", row_text(&task, &cell))?,
+            BenchFormat::Json => writeln!(out, "{}", row_json(table, &task, &cell))?,
+        }
+        out.flush()?;
+        rows.push((task, cell));
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(out, "\n{}\n", table.legend(args.timeout))?;
+    }
+    Ok(rows)
+}
+
+fn row_text(task: &Task, cell: &Cell) -> String {
+    let Task { shape, count, model, way } = task;
+    let verdict = match (cell.holds, cell.violated) {
+        (holds, violated) if !cell.done => format!("time, {} done", holds + violated),
+        (_, 0) => "holds".to_owned(),
+        (0, _) => "violated".to_owned(),
+        (_, violated) => format!("{violated} violated"),
+    };
+    let stages = cell.decided_by.replace(',', ", ").replace(':', " ");
+    let number = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
+    let each = cell.each();
+    format!(
+        "{:>4} {:>10} {:>9} {count:>9} {:9} {:5} {:5} {verdict:15} {stages:22} {:>10} {:>8} {:>8}",
+        shape.cpus,
+        shape.operations,
+        shape.variables,
+        shape.origin.key(),
+        model.key(),
+        way.key(),
+        number(each.map(|s| s * 1e3), 3),
+        number(each.map(|s| s * 1e9 / shape.operations as f64), 0),
+        number(cell.peak.map(|bytes| bytes as f64 / f64::from(1 << 20)), 1),
+    )
+}
+
+fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> String {
+    let Task { shape, count, model, way } = task;
+    json!({
+        "table": table.key(), "cpus": shape.cpus, "operations": shape.operations,
+        "variables": shape.variables, "histories": count, "source": shape.origin.key(),
+        "model": model.key(), "way": way.key(), "done": cell.done, "holds": cell.holds,
+        "violated": cell.violated, "decided_by": cell.decided_by, "cpu_s": cell.each(),
+        "peak_bytes": cell.peak,
+    })
+    .to_string()
+}
+
+/// A panel per table and model with a line per way, or, where there is only one way, a line per
+/// model.
+fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
+    const MODELS: [(HistoryModel, &str); 4] = [
+        (HistoryModel::Sc, "SC"),
+        (HistoryModel::Tso, "TSO"),
+        (HistoryModel::Pso, "PSO"),
+        (HistoryModel::Cc, "CC"),
+    ];
+    let mark = |series: usize, x: usize, cell: &Cell| Mark {
+        series,
+        x,
+        seconds: cell.each().filter(|_| cell.done),
+    };
+    let mut panels = Vec::new();
+    for (table, rows) in all {
+        let x = |task: &Task| match table {
+            HistoryTable::Operations => task.shape.operations,
+            _ => task.shape.cpus,
+        };
+        match table {
+            HistoryTable::Operations | HistoryTable::Cpus | HistoryTable::Violations => {
+                for (model, name) in MODELS {
+                    let points: Vec<Mark> = (rows.iter())
+                        .filter(|(task, _)| task.model == model)
+                        .map(|(task, cell)| mark(task.way as usize, x(task), cell))
+                        .collect();
+                    if !points.is_empty() {
+                        let title = format!("{name}, {}", table.axis());
+                        panels.push(Panel { title, axis: Axis::Size, points });
+                    }
+                }
+            }
+            HistoryTable::Threads => {
+                let series = |model| MODELS.iter().position(|(m, _)| *m == model).unwrap_or(0);
+                let point = |(task, cell): &(Task, Cell)| {
+                    mark(Way::ALL.len() + series(task.model), x(task), cell)
+                };
+                let points = rows.iter().map(point).collect();
+                let title = table.axis().to_owned();
+                panels.push(Panel { title, axis: Axis::Size, points });
+            }
+            HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => {}
+        }
+    }
+    let ways = ["auto", "saturation, then SAT", "saturation, then enumeration", "plain SAT"];
+    let series = ways.into_iter().map(str::to_owned);
+    let series = series.chain(MODELS.iter().map(|(_, name)| format!("{name}, auto"))).collect();
+    let title = "CPU time per history".to_owned();
+    Plot { title, series, limit: timeout.as_secs_f64(), panels }
+}
+
+impl HistoryTable {
+    /// What the table shows, as a line above it.
+    fn title(self) -> &'static str {
+        match self {
+            HistoryTable::Operations => "Time against operations (figures 4a and 6a, and on)",
+            HistoryTable::Cpus => "Time against CPUs (figures 4b and 6b, and on)",
+            HistoryTable::Violations => "Time for histories of protocols with bugs (figure 5)",
+            HistoryTable::Threads => "Time against threads",
+            HistoryTable::Shapes => "Large histories",
+            HistoryTable::Pairs => "Pairs of writes to one variable that are left open, in percent",
+            HistoryTable::Caught => "Violations that weaker models catch, in percent",
+        }
+    }
+
+    /// What runs to the right in the plot.
+    fn axis(self) -> &'static str {
+        match self {
+            HistoryTable::Operations => "N operations, 4 CPUs",
+            HistoryTable::Cpus => "N CPUs with 50 operations each",
+            HistoryTable::Violations => "N CPUs with 50 operations each, bugs",
+            HistoryTable::Threads => "N threads, all with the same operations",
+            HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => "",
+        }
+    }
+
+    fn legend(self, timeout: Duration) -> String {
+        format!(
+            "ms each, ns/op: processor time of the check alone, per history and per operation; peak: \
+             of the process while it\nchecks, history included. A cell has {} s for all its \
+             histories{}.",
+            timeout.as_secs_f64(),
+            match self {
+                HistoryTable::Shapes => "",
+                _ => "; what was not done is not tried at larger sizes",
+            }
+        )
+    }
+}

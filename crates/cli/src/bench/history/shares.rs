@@ -1,0 +1,178 @@
+//! The tables of `weakspot bench history` that count: pairs of writes that partial store orders
+//! leave open, and violations that weaker models catch.
+
+use std::io::Write;
+
+use anyhow::{Result, anyhow};
+use serde_json::{Map, Value, json};
+use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_history::{Complete, Method, check, open_pairs};
+
+use super::sample;
+use super::task::{Origin, Shape};
+use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
+
+const LIMITS: Limits = Limits { time: None, memory: Some(4 << 30), buffer: 0, workers: 1 };
+
+/// The orders that are compared, and what they are called.
+const ORDERS: [(HistoryModel, &str); 7] = [
+    (HistoryModel::Cc, "causal"),
+    (HistoryModel::Ccv, "CCv"),
+    (HistoryModel::Ccm, "CCM"),
+    (HistoryModel::Sc, "sat. SC"),
+    (HistoryModel::Wccm, "wCCM"),
+    (HistoryModel::Tso, "sat. TSO"),
+    (HistoryModel::Pso, "sat. PSO"),
+];
+
+/// The share of pairs of writes that each partial store order leaves open.
+pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        write!(out, "{}\n\n", HistoryTable::Pairs.title())?;
+        write!(out, "{:>4} {:>10} {:>9} {:>9}", "CPUs", "operations", "variables", "histories")?;
+        ORDERS.iter().try_for_each(|(_, name)| write!(out, " {name:>8}"))?;
+        writeln!(out)?;
+    }
+    let mut shapes: Vec<(usize, usize)> = [100, 200, 300, 400, 500].map(|n| (4, n)).to_vec();
+    shapes.extend([2, 3, 6, 8, 16, 32].map(|cpus| (cpus, 200)));
+    shapes.extend([4, 8, 16, 32].map(|cpus| (cpus, if args.quick { 2_000 } else { 20_000 })));
+    for (cpus, operations) in shapes {
+        let shape = Shape { origin: Origin::Protocols, cpus, operations, variables: 10 };
+        let count = if operations > 500 { 4 } else { 10 * sample(args) };
+        let mut all = [0; ORDERS.len()];
+        let mut open = [0; ORDERS.len()];
+        for seed in 0..count {
+            let ops = shape.history(seed)?;
+            for (i, (model, name)) in ORDERS.into_iter().enumerate() {
+                let found = open_pairs(&ops, model, &LIMITS, &mut Silent)
+                    .map_err(|limit| anyhow!("stopped at a limit: {limit:?}"))?
+                    .ok_or_else(|| anyhow!("seed {seed} of {shape:?} is wrong for {name}"))?;
+                all[i] += found.all;
+                open[i] += found.open;
+            }
+        }
+        let share = |i: usize| percent(open[i], all[i]);
+        match args.format {
+            BenchFormat::Text => {
+                write!(out, "{cpus:>4} {operations:>10} {:>9} {count:>9}", shape.variables)?;
+                (0..ORDERS.len()).try_for_each(|i| write!(out, " {:>8.2}", share(i)))?;
+                writeln!(out)?;
+            }
+            BenchFormat::Json => {
+                let orders = ["co", "ccv", "ccm", "sc", "wccm", "tso", "pso"];
+                let open: Map<String, Value> = (orders.iter().enumerate())
+                    .map(|(i, o)| ((*o).into(), share(i).into()))
+                    .collect();
+                let row = json!({
+                    "table": HistoryTable::Pairs.key(), "cpus": cpus, "operations": operations,
+                    "variables": shape.variables, "histories": count, "pairs": all[0],
+                    "open_percent": open,
+                });
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()?;
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\ncausal: program order and reads-from; CCv: and cf of it; CCM, wCCM: the paper's pww and \
+             wpww; sat.: both rules to a\nfixpoint. All histories are SC.\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// Which of the violations of SC and TSO show in weaker models already.
+pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Pso, Sc, Tso, Wccm};
+    const OF_SC: [(HistoryModel, &str); 5] =
+        [(Cc, "CC"), (Ccv, "CCv"), (Cm, "CM"), (Ccm, "CCM"), (Tso, "TSO")];
+    const OF_TSO: [(HistoryModel, &str); 4] =
+        [(Cc, "CC"), (Ccv, "CCv"), (Wccm, "wCCM"), (Pso, "PSO")];
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        write!(out, "{}\n\n", HistoryTable::Caught.title())?;
+        write!(out, "{:>4} {:>10} {:>9} {:>7}", "CPUs", "operations", "histories", "not SC")?;
+        OF_SC.iter().try_for_each(|(_, name)| write!(out, " {name:>6}"))?;
+        write!(out, " {:>9}", "not TSO")?;
+        OF_TSO.iter().try_for_each(|(_, name)| write!(out, " {name:>6}"))?;
+        writeln!(out)?;
+    }
+    let count = 10 * sample(args);
+    let mut total = [[0; HistoryModel::ALL.len()]; 2];
+    for cpus in (2..=8).map(Some).chain([None]) {
+        // Per model how many of the violations of SC and of TSO it catches.
+        let mut found = [[0; HistoryModel::ALL.len()]; 2];
+        if let Some(cpus) = cpus {
+            let shape = Shape { origin: Origin::Bugs, cpus, operations: 50 * cpus, variables: 10 };
+            for seed in 0..count {
+                let violated = violated(&shape.history(seed)?)?;
+                for (i, strong) in [Sc, Tso].into_iter().enumerate() {
+                    for model in HistoryModel::ALL {
+                        let both = violated[strong as usize] && violated[model as usize];
+                        found[i][model as usize] += u64::from(both);
+                        total[i][model as usize] += u64::from(both);
+                    }
+                }
+            }
+        } else {
+            found = total;
+        }
+        let of = |i: usize, model: HistoryModel| found[i][model as usize];
+        let histories = cpus.map_or(7 * count, |_| count);
+        match args.format {
+            BenchFormat::Text => {
+                let (name, operations) = match cpus {
+                    Some(cpus) => (cpus.to_string(), (50 * cpus).to_string()),
+                    None => ("all".to_owned(), "-".to_owned()),
+                };
+                write!(out, "{name:>4} {operations:>10} {histories:>9} {:>7}", of(0, Sc))?;
+                let share = |i: usize, strong, model| percent(of(i, model), of(i, strong));
+                OF_SC.iter().try_for_each(|(m, _)| write!(out, " {:>6.1}", share(0, Sc, *m)))?;
+                write!(out, " {:>9}", of(1, Tso))?;
+                OF_TSO.iter().try_for_each(|(m, _)| write!(out, " {:>6.1}", share(1, Tso, *m)))?;
+                writeln!(out)?;
+            }
+            BenchFormat::Json => {
+                let counts = |i: usize, of_what: &[(HistoryModel, &str)]| -> Map<String, Value> {
+                    of_what.iter().map(|&(m, _)| (m.key().to_owned(), of(i, m).into())).collect()
+                };
+                let row = json!({
+                    "table": HistoryTable::Caught.key(), "cpus": cpus, "histories": histories,
+                    "not_sc": of(0, Sc), "of_sc": counts(0, &OF_SC),
+                    "not_tso": of(1, Tso), "of_tso": counts(1, &OF_TSO),
+                });
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()?;
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\nHistories of the four protocols with all their bugs in turn. Of those that violate SC (or \
+             TSO), how many of 100 violate\nthe weaker model, too.\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// Per model whether a history violates it.
+fn violated(ops: &Ops) -> Result<[bool; HistoryModel::ALL.len()]> {
+    let method = Method { complete: Complete::Auto, saturate: true };
+    let mut violated = [false; HistoryModel::ALL.len()];
+    for model in HistoryModel::ALL {
+        match check(ops, model, method, &LIMITS, &mut Silent).verdict {
+            Verdict::Holds => {}
+            Verdict::Violated => violated[model as usize] = true,
+            Verdict::Unknown(limit) => return Err(anyhow!("stopped at a limit: {limit:?}")),
+        }
+    }
+    Ok(violated)
+}
+
+fn percent(part: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 }
+}
