@@ -12,7 +12,7 @@ use crate::explain::Ppo;
 use crate::greedy::{Greedy, greedy};
 use crate::linear::linear;
 use crate::meter::Meter;
-use crate::part::Part;
+use crate::part::{Part, closed};
 use crate::sat;
 use crate::saturate::{Saturated, saturate};
 use crate::search::search;
@@ -69,7 +69,7 @@ fn strong(
             Greedy::Stuck(place) if method.saturate => {
                 // The reason is rarely far from where the run was stuck.
                 for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
-                    let part = Part::new(ops, place.around(&chains, count));
+                    let part = Part::new(ops, closed(ops, place.around(&chains, count)));
                     let saturated = saturate(&part.ops, ppo, true, meter)?;
                     if let Saturated::Contradiction(evidence) = saturated {
                         return Ok(Found::Contradiction(part.evidence(evidence)));

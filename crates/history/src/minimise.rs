@@ -16,12 +16,13 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use weakspot_core::{
-    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, INITIAL, Limits, LratStep, OpKind,
-    Ops, Progress, Rule, Verdict, Why, initial_write_var,
+    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limits, LratStep, OpKind, Ops,
+    Progress, Rule, Verdict, Why, initial_write_var,
 };
 
 use crate::answer::Method;
 use crate::check::check;
+use crate::part::{Part, closed};
 
 /// A part of a history that violates a model.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ pub fn minimise(
 ) -> Option<Minimal> {
     let start = Instant::now();
     let mut search = Search { ops, model, method, limits, start, progress, is_sure: true };
-    let mut best = search.violated(&closed(ops, &named(ops, model, evidence)))?;
+    let mut best = search.violated(&closed(ops, named(ops, model, evidence)))?;
     search.narrow(&mut best);
     let mut size = best.kept.len() / 2;
     while size > 1 {
@@ -86,11 +87,10 @@ impl Search<'_> {
             return None;
         }
         let limits = Limits { time, ..*self.limits };
-        let (ops, threads, vars) = part(self.ops, kept);
+        let Part { kept, ops, threads, vars } = Part::new(self.ops, kept.to_vec());
         let answer = check(&ops, self.model, self.method, &limits, self.progress);
         self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
         let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
-        let kept = kept.to_vec();
         Some(Minimal { kept, ops, threads, vars, evidence, is_minimal: false })
     }
 
@@ -98,7 +98,7 @@ impl Search<'_> {
     fn narrow(&mut self, best: &mut Minimal) {
         loop {
             let named = named(&best.ops, self.model, &best.evidence);
-            let kept = closed(&best.ops, &named);
+            let kept = closed(&best.ops, named.iter().copied());
             if named.is_empty() || kept.len() >= best.kept.len() {
                 return;
             }
@@ -128,41 +128,6 @@ impl Search<'_> {
             end = best.kept.partition_point(|&op| op < next);
         }
     }
-}
-
-/// The history of these operations; its threads and variables by their old numbers.
-fn part(ops: &Ops, kept: &[u32]) -> (Ops, Vec<usize>, Vec<u32>) {
-    let accessed = kept.iter().filter(|&&op| ops.kind(op) != OpKind::Fence);
-    let mut vars: Vec<u32> = accessed.map(|&op| ops.var(op)).collect();
-    vars.sort_unstable();
-    vars.dedup();
-    let mut threads = Vec::new();
-    let mut part = Ops::new();
-    for &op in kept {
-        let thread = ops.thread_of(op);
-        if threads.last() != Some(&thread) {
-            threads.push(thread);
-            part.thread();
-        }
-        let from = ops.from(op).and_then(|w| kept.binary_search(&w).ok());
-        let var = vars.binary_search(&ops.var(op)).unwrap_or(0);
-        part.push(ops.kind(op), var as u32, from.map_or(INITIAL, |w| w as u32));
-    }
-    (part, threads, vars)
-}
-
-/// These operations with what they read, and so on.
-fn closed(ops: &Ops, named: &[u32]) -> Vec<u32> {
-    let mut all: HashSet<u32> = HashSet::new();
-    let mut todo = named.to_vec();
-    while let Some(op) = todo.pop() {
-        if all.insert(op) {
-            todo.extend(ops.from(op));
-        }
-    }
-    let mut all: Vec<u32> = all.into_iter().collect();
-    all.sort_unstable();
-    all
 }
 
 /// All operations but these, and but those that read from them, and so on.

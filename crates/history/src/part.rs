@@ -3,45 +3,58 @@
 //! stays without the write that it reads. So what contradicts a model in a part does so in the
 //! whole, by the same evidence.
 
-use weakspot_core::{HistoryCycle, HistoryEdge, HistoryEvidence, Ops, Rule, initial_write_var};
+use std::collections::HashSet;
+
+use weakspot_core::{
+    HistoryCycle, HistoryEdge, HistoryEvidence, INITIAL, OpKind, Ops, Rule, initial_write,
+    initial_write_var,
+};
 
 /// Some operations of a history, as a history of their own.
 pub(crate) struct Part {
+    /// The operations by their numbers in the whole.
+    pub(crate) kept: Vec<u32>,
+    /// Operations, threads and variables are numbered anew.
     pub(crate) ops: Ops,
-    /// Per operation its number in the whole.
-    whole: Vec<u32>,
+    /// Per thread, and per variable, its number in the whole.
+    pub(crate) threads: Vec<usize>,
+    pub(crate) vars: Vec<u32>,
+}
+
+/// These operations with what they read, and so on, in rising order.
+pub(crate) fn closed(ops: &Ops, some: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let mut all: HashSet<u32> = HashSet::new();
+    let mut todo: Vec<u32> = some.into_iter().collect();
+    while let Some(op) = todo.pop() {
+        if all.insert(op) {
+            todo.extend(ops.from(op));
+        }
+    }
+    let mut all: Vec<u32> = all.into_iter().collect();
+    all.sort_unstable();
+    all
 }
 
 impl Part {
-    /// The part with these operations, and with the writes that they read.
-    pub(crate) fn new(ops: &Ops, some: impl IntoIterator<Item = u32>) -> Part {
-        let mut keep: Vec<u32> = some.into_iter().collect();
-        keep.sort_unstable();
-        keep.dedup();
-        // A source may be an update, which reads something itself.
-        let mut new = keep.clone();
-        while !new.is_empty() {
-            new = new.iter().filter_map(|&op| ops.from(op)).collect();
-            new.sort_unstable();
-            new.dedup();
-            new.retain(|op| keep.binary_search(op).is_err());
-            keep.extend(&new);
-            keep.sort_unstable();
-        }
+    /// The part with these operations. They are in rising order, and [`closed`].
+    pub(crate) fn new(ops: &Ops, kept: Vec<u32>) -> Part {
+        let accessed = kept.iter().filter(|&&op| ops.kind(op) != OpKind::Fence);
+        let mut vars: Vec<u32> = accessed.map(|&op| ops.var(op)).collect();
+        vars.sort_unstable();
+        vars.dedup();
+        let mut threads = Vec::new();
         let mut part = Ops::new();
-        let mut rest = keep.iter().copied().peekable();
-        for thread in 0..ops.threads() {
-            part.thread();
-            while let Some(op) = rest.next_if(|&op| op < ops.of_thread(thread).end) {
-                let from = ops.from(op).and_then(|w| keep.binary_search(&w).ok());
-                part.push(
-                    ops.kind(op),
-                    ops.var(op),
-                    from.map_or(weakspot_core::INITIAL, |w| w as u32),
-                );
+        for &op in &kept {
+            let thread = ops.thread_of(op);
+            if threads.last() != Some(&thread) {
+                threads.push(thread);
+                part.thread();
             }
+            let from = ops.from(op).and_then(|w| kept.binary_search(&w).ok());
+            let var = vars.binary_search(&ops.var(op)).unwrap_or(0);
+            part.push(ops.kind(op), var as u32, from.map_or(INITIAL, |w| w as u32));
         }
-        Part { ops: part, whole: keep }
+        Part { kept, ops: part, threads, vars }
     }
 
     /// The evidence of a contradiction in terms of the whole; runs stay as they are.
@@ -61,8 +74,8 @@ impl Part {
 
     fn node(&self, node: u32) -> u32 {
         match initial_write_var(node) {
-            Some(_) => node,
-            None => self.whole[node as usize],
+            Some(var) => initial_write(self.vars[var as usize]),
+            None => self.kept[node as usize],
         }
     }
 

@@ -2,7 +2,7 @@
 //! comes with evidence that the checker accepts.
 
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, check_ops};
+use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops};
 use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
 use weakspot_history::{Complete, Method, check};
 
@@ -45,4 +45,29 @@ fn search() {
     compare(4, HistoryModel::Sc, Complete::Search);
     compare(5, HistoryModel::Tso, Complete::Search);
     compare(6, HistoryModel::Pso, Complete::Search);
+}
+
+/// Too long for the definition: that evidence is accepted says enough.
+#[test]
+fn long_histories() {
+    let method = Method { complete: Complete::Auto, saturate: true };
+    let mut verdicts = [0, 0];
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed);
+        let threads = 2 + rng.below(7);
+        let vars = 1 + rng.below(30);
+        let ops = 5_000 + rng.below(3_000);
+        let size = OpsSize { threads, vars, ops, fences: 40, updates: 10 };
+        let source = OpsSource::ALL[rng.below(3)];
+        let mut ops = random_ops(&mut rng, size, source);
+        let changes = rng.below(2);
+        mutate_ops(&mut rng, &mut ops, changes);
+        for model in [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso] {
+            let answer = check(&ops, model, method, &NO_LIMITS, &mut Silent);
+            let evidence = answer.evidence.expect("no limits");
+            certify::history(&ops, model, &answer.verdict, &evidence).expect("evidence");
+            verdicts[usize::from(answer.verdict == Verdict::Holds)] += 1;
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > 20), "{verdicts:?}");
 }
