@@ -12,6 +12,7 @@ mod diff;
 mod dot;
 mod drawing;
 mod fence;
+mod history;
 mod json;
 mod limit;
 mod litmus;
@@ -30,6 +31,7 @@ mod summary;
 mod table;
 mod tally;
 mod witness;
+mod witness_file;
 
 pub use bench::{BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use diagnostic::{Severity, failure_diagnostic, render};
@@ -37,6 +39,10 @@ pub use diff::unified_diff;
 pub use dot::draw_dot;
 pub use drawing::draw_run;
 pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
+pub use history::{
+    HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
+    history_model_name, history_summary, history_text,
+};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};
@@ -54,4 +60,5 @@ pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
 pub use tally::{ProgramResult, Words, program_summary};
-pub use witness::{BadWitness, Witness, input_hash};
+pub use witness::Witness;
+pub use witness_file::{BadWitness, InputHash, input_hash, witness_question};

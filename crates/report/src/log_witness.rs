@@ -30,7 +30,7 @@ use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{DelayedCommit, DelayedRun, EventId, Model};
 
 use crate::json::{Object, model_key, model_of_key};
-use crate::witness::{At, BadWitness};
+use crate::witness_file::{At, BadWitness, beginning, document, push_list};
 
 /// An answer about a log and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,11 +59,9 @@ impl LogWitness {
     /// The content of a witness file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = String::from("{\n  \"witness\": 1,\n  \"question\": \"monitor\",\n");
-        let _ = writeln!(out, "  \"input\": \"{}\",", self.input_hash);
-        let _ = writeln!(out, "  \"model\": \"{}\",", model_key(self.model));
         let verdict = if self.run.is_some() { "violated" } else { "holds" };
-        let _ = writeln!(out, "  \"verdict\": \"{verdict}\",\n  \"evidence\": {{");
+        let mut out = beginning("monitor", &self.input_hash, model_key(self.model), verdict);
+        out.push_str(",\n  \"evidence\": {\n");
         let trace = self.trace.map_or("null".to_owned(), |trace| trace.to_string());
         let Some(run) = &self.run else {
             let pending = if self.last_only { "last" } else { "all" };
@@ -91,21 +89,17 @@ impl LogWitness {
         };
         let commits: Vec<String> = run.commits.iter().map(commit).collect();
         let cycle: Vec<String> = run.cycle.iter().map(arc).collect();
-        push_list(&mut out, "commits", &commits);
+        push_list(&mut out, 6, "commits", &commits);
         out.push_str(",\n");
-        push_list(&mut out, "cycle", &cycle);
+        push_list(&mut out, 6, "cycle", &cycle);
         out.push_str("\n    }\n  }\n}\n");
         out
     }
 
     /// Reads the content of a witness file.
     pub fn from_json(text: &str) -> Result<LogWitness, BadWitness> {
-        let json: Json = serde_json::from_str(text).map_err(|e| BadWitness(e.to_string()))?;
-        let root = At { path: String::new(), json: &json };
-        let version = root.get("witness")?;
-        if version.integer::<u64>("the number 1")? != 1 {
-            return Err(version.bad("the number 1; this witness is of another version"));
-        }
+        let json = document(text)?;
+        let root = At::root(&json)?;
         let model = root.get("model")?;
         let model_of = model_of_key(model.string()?)
             .filter(|&model| model != Model::Sc)
@@ -176,14 +170,6 @@ fn run(at: &At<'_>, model: Model) -> Result<DelayedRun, BadWitness> {
 fn link_of(name: &str) -> Option<Link> {
     let links = [Link::Po, Link::Rf, Link::Co, Link::Fr, Link::Start, Link::Join];
     links.into_iter().find(|link| link.name() == name)
-}
-
-fn push_list(out: &mut String, key: &str, lines: &[String]) {
-    let _ = write!(out, "      \"{key}\": [");
-    for (i, line) in lines.iter().enumerate() {
-        let _ = write!(out, "{}\n        {line}", if i == 0 { "" } else { "," });
-    }
-    out.push_str(if lines.is_empty() { "]" } else { "\n      ]" });
 }
 
 #[cfg(test)]

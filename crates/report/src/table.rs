@@ -1,6 +1,8 @@
 //! A run as a table: a column per thread and one for memory, time running downwards. Knows about
 //! widths, line breaks and colours, and nothing about programs.
 
+use weakspot_core::Verdict;
+
 /// One step as it is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -38,6 +40,14 @@ impl Paint {
     }
     fn memory(self, text: &str) -> String {
         self.with("32", text)
+    }
+    pub(crate) fn verdict(self, text: &str, verdict: &Verdict) -> String {
+        let code = match verdict {
+            Verdict::Holds => "32",
+            Verdict::Violated => "31",
+            Verdict::Unknown(_) => "33",
+        };
+        self.with(code, text)
     }
     fn with(self, code: &str, text: &str) -> String {
         // Blanks take no colour, so that trailing ones can be cut.

@@ -26,22 +26,21 @@
 //! `init` holds one value per declared location. The other kind of evidence is `{"exhausted":
 //! {"states": N}}`. Keys that are not known are ignored.
 
-use std::fmt;
 use std::fmt::Write;
 
-use serde_json::Value as Json;
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
 
-use crate::json::{Object, model_key, model_of_key, push_string, verdict_key};
+use crate::json::{Object, model_key, model_of_key, verdict_key};
 use crate::limit::{limit_json, limit_of_json};
+use crate::witness_file::{At, BadWitness, beginning, document};
 
 /// An answer and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// What was asked, as in JSON answers: `litmus`, `reach`, ...
     pub question: String,
-    /// The [`input_hash`] of the file that it was asked about.
+    /// The [`input_hash`](crate::input_hash) of the file that it was asked about.
     pub input_hash: String,
     /// Under which model.
     pub model: Model,
@@ -51,42 +50,12 @@ pub struct Witness {
     pub evidence: Evidence,
 }
 
-/// Why a text is not a witness: a clause that says where and what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadWitness(pub(crate) String);
-
-impl fmt::Display for BadWitness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadWitness {}
-
-/// The hash by which a witness knows its input: 64-bit FNV-1a over the bytes of the file. It tells
-/// apart files that were mixed up or edited; it is no defence against someone who wants two files
-/// to have the same hash, and need not be one, because the evidence is checked on the input.
-#[must_use]
-pub fn input_hash(input: &[u8]) -> String {
-    let hash = input
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    format!("fnv1a64:{hash:016x}")
-}
-
 impl Witness {
     /// The content of a witness file, one step of a run per line.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = String::from("{\n  \"witness\": 1");
-        let mut string = |key: &str, value: &str| {
-            let _ = write!(out, ",\n  \"{key}\": ");
-            push_string(&mut out, value);
-        };
-        string("question", &self.question);
-        string("input", &self.input_hash);
-        string("model", model_key(self.model));
-        string("verdict", verdict_key(&self.verdict));
+        let verdict = verdict_key(&self.verdict);
+        let mut out = beginning(&self.question, &self.input_hash, model_key(self.model), verdict);
         if let Verdict::Unknown(limit) = &self.verdict {
             let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit, None));
         }
@@ -103,12 +72,8 @@ impl Witness {
 
     /// Reads the content of a witness file.
     pub fn from_json(text: &str) -> Result<Witness, BadWitness> {
-        let json: Json = serde_json::from_str(text).map_err(|e| BadWitness(e.to_string()))?;
-        let root = At { path: String::new(), json: &json };
-        let version = root.get("witness")?;
-        if version.integer::<u64>("the number 1")? != 1 {
-            return Err(version.bad("the number 1; this witness is of another version"));
-        }
+        let json = document(text)?;
+        let root = At::root(&json)?;
         let model = root.get("model")?;
         let verdict = root.get("verdict")?;
         Ok(Witness {
@@ -196,48 +161,11 @@ fn step(at: &At<'_>) -> Result<Step, BadWitness> {
     }
 }
 
-/// A part of a JSON document, with the way to it for messages.
-pub(crate) struct At<'j> {
-    pub(crate) path: String,
-    pub(crate) json: &'j Json,
-}
-
-impl<'j> At<'j> {
-    pub(crate) fn find(&self, key: &str) -> Option<At<'j>> {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        let json = self.json.get(key)?;
-        Some(At { path: format!("{}{dot}{key}", self.path), json })
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Result<At<'j>, BadWitness> {
-        self.find(key).ok_or_else(|| self.bad(&format!("an object with `{key}`")))
-    }
-
-    pub(crate) fn string(&self) -> Result<&'j str, BadWitness> {
-        self.json.as_str().ok_or_else(|| self.bad("a string"))
-    }
-
-    pub(crate) fn list(&self) -> Result<Vec<At<'j>>, BadWitness> {
-        let list = self.json.as_array().ok_or_else(|| self.bad("a list"))?;
-        let at = |(i, json)| At { path: format!("{}[{i}]", self.path), json };
-        Ok(list.iter().enumerate().map(at).collect())
-    }
-
-    pub(crate) fn integer<T: TryFrom<i128>>(&self, what: &str) -> Result<T, BadWitness> {
-        let number = self.json.as_i64().map(i128::from).or(self.json.as_u64().map(i128::from));
-        number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| self.bad(what))
-    }
-
-    pub(crate) fn bad(&self, expected: &str) -> BadWitness {
-        let path = if self.path.is_empty() { "the witness" } else { &self.path };
-        BadWitness(format!("{path}: expected {expected}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample;
+    use crate::witness_file::input_hash;
     use expect_test::expect;
     use std::time::Duration;
     use weakspot_core::testing::Rng;
@@ -381,12 +309,5 @@ mod tests {
                 assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
             }
         }
-    }
-
-    #[test]
-    fn hashes() {
-        assert_eq!(input_hash(b""), "fnv1a64:cbf29ce484222325");
-        assert_eq!(input_hash(b"a"), "fnv1a64:af63dc4c8601ec8c");
-        assert_eq!(input_hash(b"foobar"), "fnv1a64:85944171f73967e8");
     }
 }

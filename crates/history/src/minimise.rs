@@ -1,0 +1,290 @@
+//! A part of a history that violates a model as well, and of which nothing can be left out: nobody
+//! reads a cycle in a million operations.
+//!
+//! An operation is left out together with what reads from it. What remains of a history that
+//! satisfies a model satisfies it, too: the run, or the orders, without these operations are as
+//! good. So it does not matter in which order operations are left out, and each has to be tried
+//! only once: if the rest without it is satisfied, that stays so when more is left out.
+//!
+//! The start is not the history but the operations that the evidence names, with what they read
+//! and, where buffers matter, a fence that holds them in order. These violate the model by the
+//! same evidence. Should they not, neighbours are added until they do. Large parts are tried
+//! first, and the evidence for what remains is used each time, so that the cost is that of a few
+//! checks of small histories.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use weakspot_core::{
+    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, INITIAL, Limits, LratStep, OpKind,
+    Ops, Progress, Rule, Verdict, Why, initial_write_var,
+};
+
+use crate::answer::Method;
+use crate::check::check;
+use crate::store::Readers;
+
+/// A part of a history that violates a model.
+#[derive(Clone, Debug)]
+pub struct Minimal {
+    /// Its operations, by their numbers in the whole history, in rising order.
+    pub kept: Vec<u32>,
+    /// It as a history; operations, threads and variables are numbered anew.
+    pub ops: Ops,
+    /// The threads of the whole history that it has operations of.
+    pub threads: Vec<usize>,
+    /// The variables of the whole history that it is about.
+    pub vars: Vec<u32>,
+    /// Why it violates the model.
+    pub evidence: HistoryEvidence,
+    /// Whether nothing can be left out; false if a limit was reached before that was known.
+    pub is_minimal: bool,
+}
+
+/// The smallest part of a history that this evidence leads to. `None` if the evidence shows no
+/// violation, or a limit was reached before any part was found.
+pub fn minimise(
+    ops: &Ops,
+    model: HistoryModel,
+    evidence: &HistoryEvidence,
+    method: Method,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Option<Minimal> {
+    let start = Instant::now();
+    let mut search = Search { ops, model, method, limits, start, progress, is_sure: true };
+    let mut named = named(ops, model, evidence);
+    let mut best = loop {
+        if named.is_empty() {
+            return None;
+        }
+        let kept = closed(ops, &named);
+        if let Some(found) = search.violated(&kept) {
+            break found;
+        }
+        if kept.len() == ops.len() {
+            return None;
+        }
+        named = with_neighbours(ops, &kept);
+    };
+    search.narrow(&mut best);
+    let mut size = best.kept.len() / 2;
+    while size > 1 {
+        search.leave_out(&mut best, size);
+        size = (size / 2).min(best.kept.len() / 2);
+    }
+    search.is_sure = true;
+    search.leave_out(&mut best, 1);
+    best.is_minimal = search.is_sure;
+    Some(best)
+}
+
+struct Search<'a> {
+    ops: &'a Ops,
+    model: HistoryModel,
+    method: Method,
+    /// For all checks together.
+    limits: &'a Limits,
+    start: Instant,
+    progress: &'a mut dyn Progress,
+    /// Whether each part that was not found to be violated is satisfied.
+    is_sure: bool,
+}
+
+impl Search<'_> {
+    /// The part with these operations, if it violates the model.
+    fn violated(&mut self, kept: &[u32]) -> Option<Minimal> {
+        let time = self.limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
+        if time == Some(Duration::ZERO) {
+            self.is_sure = false;
+            return None;
+        }
+        let limits = Limits { time, ..*self.limits };
+        let (ops, threads, vars) = part(self.ops, kept);
+        let answer = check(&ops, self.model, self.method, &limits, self.progress);
+        self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
+        let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
+        let kept = kept.to_vec();
+        Some(Minimal { kept, ops, threads, vars, evidence, is_minimal: false })
+    }
+
+    /// Leaves out what the evidence does not name, as long as that makes it smaller.
+    fn narrow(&mut self, best: &mut Minimal) {
+        loop {
+            let named = named(&best.ops, self.model, &best.evidence);
+            let kept = closed(&best.ops, &named);
+            if named.is_empty() || kept.len() >= best.kept.len() {
+                return;
+            }
+            let kept: Vec<u32> = kept.iter().map(|&op| best.kept[op as usize]).collect();
+            match self.violated(&kept) {
+                Some(smaller) => *best = smaller,
+                None => return,
+            }
+        }
+    }
+
+    /// Tries to leave out each piece of this many operations, from the end.
+    fn leave_out(&mut self, best: &mut Minimal, size: usize) {
+        let mut end = best.kept.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            let rest = without(&best.ops, start..end);
+            let next = best.kept[start];
+            if !rest.is_empty() {
+                let rest: Vec<u32> = rest.iter().map(|&op| best.kept[op as usize]).collect();
+                if let Some(smaller) = self.violated(&rest) {
+                    *best = smaller;
+                    self.narrow(best);
+                }
+            }
+            // What comes behind was tried, however much has been left out since.
+            end = best.kept.partition_point(|&op| op < next);
+        }
+    }
+}
+
+/// The history of these operations; its threads and variables by their old numbers.
+fn part(ops: &Ops, kept: &[u32]) -> (Ops, Vec<usize>, Vec<u32>) {
+    let accessed = kept.iter().filter(|&&op| ops.kind(op) != OpKind::Fence);
+    let mut vars: Vec<u32> = accessed.map(|&op| ops.var(op)).collect();
+    vars.sort_unstable();
+    vars.dedup();
+    let mut threads = Vec::new();
+    let mut part = Ops::new();
+    for &op in kept {
+        let thread = ops.thread_of(op);
+        if threads.last() != Some(&thread) {
+            threads.push(thread);
+            part.thread();
+        }
+        let from = ops.from(op).and_then(|w| kept.binary_search(&w).ok());
+        let var = vars.binary_search(&ops.var(op)).unwrap_or(0);
+        part.push(ops.kind(op), var as u32, from.map_or(INITIAL, |w| w as u32));
+    }
+    (part, threads, vars)
+}
+
+/// These operations with what they read, and so on.
+fn closed(ops: &Ops, named: &[u32]) -> Vec<u32> {
+    let mut all: HashSet<u32> = HashSet::new();
+    let mut todo = named.to_vec();
+    while let Some(op) = todo.pop() {
+        if all.insert(op) {
+            todo.extend(ops.from(op));
+        }
+    }
+    let mut all: Vec<u32> = all.into_iter().collect();
+    all.sort_unstable();
+    all
+}
+
+/// All operations but these, and but those that read from them, and so on.
+fn without(ops: &Ops, gone: std::ops::Range<usize>) -> Vec<u32> {
+    let mut left_out = vec![false; ops.len()];
+    left_out[gone.clone()].fill(true);
+    let mut todo: Vec<usize> = gone.collect();
+    let mut readers = vec![Vec::new(); ops.len()];
+    for op in 0..ops.len() as u32 {
+        if let Some(w) = ops.from(op) {
+            readers[w as usize].push(op);
+        }
+    }
+    while let Some(op) = todo.pop() {
+        for &r in &readers[op] {
+            if !std::mem::replace(&mut left_out[r as usize], true) {
+                todo.push(r as usize);
+            }
+        }
+    }
+    (0..ops.len() as u32).filter(|&op| !left_out[op as usize]).collect()
+}
+
+/// These operations, those next to them in their threads, and one reader of each write.
+fn with_neighbours(ops: &Ops, kept: &[u32]) -> Vec<u32> {
+    let readers = Readers::new(ops);
+    let mut more = kept.to_vec();
+    for &op in kept {
+        let range = ops.of_thread(ops.thread_of(op));
+        more.extend([op.wrapping_sub(1), op + 1].into_iter().filter(|op| range.contains(op)));
+        more.extend(readers.of(op as usize));
+    }
+    more.sort_unstable();
+    more.dedup();
+    more
+}
+
+/// The operations that evidence for a violation rests on.
+fn named(ops: &Ops, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32> {
+    let mut named = Named { ops, model, found: Vec::new() };
+    match evidence {
+        HistoryEvidence::Cycle(cycle) => named.cycle(cycle),
+        HistoryEvidence::Refuted { conflicts, proof, .. } => {
+            for conflict in used(conflicts.len(), proof) {
+                named.cycle(&conflicts[conflict]);
+            }
+        }
+        HistoryEvidence::Linear { .. } | HistoryEvidence::ByDefinition => {}
+    }
+    named.found.sort_unstable();
+    named.found.dedup();
+    named.found
+}
+
+struct Named<'a> {
+    ops: &'a Ops,
+    model: HistoryModel,
+    found: Vec<u32>,
+}
+
+impl Named<'_> {
+    fn cycle(&mut self, cycle: &HistoryCycle) {
+        for derivation in &cycle.derivations {
+            self.edges(&derivation.path);
+            if let Rule::Overtaken { read } = derivation.rule {
+                self.found.push(read);
+            }
+        }
+        self.edges(&cycle.edges);
+    }
+
+    fn edges(&mut self, edges: &[HistoryEdge]) {
+        for edge in edges {
+            let ends = [edge.from, edge.to];
+            self.found.extend(ends.iter().filter(|&&end| initial_write_var(end).is_none()));
+            let relaxed =
+                matches!(self.model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm);
+            if relaxed
+                && edge.why == Why::Po
+                && initial_write_var(edge.from).is_none()
+                && self.ops.kind(edge.from) == OpKind::Write
+                && matches!(self.ops.kind(edge.to), OpKind::Read | OpKind::Write)
+            {
+                self.barrier(edge.from, edge.to);
+            }
+        }
+    }
+
+    /// A fence, or else an update, that keeps the order of these two.
+    fn barrier(&mut self, from: u32, to: u32) {
+        let ops = self.ops;
+        let find = |kind: OpKind| (from + 1..to).find(|&op| ops.kind(op) == kind);
+        self.found.extend(find(OpKind::Fence).or_else(|| find(OpKind::Update)));
+    }
+}
+
+/// Which of the first so many clauses the end of a proof rests on.
+fn used(clauses: usize, proof: &[LratStep]) -> Vec<usize> {
+    let mut needed: HashSet<u64> = HashSet::new();
+    for step in proof.iter().rev() {
+        if let LratStep::Add { id, clause, hints } = step
+            && (clause.is_empty() || needed.contains(id))
+        {
+            needed.extend(hints);
+        }
+    }
+    if needed.is_empty() {
+        return (0..clauses).collect();
+    }
+    (0..clauses).filter(|&i| needed.contains(&(i as u64 + 1))).collect()
+}

@@ -1,0 +1,295 @@
+//! Whether histories satisfy models, as text, JSON and DOT.
+
+mod cycle;
+mod dot;
+mod json;
+mod lattice;
+mod run;
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::Duration;
+
+use weakspot_core::{
+    HistoryEvidence, HistoryModel, Names, OpKind, OpNames, Ops, Value, Verdict, initial_write_var,
+};
+
+use crate::limit::limit_text;
+use crate::show::{counted, plain};
+
+pub use dot::history_dot;
+pub use json::{history_error_json, history_json};
+pub use lattice::history_all_text;
+
+/// The answer for one history under one model.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryAnswer<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// What the history is called in the file.
+    pub id: Option<&'a str>,
+    /// Which one of the file it is, from 1, if files of the format may have several.
+    pub number: Option<usize>,
+    /// The history.
+    pub ops: &'a Ops,
+    /// Its names and values.
+    pub names: &'a OpNames,
+    /// The lines of the file on which its operations stand; empty if not known.
+    pub lines: &'a [u32],
+    /// Where the file says more than the history does.
+    pub notes: &'a [String],
+    /// The model asked about.
+    pub model: HistoryModel,
+    /// Whether the history satisfies it.
+    pub verdict: &'a Verdict,
+    /// Why.
+    pub evidence: Option<&'a HistoryEvidence>,
+    /// The stage that decided, as scripts read it.
+    pub decided_by: &'a str,
+    /// The model whose evidence this is, if this one was not asked itself.
+    pub implied_by: Option<HistoryModel>,
+    /// A small part that violates the model as well.
+    pub minimal: Option<&'a HistoryPart>,
+    /// Units of work done.
+    pub explored: u64,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// A part of a history that violates a model.
+#[derive(Clone, Debug)]
+pub struct HistoryPart {
+    /// Its operations, by their numbers in the history.
+    pub kept: Vec<u32>,
+    /// It as text that can be checked again.
+    pub text: String,
+    /// It as a JSON object that can be checked again.
+    pub json: String,
+    /// Whether nothing can be left out.
+    pub is_minimal: bool,
+}
+
+/// A line that says what was found and, with `details`, why.
+#[must_use]
+pub fn history_text(a: &HistoryAnswer<'_>, details: bool, color: bool) -> String {
+    let mut out = format!("{} {}: {}\n", head(a), model_name(a.model), outcome(a));
+    push_notes(&mut out, a);
+    if details {
+        out += &why(a, color);
+    }
+    out
+}
+
+/// Counts per model, of all histories; `None` stands for bad input.
+#[must_use]
+pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: usize) -> String {
+    let mut models: Vec<HistoryModel> = Vec::new();
+    for &(model, _) in results {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let noun = if histories == 1 { "history" } else { "histories" };
+    let mut out = format!("{} {noun}\n", crate::show::grouped(histories as u128));
+    let _ = writeln!(
+        out,
+        "{:7} {:>9} {:>9} {:>9} {:>8}",
+        "model", "satisfied", "violated", "unknown", "errors"
+    );
+    for model in models {
+        let count = |wanted: fn(&Option<Verdict>) -> bool| {
+            results.iter().filter(|(m, verdict)| *m == model && wanted(verdict)).count()
+        };
+        let _ = writeln!(
+            out,
+            "{:7} {:9} {:9} {:9} {:8}",
+            model_name(model),
+            count(|v| *v == Some(Verdict::Holds)),
+            count(|v| *v == Some(Verdict::Violated)),
+            count(|v| matches!(v, Some(Verdict::Unknown(_)))),
+            count(Option::is_none),
+        );
+    }
+    out
+}
+
+/// The name of a model as people write it.
+#[must_use]
+pub fn history_model_name(model: HistoryModel) -> &'static str {
+    model_name(model)
+}
+
+pub(crate) fn model_name(model: HistoryModel) -> &'static str {
+    match model {
+        HistoryModel::Cc => "CC",
+        HistoryModel::Ccv => "CCv",
+        HistoryModel::Cm => "CM",
+        HistoryModel::Ccm => "CCM",
+        HistoryModel::Wccm => "wCCM",
+        HistoryModel::Pso => "PSO",
+        HistoryModel::Tso => "TSO",
+        HistoryModel::Sc => "SC",
+    }
+}
+
+/// The file, and which history of it.
+fn head(a: &HistoryAnswer<'_>) -> String {
+    let file = plain(a.file);
+    match (a.id, a.number) {
+        (Some(id), _) => format!("{file} {}", plain(id)),
+        (None, Some(number)) => format!("{file} history {number}"),
+        (None, None) => file.into_owned(),
+    }
+}
+
+/// What was found, in a clause.
+fn outcome(a: &HistoryAnswer<'_>) -> String {
+    let operations = counted(a.ops.len() as u64, "operation");
+    let of = match a.implied_by {
+        Some(model) => format!(" of {}", model_name(model)),
+        None => String::new(),
+    };
+    match (a.verdict, a.evidence) {
+        (Verdict::Unknown(limit), _) => {
+            let why = limit_text(limit, &Names::default());
+            let done = counted(a.explored, "unit");
+            format!("unknown: {why}, after {done} of work on {operations}")
+        }
+        (_, Some(HistoryEvidence::Linear { steps, .. })) => {
+            let steps = counted(steps.len() as u64, "step");
+            format!("satisfied: a run{of} of {steps} does these {operations}")
+        }
+        (Verdict::Violated, Some(HistoryEvidence::Cycle(cycle))) => {
+            let edges = counted(cycle.edges.len() as u64, "step");
+            format!("violated: a cycle{of} of {edges} in {operations}")
+        }
+        (Verdict::Violated, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
+            let pairs = counted(pairs.len() as u64, "pair");
+            let conflicts = counted(conflicts.len() as u64, "cycle");
+            let proof = counted(proof.len() as u64, "step");
+            format!(
+                "violated: whatever the order of {pairs} of writes, by {conflicts} and a proof of \
+                 {proof}, in {operations}"
+            )
+        }
+        (Verdict::Holds, _) => {
+            format!(
+                "satisfied: the definition holds for these {operations}; nothing small shows it"
+            )
+        }
+        (Verdict::Violated, _) => format!("violated by these {operations}"),
+    }
+}
+
+fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
+    for note in a.notes {
+        let _ = writeln!(out, "  note: {}", plain(note));
+    }
+}
+
+/// The evidence, drawn.
+fn why(a: &HistoryAnswer<'_>, color: bool) -> String {
+    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
+    let mut out = match a.evidence {
+        Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
+        Some(HistoryEvidence::Cycle(cycle)) => cycle::drawing(&show, a.model, cycle),
+        Some(HistoryEvidence::Refuted { conflicts, .. }) => {
+            cycle::conflicts(&show, a.model, conflicts)
+        }
+        Some(HistoryEvidence::ByDefinition) | None => String::new(),
+    };
+    if let Some(part) = a.minimal {
+        let count = counted(part.kept.len() as u64, "operation");
+        let _ = match part.is_minimal {
+            true => writeln!(out, "\n  {count} of these violate it without the others:\n"),
+            false => writeln!(
+                out,
+                "\n  {count} of these violate it without the others; perhaps fewer do, a limit was reached:\n"
+            ),
+        };
+        for line in part.text.lines() {
+            let _ = writeln!(out, "    {}", plain(line));
+        }
+    }
+    out
+}
+
+/// A history with its names.
+#[derive(Clone, Copy)]
+struct ShowOps<'a> {
+    ops: &'a Ops,
+    names: &'a OpNames,
+    lines: &'a [u32],
+}
+
+impl ShowOps<'_> {
+    fn thread(&self, thread: usize) -> Cow<'_, str> {
+        match self.names.threads.get(thread) {
+            Some(name) => plain(name),
+            None => format!("t{thread}").into(),
+        }
+    }
+
+    fn var(&self, var: u32) -> Cow<'_, str> {
+        match self.names.vars.get(var as usize) {
+            Some(name) => plain(name),
+            None => format!("x{var}").into(),
+        }
+    }
+
+    fn initial(&self, var: u32) -> Value {
+        self.names.initial.get(var as usize).copied().unwrap_or(0)
+    }
+
+    fn written(&self, op: u32) -> Value {
+        self.names.values.get(op as usize).copied().unwrap_or(0)
+    }
+
+    /// The value that an operation reads.
+    fn read(&self, op: u32) -> Value {
+        match self.ops.from(op) {
+            Some(w) => self.written(w),
+            None => self.initial(self.ops.var(op)),
+        }
+    }
+
+    /// `w x 1`, or what an initial write is.
+    fn op(&self, op: u32) -> String {
+        if let Some(var) = initial_write_var(op) {
+            return format!("{} is {} at first", self.var(var), self.initial(var));
+        }
+        let var = self.var(self.ops.var(op));
+        match self.ops.kind(op) {
+            OpKind::Read => format!("r {var} {}", self.read(op)),
+            OpKind::Write => format!("w {var} {}", self.written(op)),
+            OpKind::Update => format!("u {var} {} -> {}", self.read(op), self.written(op)),
+            OpKind::Fence => "fence".to_owned(),
+        }
+    }
+
+    /// The number of an operation in its thread, from 0.
+    fn index(&self, op: u32) -> u32 {
+        op - self.ops.of_thread(self.ops.thread_of(op)).start
+    }
+
+    /// `t0 3`; nothing for initial writes.
+    fn place(&self, op: u32) -> String {
+        match initial_write_var(op) {
+            Some(_) => String::new(),
+            None => format!("{} {}", self.thread(self.ops.thread_of(op)), self.index(op)),
+        }
+    }
+
+    /// `t0 3 w x 1`.
+    fn placed(&self, op: u32) -> String {
+        format!("{} {}", self.place(op), self.op(op)).trim_start().to_owned()
+    }
+
+    /// `line 7`, if it is known.
+    fn line(&self, op: u32) -> String {
+        match self.lines.get(op as usize) {
+            Some(line) => format!("line {line}"),
+            None => String::new(),
+        }
+    }
+}

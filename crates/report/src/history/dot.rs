@@ -1,0 +1,75 @@
+//! Cycles as graphs for Graphviz.
+
+use std::fmt::Write;
+
+use weakspot_core::{HistoryCycle, HistoryEdge, HistoryEvidence, initial_write_var};
+
+use super::cycle::link;
+use super::{HistoryAnswer, ShowOps, head, model_name};
+use crate::json::push_string;
+
+/// The cycle that shows a violation, or the first one of a proof by cases, as a graph for
+/// Graphviz: derived edges are dashed. Nothing if the model is satisfied.
+#[must_use]
+pub fn history_dot(a: &HistoryAnswer<'_>) -> String {
+    let cycle = match a.evidence {
+        Some(HistoryEvidence::Cycle(cycle)) => cycle,
+        Some(HistoryEvidence::Refuted { conflicts, .. }) if !conflicts.is_empty() => &conflicts[0],
+        _ => return String::new(),
+    };
+    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
+    let quoted = |text: &str| {
+        let mut out = String::new();
+        push_string(&mut out, text);
+        out
+    };
+    let mut out = String::from("digraph history {\n");
+    let label = format!("{} under {}", head(a), model_name(a.model));
+    let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
+    out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\"];\n");
+    out.push_str("  edge [fontname=\"monospace\"];\n");
+    let mut nodes: Vec<u32> = edges(cycle).flat_map(|edge| [edge.from, edge.to]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let thread = |&op: &u32| initial_write_var(op).is_none().then(|| a.ops.thread_of(op));
+    for group in nodes.chunk_by(|a, b| thread(a) == thread(b)) {
+        let of = group.first().and_then(thread);
+        if let Some(of) = of {
+            let _ = writeln!(out, "  subgraph cluster_{of} {{");
+            let _ = writeln!(out, "    label={}; color=gray;", quoted(&show.thread(of)));
+        }
+        for &op in group {
+            let label = match of {
+                Some(_) => format!("{}. {}  {}", show.index(op), show.op(op), show.line(op)),
+                None => show.op(op),
+            };
+            let _ = writeln!(out, "    {} [label={}];", node(op), quoted(label.trim_end()));
+        }
+        out.push_str(if of.is_some() { "  }\n" } else { "" });
+    }
+    let on_cycle = |edge: &HistoryEdge| cycle.edges.contains(edge);
+    let mut drawn: Vec<(u32, u32, &str)> = Vec::new();
+    for edge in edges(cycle) {
+        let key = (edge.from, edge.to, link(cycle, edge));
+        if !drawn.contains(&key) {
+            drawn.push(key);
+            let style = if on_cycle(edge) { "penwidth=2" } else { "style=dashed" };
+            let (from, to, link) = key;
+            let _ = writeln!(out, "  {} -> {} [label=\"{link}\", {style}];", node(from), node(to));
+        }
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// The edges of the cycle, and those that derived ones follow from.
+fn edges(cycle: &HistoryCycle) -> impl Iterator<Item = &HistoryEdge> {
+    cycle.edges.iter().chain(cycle.derivations.iter().flat_map(|d| &d.path))
+}
+
+fn node(op: u32) -> String {
+    match initial_write_var(op) {
+        Some(var) => format!("i{var}"),
+        None => format!("o{op}"),
+    }
+}

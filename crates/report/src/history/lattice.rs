@@ -1,0 +1,123 @@
+//! All models at once: which of them a history satisfies, as a picture of which model is stronger
+//! than which (Fig. 2 of the paper, with PSO, and with what is known since).
+
+use std::fmt::Write;
+
+use weakspot_core::{HistoryModel, Verdict};
+
+use super::{HistoryAnswer, head, model_name, outcome, push_notes, why};
+use crate::table::Paint;
+
+/// Stronger models are above the weaker ones that they imply.
+const PICTURE: &str = "
+               @SC
+             ╱      ╲
+        @CCM         @TSO
+       ╱     ╲      ╱     ╲
+   @CM        @wCCM        @PSO
+       ╲        │
+        ╲     @CCv
+         ╲    ╱
+          @CC
+";
+
+/// Which of all models a history satisfies: a line that names the strongest that hold, a picture,
+/// and, with `details`, why the weakest that are violated are. The answers are for one history.
+#[must_use]
+pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
+    let Some(first) = answers.first() else { return String::new() };
+    let mut out = format!("{}: {}\n", head(first), classification(answers));
+    push_notes(&mut out, first);
+    if !details {
+        return out;
+    }
+    out += &picture(answers, color);
+    for a in answers {
+        let shown = match a.verdict {
+            Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.model, m)),
+            Verdict::Unknown(_) => true,
+            Verdict::Holds => false,
+        };
+        if shown {
+            let _ = writeln!(out, "\n  {}: {}", model_name(a.model), outcome(a));
+            out += &why(a, color);
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// Whether an answer with this verdict is for such a model.
+fn has(
+    answers: &[HistoryAnswer<'_>],
+    verdict: &Verdict,
+    model: impl Fn(HistoryModel) -> bool,
+) -> bool {
+    answers.iter().any(|a| a.verdict == verdict && model(a.model))
+}
+
+/// The strongest models that hold, and the weakest that do not.
+fn classification(answers: &[HistoryAnswer<'_>]) -> String {
+    let list = |chosen: &dyn Fn(&HistoryAnswer<'_>) -> bool| -> Vec<&'static str> {
+        let chosen = answers.iter().rev().filter(|a| chosen(a));
+        chosen.map(|a| model_name(a.model)).collect()
+    };
+    let holds = |a: &HistoryAnswer<'_>| *a.verdict == Verdict::Holds;
+    if answers.iter().all(holds) {
+        return "satisfies SC, and so all models".to_owned();
+    }
+    let strongest = list(&|a| holds(a) && !has(answers, &Verdict::Holds, |m| implies(m, a.model)));
+    let weakest = list(&|a| {
+        *a.verdict == Verdict::Violated
+            && !has(answers, &Verdict::Violated, |m| implies(a.model, m))
+    });
+    let unknown = list(&|a| matches!(a.verdict, Verdict::Unknown(_)));
+    let mut parts = Vec::new();
+    for (verb, models) in
+        [("satisfies", strongest), ("violates", weakest), ("unknown for", unknown)]
+    {
+        if !models.is_empty() {
+            parts.push(format!("{verb} {}", models.join(" and ")));
+        }
+    }
+    parts.join(", ")
+}
+
+fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
+    let mut out = String::new();
+    for line in PICTURE.lines() {
+        let mut line = line.to_owned();
+        for a in answers {
+            let name = model_name(a.model);
+            let mark = match a.verdict {
+                Verdict::Holds => "✓",
+                Verdict::Violated => "✗",
+                Verdict::Unknown(_) => "?",
+            };
+            let after = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+            let place = format!("@{name}");
+            if let Some(at) = line.find(&place)
+                && after(&line[at + place.len()..])
+            {
+                let text = Paint(color).verdict(&format!("{mark} {name}"), a.verdict);
+                line.replace_range(at..at + place.len(), &text);
+            }
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// Whether every history that satisfies the first model satisfies the second one, which is another.
+fn implies(strong: HistoryModel, weak: HistoryModel) -> bool {
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Pso, Sc, Tso, Wccm};
+    let weaker: &[HistoryModel] = match strong {
+        Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Pso, Tso],
+        Tso => &[Cc, Ccv, Wccm, Pso],
+        Ccm => &[Cc, Ccv, Cm, Wccm],
+        Wccm => &[Cc, Ccv],
+        Cm | Ccv => &[Cc],
+        Cc | Pso => &[],
+    };
+    weaker.contains(&weak)
+}
