@@ -249,8 +249,10 @@ impl Builder {
         }
     }
 
-    /// Hands out the operations since the last time, in file order, and forgets them.
-    pub(crate) fn take_ops(&mut self, taken: &mut Vec<LoggedOp>) {
+    /// Hands out the operations since the last time, in file order, and forgets them; false if
+    /// there are none.
+    pub(crate) fn take_ops(&mut self, taken: &mut Vec<LoggedOp>) -> bool {
+        let before = taken.len();
         let (mut olds, mut froms) = (self.olds.drain(..), self.froms.drain(..).peekable());
         let whole = self.ops.iter().zip(&self.of).zip(&self.values).zip(&self.places);
         taken.extend(whole.enumerate().map(|(i, (((op, &thread), &value), place))| {
@@ -266,6 +268,7 @@ impl Builder {
         self.values.clear();
         self.places.clear();
         self.dropped.clear();
+        taken.len() > before
     }
 
     /// Brings names up to date: those that are new, and what is said about initial values.

@@ -91,8 +91,7 @@ impl OpReader {
             let step = items.advance(MOST)?;
             self.parting = step == Step::History;
             items.builder.learn_names(&mut self.names);
-            if items.builder.len() > 0 {
-                items.builder.take_ops(ops);
+            if items.builder.take_ops(ops) {
                 return Ok(NextOps::Ops);
             }
             match step {
