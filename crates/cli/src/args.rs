@@ -1,5 +1,6 @@
 //! What the user may type. What it means is decided by the command that it is for.
 
+mod history;
 mod sources;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
+pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
@@ -37,6 +39,7 @@ pub(crate) enum Command {
     Robust(RobustArgs),
     Fence(FenceArgs),
     Monitor(MonitorArgs),
+    History(HistoryCheckArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),
     Convert(ConvertArgs),
@@ -359,12 +362,16 @@ pub(crate) struct CertifyArgs {
     pub(crate) input: PathBuf,
     /// The witness that `--witness` wrote.
     pub(crate) witness: PathBuf,
-    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    pub(crate) max_states: usize,
+    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log
+    /// [default: 1000000], or operations of a history [default: 100].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_states: Option<usize>,
     /// Read the program as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) input_format: Option<InputFormat>,
+    /// Read the histories as this format, whatever their ending.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) history_format: Option<HistoryFormatKey>,
     /// Read the log as this format, whatever its ending.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormatKey>,

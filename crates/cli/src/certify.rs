@@ -3,15 +3,25 @@
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::{Evidence, certify};
+use weakspot_core::{Evidence, HistoryEvidence, certify};
 use weakspot_monitor::{Form, reference};
-use weakspot_report::{LogWitness, Severity, Witness, input_hash, is_log_witness, render};
+use weakspot_report::{
+    HistoryWitness, LogWitness, Severity, Witness, input_hash, is_log_witness, render,
+    witness_question,
+};
+use weakspot_trace::Recorded;
 
 use crate::args::{CertifyArgs, When};
 use crate::exit::Exit;
+use crate::history_files::{hash_file, read_history};
 use crate::input::Input;
 use crate::log::read_trace;
 use crate::pool::colored;
+
+/// States of a program, events of a log: so many are looked at by definition.
+const MAX_STATES: usize = 1_000_000;
+/// The same for operations of a history, whose definitions take the fourth power of them.
+const MAX_OPERATIONS: usize = 100;
 
 /// Checks a witness against its input.
 pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
@@ -20,6 +30,10 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     if is_log_witness(&text) {
         return log(args, &text);
     }
+    if witness_question(&text).is_some_and(|question| question == "history") {
+        return history(args, &text);
+    }
+    let max_states = args.max_states.unwrap_or(MAX_STATES);
     let format = args.input_format.map(Into::into);
     let input = Input::new(&args.input, format);
     let source = input.read().with_context(|| input.name())?;
@@ -40,38 +54,36 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
         );
     }
     let (program, model) = (&parsed.program, witness.model);
-    let checked = match witness.question.as_str() {
-        "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
-            .and_then(|()| match witness.evidence {
-                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                Evidence::Exhausted { .. } => {
-                    certify::search(program, model, &witness.verdict, args.max_states)
-                        .map(|()| "a search of all states by definition finds the same")
-                }
-            }),
-        "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
-            .and_then(|()| match witness.evidence {
-                Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                Evidence::Exhausted { .. } => {
-                    certify::search_everything(program, model, &witness.verdict, args.max_states)
-                        .map(|()| "a search of all states by definition finds the same")
-                }
-            }),
-        "robust" => {
-            certify::robust(program, model, &witness.verdict, &witness.evidence).and_then(|()| {
-                match witness.evidence {
+    let checked =
+        match witness.question.as_str() {
+            "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search(program, model, &witness.verdict, max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search_everything(program, model, &witness.verdict, max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            "robust" => certify::robust(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
                     Evidence::Run(_) => {
                         Ok("the run is one of the machine, and SC has none like it")
                     }
                     Evidence::Exhausted { .. } => {
-                        certify::search_robust(program, model, &witness.verdict, args.max_states)
+                        certify::search_robust(program, model, &witness.verdict, max_states)
                             .map(|()| "SC allows every execution by definition")
                     }
-                }
-            })
-        }
-        other => bail!("no way to certify an answer to `{other}`"),
-    };
+                }),
+            other => bail!("no way to certify an answer to `{other}`"),
+        };
     match checked {
         Ok(how) => {
             println!("certified: {how}");
@@ -111,14 +123,14 @@ fn log(args: &CertifyArgs, text: &str) -> Result<Exit> {
     }
     drop(bytes);
     let format = args.log_format.map(Into::into);
-    let most = witness.run.as_ref().map_or(args.max_states.saturating_add(1), |run| run.access + 1);
+    let max_events = args.max_states.unwrap_or(MAX_STATES);
+    let most = witness.run.as_ref().map_or(max_events.saturating_add(1), |run| run.access + 1);
     let (events, tables) = read_trace(&args.input, format, witness.trace, most)
         .map_err(|error| anyhow!(error.of(&name)))?;
     let Some(run) = &witness.run else {
-        if events.len() > args.max_states {
+        if events.len() > max_events {
             println!(
-                "unknown: the log has more than {} events; --max-states allows more",
-                args.max_states
+                "unknown: the log has more than {max_events} events; --max-states allows more"
             );
             return Ok(Exit::Unknown);
         }
@@ -146,6 +158,57 @@ fn log(args: &CertifyArgs, text: &str) -> Result<Exit> {
                 witness.model
             );
             Ok(Exit::Holds)
+        }
+        Err(rejected) => {
+            println!("rejected: {rejected}");
+            Ok(Exit::Violated)
+        }
+    }
+}
+
+/// Checks a witness about a history.
+fn history(args: &CertifyArgs, text: &str) -> Result<Exit> {
+    let mut witness = HistoryWitness::from_json(text)
+        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
+    let name = args.input.display().to_string();
+    let hash = hash_file(&args.input).with_context(|| format!("failed to read {name}"))?;
+    if witness.input_hash != hash {
+        bail!(
+            "the witness is about another history: {name} has changed, or is not the file that \
+             was asked about"
+        );
+    }
+    let format = args.history_format.map(Into::into);
+    let number = witness.number;
+    let read = read_history(&args.input, format, number);
+    let Some(Recorded { ops, .. }) = read.map_err(|error| anyhow!(error.of(&name)))? else {
+        bail!("{name} has no history number {number}");
+    };
+    witness.complete(&ops);
+    let HistoryWitness { model, verdict, evidence, .. } = &witness;
+    let max_ops = args.max_states.unwrap_or(MAX_OPERATIONS);
+    let checked = certify::history(&ops, *model, verdict, evidence).and_then(|()| match evidence {
+        HistoryEvidence::Linear { .. } => {
+            Ok("the run is one of the machine, and does what was recorded")
+        }
+        HistoryEvidence::Cycle(_) => Ok("every edge of the cycle is there"),
+        HistoryEvidence::Refuted { .. } => {
+            Ok("every edge of the cycles is there, and the proof leaves no order of the writes")
+        }
+        HistoryEvidence::ByDefinition => certify::search_history(&ops, *model, verdict, max_ops)
+            .map(|()| "the definition, evaluated literally, says the same"),
+    });
+    match checked {
+        Ok(how) => {
+            println!("certified: {how}");
+            Ok(Exit::Holds)
+        }
+        Err(certify::Rejected::TooLarge(n)) => {
+            println!(
+                "unknown: nothing small shows that a causal model holds, and the history has more \
+                 than {n} operations; --max-states allows more"
+            );
+            Ok(Exit::Unknown)
         }
         Err(rejected) => {
             println!("rejected: {rejected}");

@@ -17,14 +17,20 @@ const ENDINGS: [&str; 5] = ["wstrace", "jsonl", "json", "std", "wslog"];
 
 /// The logs that `paths` stand for: a folder stands for the logs below it.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    expand_to(paths, &ENDINGS)
+}
+
+/// The files that `paths` stand for: a folder stands for the files below it that have one of these
+/// endings, by name.
+pub(crate) fn expand_to(paths: &[PathBuf], endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for path in paths {
         if path.is_dir() {
             let before = logs.len();
-            add_folder(path, &mut logs)
+            add_folder(path, endings, &mut logs)
                 .with_context(|| format!("failed to read the folder {}", path.display()))?;
             if logs.len() == before {
-                bail!("no .{} file in the folder {}", ENDINGS.join(" or ."), path.display());
+                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
             }
         } else {
             logs.push(path.clone());
@@ -36,15 +42,15 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
-fn add_folder(folder: &Path, logs: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn add_folder(folder: &Path, endings: &[&str], logs: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
     paths.sort();
     for path in paths {
         // Links to folders are not followed: they may lead in circles.
         if path.is_dir() && !path.is_symlink() {
-            add_folder(&path, logs)?;
-        } else if is_log(&path) {
+            add_folder(&path, endings, logs)?;
+        } else if has_ending(&path, endings) {
             logs.push(path);
         }
     }
@@ -53,7 +59,11 @@ fn add_folder(folder: &Path, logs: &mut Vec<PathBuf>) -> std::io::Result<()> {
 
 /// Whether the ending says that a file is a log.
 pub(crate) fn is_log(path: &Path) -> bool {
-    path.extension().is_some_and(|e| ENDINGS.iter().any(|&w| e == w))
+    has_ending(path, &ENDINGS)
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|e| endings.iter().any(|&w| e == w))
 }
 
 /// Whether the path stands for standard input.
@@ -68,19 +78,26 @@ pub(crate) fn open(
     format: Option<LogFormat>,
     until: Option<Instant>,
 ) -> Result<LogReader, LogError> {
-    let source: Box<dyn Read + Send> = if is_stdin(path) {
-        Box::new(Patient::new(std::io::stdin(), until))
-    } else {
-        let failed = |e: std::io::Error| LogError {
-            message: format!("failed to read: {e}"),
-            place: LogPlace::Offset(0),
-        };
-        Box::new(std::fs::File::open(path).map_err(failed)?)
-    };
+    let source = source(path, until)?;
     match format.or_else(|| LogFormat::from_path(path)) {
         Some(format) => Ok(LogReader::new(source, format)),
         None => LogReader::sniff(source),
     }
+}
+
+/// The bytes of a file, or of standard input, which ends at the given time.
+pub(crate) fn source(
+    path: &Path,
+    until: Option<Instant>,
+) -> Result<Box<dyn Read + Send>, LogError> {
+    if is_stdin(path) {
+        return Ok(Box::new(Patient::new(std::io::stdin(), until)));
+    }
+    let failed = |e: std::io::Error| LogError {
+        message: format!("failed to read: {e}"),
+        place: LogPlace::Offset(0),
+    };
+    Ok(Box::new(std::fs::File::open(path).map_err(failed)?))
 }
 
 /// The first `most` events of a trace: of the one with this number, or of a log that has only one. A

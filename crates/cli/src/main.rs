@@ -9,6 +9,8 @@ mod convert_history;
 mod exit;
 mod fence;
 mod generate;
+mod history;
+mod history_files;
 mod input;
 mod job;
 mod litmus;
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Monitor(args) => monitor::run(&args.with_models()),
     };
     match result {

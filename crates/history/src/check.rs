@@ -7,10 +7,12 @@ use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress,
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::check_causal;
 use crate::chains::{Chains, coherence};
+use crate::enumerate;
 use crate::explain::Ppo;
-use crate::greedy::greedy;
+use crate::greedy::{Greedy, greedy};
 use crate::linear::linear;
 use crate::meter::Meter;
+use crate::part::Part;
 use crate::sat;
 use crate::saturate::{Saturated, saturate};
 use crate::search::search;
@@ -55,17 +57,38 @@ fn strong(
     let ppo = Ppo::of(model);
     if method.complete == Complete::Auto {
         let chains = Chains::new(ops, ppo);
-        if let Ok(extra) = coherence(&chains)
-            && let Some(order) = greedy(&chains, &extra, meter)?
-        {
-            *stage = DecidedBy::Greedy;
-            return Ok(Found::Run(order));
+        let extra = match coherence(&chains) {
+            Ok(extra) => extra,
+            Err(evidence) => return Ok(Found::Contradiction(evidence)),
+        };
+        match greedy(&chains, &extra, meter)? {
+            Greedy::Run(order) => {
+                *stage = DecidedBy::Greedy;
+                return Ok(Found::Run(order));
+            }
+            Greedy::Stuck(place) if method.saturate => {
+                // The reason is rarely far from where the run was stuck.
+                for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
+                    let part = Part::new(ops, place.around(&chains, count));
+                    let saturated = saturate(&part.ops, ppo, true, meter)?;
+                    if let Saturated::Contradiction(evidence) = saturated {
+                        return Ok(Found::Contradiction(part.evidence(evidence)));
+                    }
+                }
+            }
+            Greedy::Stuck(_) => {}
         }
     }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
         Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
         Saturated::Orders(orders) => orders,
     };
+    if matches!(method.complete, Complete::Auto | Complete::Search)
+        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)?
+    {
+        *stage = DecidedBy::Greedy;
+        return Ok(Found::Run(order));
+    }
     match method.complete {
         Complete::Search => {
             *stage = DecidedBy::Search;
@@ -75,7 +98,15 @@ fn strong(
                 None => sat::complete(&orders, meter),
             }
         }
-        Complete::Auto | Complete::Sat | Complete::Enum => {
+        Complete::Enum => {
+            *stage = DecidedBy::Enumeration;
+            enumerate::complete(&orders, meter)
+        }
+        Complete::Sat if !method.saturate => {
+            *stage = DecidedBy::Sat;
+            sat::plain(&orders, meter)
+        }
+        Complete::Auto | Complete::Sat => {
             *stage = DecidedBy::Sat;
             sat::complete(&orders, meter)
         }

@@ -13,6 +13,7 @@ use weakspot_core::{
 };
 
 use crate::extra::Extra;
+use crate::sat::Lit;
 use crate::walk::{Link, LinkKind};
 
 /// The stages in which the causal models derive edges.
@@ -82,34 +83,59 @@ impl<'a> Explain<'a> {
     /// The evidence of a cycle whose links meet head to tail.
     pub(crate) fn cycle(&self, within: Within, links: &[Link]) -> HistoryEvidence {
         let links = &self.shortened(within, links);
-        // The derived edges that are needed, and how each came about.
-        let mut needed: BTreeSet<u32> = derived(links).collect();
-        let mut paths: Vec<(u32, Stage, Vec<Link>)> = Vec::new();
-        while let Some(index) = needed.pop_last() {
-            let stage = self.stage(index);
-            let path = self.derivation(index, stage);
-            needed.extend(derived(&path));
-            paths.push((index, stage, path));
+        HistoryEvidence::Cycle(self.justified(within, links, &mut HashMap::new(), Lit::number))
+    }
+
+    /// A cycle with the derivations of its edges. `known` remembers how derived edges came about,
+    /// for the next time; `number` says how evidence writes a choice.
+    pub(crate) fn justified(
+        &self,
+        within: Within,
+        links: &[Link],
+        known: &mut HashMap<u32, Vec<Link>>,
+        number: impl Fn(Lit) -> i32,
+    ) -> HistoryCycle {
+        // The derived edges that are needed.
+        let mut open: BTreeSet<u32> = derived(links).collect();
+        let mut needed: Vec<u32> = Vec::new();
+        while let Some(index) = open.pop_last() {
+            let path =
+                known.entry(index).or_insert_with(|| self.derivation(index, self.stage(index)));
+            open.extend(derived(path));
+            needed.push(index);
         }
-        paths.reverse();
-        let number: HashMap<u32, u32> =
-            paths.iter().enumerate().map(|(i, &(index, ..))| (index, i as u32)).collect();
-        let derivations = paths.iter().map(|(index, stage, path)| Derivation {
-            rule: match stage {
-                Stage::Ordered => Rule::Ordered,
-                Stage::After | Stage::Strong if self.is_overtaken(*index, *stage) => {
-                    Rule::Overtaken { read: self.extra.get(*index).read }
-                }
-                _ => Rule::Older,
-            },
-            within: self.within_of(*index, *stage),
-            path: edges(path, &number),
-        });
-        HistoryEvidence::Cycle(HistoryCycle {
-            derivations: derivations.collect(),
-            within,
-            edges: edges(links, &number),
-        })
+        needed.reverse();
+        let mut names = Names { derived: HashMap::new(), overtaken: HashMap::new(), number };
+        let mut derivations = Vec::new();
+        for index in needed {
+            let stage = self.stage(index);
+            derivations.push(Derivation {
+                rule: match stage {
+                    Stage::Ordered => Rule::Ordered,
+                    Stage::After | Stage::Strong if self.is_overtaken(index, stage) => {
+                        Rule::Overtaken { read: self.extra.get(index).read }
+                    }
+                    _ => Rule::Older,
+                },
+                within: self.within_of(index, stage),
+                path: edges(known.get(&index).map_or(&[], Vec::as_slice), &names),
+            });
+            names.derived.insert(index, derivations.len() as u32 - 1);
+        }
+        for link in links {
+            if let LinkKind::Overtaken(lit) = link.kind
+                && let Some(from) = self.ops.from(link.from)
+            {
+                let why = Why::Chosen((names.number)(lit));
+                derivations.push(Derivation {
+                    rule: Rule::Overtaken { read: link.from },
+                    within: Within::Global,
+                    path: vec![HistoryEdge { from, to: link.to, why }],
+                });
+                names.overtaken.insert((link.from, link.to), derivations.len() as u32 - 1);
+            }
+        }
+        HistoryCycle { edges: edges(links, &names), derivations, within }
     }
 
     /// A path by program order, reads-from and the derived edges that are `allowed`.
@@ -327,12 +353,24 @@ fn merged(links: &[Link]) -> Vec<Link> {
     merged
 }
 
-fn edges(links: &[Link], number: &HashMap<u32, u32>) -> Vec<HistoryEdge> {
+/// How evidence names derivations and choices.
+struct Names<F> {
+    /// By the number of the derived edge.
+    derived: HashMap<u32, u32>,
+    /// By read and write.
+    overtaken: HashMap<(u32, u32), u32>,
+    number: F,
+}
+
+fn edges<F: Fn(Lit) -> i32>(links: &[Link], names: &Names<F>) -> Vec<HistoryEdge> {
     let edge = |link: Link| {
+        let derived = |name: Option<&u32>| Why::Derived(name.copied().unwrap_or(0));
         let why = match link.kind {
             LinkKind::Po => Why::Po,
             LinkKind::Rf => Why::Rf,
-            LinkKind::Extra(index) => Why::Derived(number.get(&index).copied().unwrap_or(0)),
+            LinkKind::Extra(index) => derived(names.derived.get(&index)),
+            LinkKind::Overtaken(_) => derived(names.overtaken.get(&(link.from, link.to))),
+            LinkKind::Chosen(lit) => Why::Chosen((names.number)(lit)),
         };
         HistoryEdge { from: link.from, to: link.to, why }
     };

@@ -23,13 +23,28 @@ use crate::extra::Extra;
 use crate::meter::Meter;
 use crate::store::Readers;
 
-/// The order in which operations take effect in memory, if a run is found that respects the given
-/// edges.
+/// How a run ends.
+pub(crate) enum Greedy {
+    /// With everything done, in this order.
+    Run(Vec<u32>),
+    /// Stuck, or tired of going back.
+    Stuck(Place),
+}
+
+/// Where a run was stuck.
+pub(crate) struct Place {
+    /// What was done.
+    trail: Vec<u32>,
+    /// Per chain what was next.
+    heads: Vec<u32>,
+}
+
+/// Tries to run a history so that the given edges are respected.
 pub(crate) fn greedy(
     chains: &Chains<'_>,
     extra: &Extra,
     meter: &mut Meter<'_>,
-) -> Result<Option<Vec<u32>>, Limit> {
+) -> Result<Greedy, Limit> {
     let mut run = Run::new(chains, extra);
     let mut patience = PATIENCE + 64 * chains.ops.len() as u64;
     loop {
@@ -39,19 +54,7 @@ pub(crate) fn greedy(
                 let undone = back.map(|back| run.rewind(back));
                 match undone.and_then(|undone| patience.checked_sub(undone + 16)) {
                     Some(rest) => patience = rest,
-                    None => {
-                        if std::env::var("DBG").is_ok() {
-                            eprintln!(
-                                "gave up: trail {} learnt {} patience {} back {:?} circle {}",
-                                run.trail.len(),
-                                run.learnt.len(),
-                                patience,
-                                back,
-                                circle.len()
-                            );
-                        }
-                        return Ok(None);
-                    }
+                    None => break,
                 }
             }
         } else if let Some(chain) = run.choose() {
@@ -61,20 +64,28 @@ pub(crate) fn greedy(
         }
         meter.work(1, || run.bytes())?;
     }
-    if std::env::var("DBG").is_ok() {
-        eprintln!(
-            "end: trail {} learnt {} patience {}",
-            run.trail.len(),
-            run.learnt.len(),
-            patience
-        );
-    }
     let all = run.trail.len() == chains.ops.len();
-    Ok(all.then(|| run.trail.iter().map(|&(op, _)| op).collect()))
+    let trail = run.trail.iter().map(|&(op, _)| op).collect();
+    Ok(if all { Greedy::Run(trail) } else { Greedy::Stuck(Place { trail, heads: run.heads }) })
+}
+
+impl Place {
+    /// The last so many operations that were done, and about as many that come next.
+    pub(crate) fn around(&self, chains: &Chains<'_>, count: usize) -> Vec<u32> {
+        let mut some = self.trail[self.trail.len().saturating_sub(count)..].to_vec();
+        for thread in 0..chains.ops.threads() {
+            let range = chains.ops.of_thread(thread);
+            let of_writes = self.heads[chains.all_of_writes(thread)].iter();
+            let next = of_writes.chain([&self.heads[thread]]).min().copied().unwrap_or(END);
+            let more = (count / chains.ops.threads()) as u32 + 1;
+            some.extend(next.min(range.end)..next.saturating_add(more).min(range.end));
+        }
+        some
+    }
 }
 
 /// So many operations may be undone in all, besides some for each operation of the history.
-const PATIENCE: u64 = 1 << 22;
+const PATIENCE: u64 = 1 << 16;
 
 /// What a chain waits for.
 #[derive(Clone, Copy)]
@@ -246,23 +257,23 @@ impl<'r, 'a> Run<'r, 'a> {
         Some(Wait { on: read, why: Why::Value(current) })
     }
 
-    /// Follows what a chain waits for, until a chain that can go on, which is wanted then, or back
-    /// to the start.
+    /// Follows what a chain waits for: back to it, which is a circle, or to a chain that can go on,
+    /// which is wanted then.
     fn follow(&mut self, start: usize) -> Option<Vec<usize>> {
-        let mut circle = vec![start];
-        let mut chain = start;
-        while let State::Waiting(wait) = self.states[chain] {
-            chain = self.chains.of(wait.on);
+        let next = |chain: usize| match self.states[chain] {
+            State::Waiting(wait) => Some(self.chains.of(wait.on)),
+            _ => None,
+        };
+        let mut last = start;
+        while let Some(chain) = next(last) {
             if chain == start {
-                return Some(circle);
+                let after = |&chain: &usize| next(chain).filter(|&chain| chain != start);
+                return Some(std::iter::successors(Some(start), after).collect());
             }
-            if circle.len() > self.states.len() {
-                return None;
-            }
-            circle.push(chain);
+            last = chain;
         }
-        if let State::Candidate = self.states[chain] {
-            self.demanded.push(chain as u32);
+        if let State::Candidate = self.states[last] {
+            self.demanded.push(last as u32);
         }
         None
     }

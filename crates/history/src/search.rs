@@ -83,11 +83,11 @@ impl Front<'_, '_> {
         let mut waits = vec![END; chains.len()];
         let mut again = true;
         while std::mem::take(&mut again) {
-            for chain in 0..chains.len() {
+            for (chain, wait) in waits.iter_mut().enumerate() {
                 while self.heads[chain] != END {
                     let op = self.heads[chain];
-                    waits[chain] = self.blocker(op).unwrap_or(END);
-                    if waits[chain] != END || chains.ops.writes(op) {
+                    *wait = self.blocker(op).unwrap_or(END);
+                    if *wait != END || chains.ops.writes(op) {
                         break;
                     }
                     self.perform(op);

@@ -9,6 +9,7 @@
 use weakspot_core::{OpKind, Ops};
 
 use crate::extra::Extra;
+use crate::sat::Lit;
 
 /// What to visit, and by which edges.
 pub(crate) struct Walk<'a> {
@@ -37,6 +38,10 @@ pub(crate) enum LinkKind {
     Rf,
     /// The derived edge with this number.
     Extra(u32),
+    /// This choice between two writes.
+    Chosen(Lit),
+    /// A read before what overwrites what it reads, by this choice.
+    Overtaken(Lit),
 }
 
 /// How far the threads are.

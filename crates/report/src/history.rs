@@ -74,8 +74,10 @@ pub struct HistoryPart {
 pub fn history_text(a: &HistoryAnswer<'_>, details: bool, color: bool) -> String {
     let mut out = format!("{} {}: {}\n", head(a), model_name(a.model), outcome(a));
     push_notes(&mut out, a);
-    if details {
-        out += &why(a, color);
+    let why = if details { why(a, color) } else { String::new() };
+    if !why.is_empty() {
+        out += &why;
+        out.push('\n');
     }
     out
 }
@@ -256,7 +258,7 @@ impl ShowOps<'_> {
     /// `w x 1`, or what an initial write is.
     fn op(&self, op: u32) -> String {
         if let Some(var) = initial_write_var(op) {
-            return format!("{} is {} at first", self.var(var), self.initial(var));
+            return format!("{}={} at the start", self.var(var), self.initial(var));
         }
         let var = self.var(self.ops.var(op));
         match self.ops.kind(op) {

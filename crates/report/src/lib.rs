@@ -13,6 +13,7 @@ mod dot;
 mod drawing;
 mod fence;
 mod history;
+mod history_witness;
 mod json;
 mod limit;
 mod litmus;
@@ -43,6 +44,7 @@ pub use history::{
     HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
     history_model_name, history_summary, history_text,
 };
+pub use history_witness::{HistoryWitness, history_witness_json};
 pub use json::{error_json, model_key, model_of_key};
 pub use limit::limit_text;
 pub use litmus::{LitmusAnswer, litmus_json, litmus_text, observation};

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use weakspot_core::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryModel, Rule, Why, Within, initial_write_var,
+    Derivation, HistoryCycle, HistoryEdge, HistoryModel, OpKind, Rule, Why, Within, initial_write,
+    initial_write_var,
 };
 
 use super::{ShowOps, model_name};
@@ -31,7 +32,7 @@ pub(super) fn drawing(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCy
          form a circle.",
         model_name(model)
     );
-    push_cycle(&mut out, show, cycle);
+    push_cycle(&mut out, show, model, cycle);
     out
 }
 
@@ -50,7 +51,7 @@ pub(super) fn conflicts(
     );
     for (i, conflict) in conflicts.iter().enumerate().take(MAX_CONFLICTS) {
         out.push_str(if i == 0 { "" } else { "\n" });
-        push_cycle(&mut out, show, conflict);
+        push_cycle(&mut out, show, model, conflict);
     }
     if conflicts.len() > MAX_CONFLICTS {
         let more = counted((conflicts.len() - MAX_CONFLICTS) as u64, "more");
@@ -63,7 +64,7 @@ fn is_relaxed(model: HistoryModel) -> bool {
     matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm)
 }
 
-fn push_cycle(out: &mut String, show: &ShowOps<'_>, cycle: &HistoryCycle) {
+fn push_cycle(out: &mut String, show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) {
     let marks = marks(cycle);
     let edges = &cycle.edges[..cycle.edges.len().min(MAX_TOLD)];
     let cells: Vec<[String; 3]> = edges
@@ -81,7 +82,7 @@ fn push_cycle(out: &mut String, show: &ShowOps<'_>, cycle: &HistoryCycle) {
         padded.collect::<Vec<_>>().join("  ")
     };
     for (edge, cell) in edges.iter().zip(&cells) {
-        let reason = reason(show, cycle, edge, &marks);
+        let reason = reason(show, model, cycle, edge, &marks);
         let _ = writeln!(out, "  {}  -{}->  {reason}", text(cell), link(cycle, edge));
     }
     if cycle.edges.len() > edges.len() {
@@ -148,7 +149,13 @@ pub(super) fn link(cycle: &HistoryCycle, edge: &HistoryEdge) -> &'static str {
 }
 
 /// Why an edge of the cycle is there.
-fn reason(show: &ShowOps<'_>, cycle: &HistoryCycle, edge: &HistoryEdge, marks: &[u32]) -> String {
+fn reason(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+    edge: &HistoryEdge,
+    marks: &[u32],
+) -> String {
     let value = |read: bool| match initial_write_var(edge.from) {
         Some(var) => format!("{}={}", show.var(var), show.initial(var)),
         None => {
@@ -158,7 +165,10 @@ fn reason(show: &ShowOps<'_>, cycle: &HistoryCycle, edge: &HistoryEdge, marks: &
     };
     match edge.why {
         Why::Po if initial_write_var(edge.from).is_some() => "before everything else".to_owned(),
-        Why::Po => format!("program order of {}", show.thread(show.ops.thread_of(edge.from))),
+        Why::Po => {
+            let thread = show.thread(show.ops.thread_of(edge.from));
+            format!("program order of {thread}{}", barrier(show, model, cycle.within, edge))
+        }
         Why::Rf => format!("wrote {}, which the next reads", value(false)),
         Why::Chosen(_) => "assumed".to_owned(),
         Why::Derived(index) => {
@@ -181,6 +191,31 @@ fn reason(show: &ShowOps<'_>, cycle: &HistoryCycle, edge: &HistoryEdge, marks: &
     }
 }
 
+/// What keeps two operations in order that buffers could change.
+fn barrier(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    within: Within,
+    edge: &HistoryEdge,
+) -> &'static str {
+    let kind = |op: u32| show.ops.kind(op);
+    let may_change = is_relaxed(model)
+        && within == Within::Global
+        && match (kind(edge.from), kind(edge.to)) {
+            (OpKind::Write, OpKind::Read) => true,
+            (OpKind::Write, OpKind::Write) => {
+                model == HistoryModel::Pso && show.ops.var(edge.from) != show.ops.var(edge.to)
+            }
+            _ => false,
+        };
+    let between = |wanted: OpKind| (edge.from + 1..edge.to).any(|op| kind(op) == wanted);
+    match may_change {
+        true if between(OpKind::Fence) => ", with a fence in between",
+        true if between(OpKind::Update) => ", with an update in between",
+        _ => "",
+    }
+}
+
 /// Why a derived edge is there.
 fn push_derivation(
     out: &mut String,
@@ -198,7 +233,8 @@ fn push_derivation(
     let why = match derivation.rule {
         Rule::Older => {
             let source = show.ops.from(last.to);
-            let source = source.map_or("what is there at first".to_owned(), |w| show.placed(w));
+            let source = source.unwrap_or_else(|| initial_write(show.ops.var(last.to)));
+            let source = show.placed(source);
             format!(
                 "{start} is older than {source}, because {end} comes after it and reads the other"
             )

@@ -10,15 +10,15 @@ use crate::table::Paint;
 
 /// Stronger models are above the weaker ones that they imply.
 const PICTURE: &str = "
-               @SC
-             ╱      ╲
-        @CCM         @TSO
-       ╱     ╲      ╱     ╲
-   @CM        @wCCM        @PSO
-       ╲        │
-        ╲     @CCv
+                @ SC
+              ╱      ╲
+        @ CCM          @ TSO
+       ╱      ╲      ╱      ╲
+   @ CM        @ wCCM        @ PSO
+       ╲         │
+        ╲      @ CCv
          ╲    ╱
-          @CC
+          @ CC
 ";
 
 /// Which of all models a history satisfies: a line that names the strongest that hold, a picture,
@@ -32,16 +32,24 @@ pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: boo
         return out;
     }
     out += &picture(answers, color);
+    let mut told: Vec<&HistoryAnswer<'_>> = Vec::new();
     for a in answers {
         let shown = match a.verdict {
             Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.model, m)),
             Verdict::Unknown(_) => true,
             Verdict::Holds => false,
         };
-        if shown {
-            let _ = writeln!(out, "\n  {}: {}", model_name(a.model), outcome(a));
-            out += &why(a, color);
+        if !shown {
+            continue;
         }
+        let _ = writeln!(out, "\n  {}: {}", model_name(a.model), outcome(a));
+        match told.iter().find(|told| told.evidence == a.evidence && a.evidence.is_some()) {
+            Some(told) if a.minimal.is_none() => {
+                let _ = writeln!(out, "  It is the one of {}.", model_name(told.model));
+            }
+            _ => out += &why(a, color),
+        }
+        told.push(a);
     }
     out.push('\n');
     out
@@ -95,7 +103,7 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
                 Verdict::Unknown(_) => "?",
             };
             let after = |rest: &str| !rest.starts_with(char::is_alphanumeric);
-            let place = format!("@{name}");
+            let place = format!("@ {name}");
             if let Some(at) = line.find(&place)
                 && after(&line[at + place.len()..])
             {

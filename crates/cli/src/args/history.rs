@@ -1,0 +1,144 @@
+//! What may be typed after `history`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use weakspot_core::HistoryModel;
+use weakspot_history::Complete;
+use weakspot_trace::HistoryFormat;
+
+use super::Shared;
+
+/// Which memory models does a recorded history satisfy?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot history corpus/histories/classic.wshist
+  weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+  weakspot record --operations 100000 | weakspot history --model tso,sc -",
+    after_help = "\
+A history says what each thread read and wrote, in the order of that thread. It satisfies a model if
+the model explains all of it. Models: causal consistency (cc), causal convergence (ccv), causal memory
+(cm), convergent causal memory (ccm), the weaker one of TSO (wccm), partial store order (pso), total
+store order (tso), sequential consistency (sc). `all` draws which of them hold, the stronger above the
+weaker.
+
+A file may have many histories. Read are JSON Lines, text, and the files of Axe, dbcop, Plume, AWDIT and
+Jepsen; `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
+operations, each before the next for the reason given; -q leaves all but the first line out.",
+    mut_arg("witness", |a| a.help(
+        "Write the answer's evidence to this file, for `weakspot certify` (one file, one model)"
+    )),
+    mut_arg("quiet", |a| a.help("One line per answer; no warnings, no summary"))
+)]
+pub(crate) struct HistoryCheckArgs {
+    /// Histories, or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all.
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "all", value_parser = models)]
+    pub(crate) model: Vec<Models>,
+    /// Show a smallest part of a history that violates the model as well.
+    #[arg(long)]
+    pub(crate) minimise: bool,
+    /// How to complete the store order for SC, TSO and PSO; all give the same answers.
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub(crate) complete: CompleteKey,
+    /// Do not derive orders between writes before the store order is completed.
+    #[arg(long)]
+    pub(crate) no_saturation: bool,
+    /// Read the files as this format, whatever their ending.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) input_format: Option<HistoryFormatKey>,
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+}
+
+impl HistoryCheckArgs {
+    /// The models that are asked about.
+    pub(crate) fn models(&self) -> Vec<HistoryModel> {
+        let each = |models: &Models| match *models {
+            Models::All => HistoryModel::ALL.to_vec(),
+            Models::One(model) => vec![model],
+        };
+        self.model.iter().flat_map(each).collect()
+    }
+}
+
+/// A model, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Models {
+    One(HistoryModel),
+    All,
+}
+
+fn models(text: &str) -> Result<Models, String> {
+    let key = text.trim().to_ascii_lowercase();
+    if key == "all" {
+        return Ok(Models::All);
+    }
+    let model = HistoryModel::ALL.into_iter().find(|model| model.key() == key);
+    let expected = "expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all";
+    model.map(Models::One).ok_or_else(|| expected.to_owned())
+}
+
+/// How the store order is completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompleteKey {
+    /// A greedy run first, at last SAT.
+    Auto,
+    /// A search that remembers where it failed.
+    Search,
+    /// All store orders, one after the other.
+    Enum,
+    /// SAT on the pairs of writes that are open.
+    Sat,
+}
+
+impl From<CompleteKey> for Complete {
+    fn from(key: CompleteKey) -> Complete {
+        match key {
+            CompleteKey::Auto => Complete::Auto,
+            CompleteKey::Search => Complete::Search,
+            CompleteKey::Enum => Complete::Enum,
+            CompleteKey::Sat => Complete::Sat,
+        }
+    }
+}
+
+/// The formats of histories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistoryFormatKey {
+    /// JSON Lines.
+    Jsonl,
+    /// One operation per line, for people.
+    Text,
+    /// Axe.
+    Axe,
+    /// The text of dbcop.
+    Dbcop,
+    /// The JSON of dbcop.
+    DbcopJson,
+    /// Plume, PolySI and AWDIT.
+    Plume,
+    /// AWDIT's tests.
+    Awdit,
+    /// Jepsen.
+    Edn,
+}
+
+impl From<HistoryFormatKey> for HistoryFormat {
+    fn from(key: HistoryFormatKey) -> HistoryFormat {
+        match key {
+            HistoryFormatKey::Jsonl => HistoryFormat::Jsonl,
+            HistoryFormatKey::Text => HistoryFormat::Text,
+            HistoryFormatKey::Axe => HistoryFormat::Axe,
+            HistoryFormatKey::Dbcop => HistoryFormat::Dbcop,
+            HistoryFormatKey::DbcopJson => HistoryFormat::DbcopJson,
+            HistoryFormatKey::Plume => HistoryFormat::Plume,
+            HistoryFormatKey::Awdit => HistoryFormat::Awdit,
+            HistoryFormatKey::Edn => HistoryFormat::Edn,
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! `weakspot history`.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use weakspot_core::{HistoryModel, Limits, OpNames, Verdict, certify};
+use weakspot_history::{Classified, Method, Minimal, classify, minimise};
+use weakspot_report::{
+    HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
+    history_model_name, history_summary, history_text, history_witness_json,
+};
+use weakspot_trace::{
+    HistoryFormat, LogError, LogPlace, Recorded, write_history, write_history_commented,
+};
+
+use crate::args::{HistoryCheckArgs, OutputFormat};
+use crate::exit::Exit;
+use crate::history_files::{expand, hash_file, open};
+use crate::log::is_stdin;
+use crate::pool::{self, Answer, Listener};
+
+/// What a history came to under a model; `None` for bad input.
+type Came = (HistoryModel, Option<Verdict>);
+
+/// Answers for each history of each file under each model.
+pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
+    let shared = &args.shared;
+    let models = args.models();
+    let files = expand(&args.files)?;
+    pool::check_models(shared, files.len(), &models)?;
+    if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
+        bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
+    }
+    let limits = pool::limits_of(shared);
+    let method = Method { complete: args.complete.into(), saturate: !args.no_saturation };
+    let (exit, results) = pool::run_in_parts(&files, shared, |file, part| {
+        let mut job = Job {
+            args,
+            models: &models,
+            method,
+            limits,
+            path: file,
+            file: file.display().to_string(),
+            witnessed: None,
+        };
+        job.answer_all(part);
+    })?;
+    let histories = results.len() / models.len().max(1);
+    if histories > 1 && shared.format == OutputFormat::Text && !shared.quiet {
+        eprint!("{}", history_summary(&results, histories));
+    }
+    Ok(exit)
+}
+
+/// One file on its way to answers.
+struct Job<'a> {
+    args: &'a HistoryCheckArgs,
+    models: &'a [HistoryModel],
+    method: Method,
+    limits: Limits,
+    path: &'a PathBuf,
+    file: String,
+    /// Whether a witness was written, and whether it is one of a violation. Of several histories
+    /// the first that is violated has it.
+    witnessed: Option<bool>,
+}
+
+/// A history that was read, and where.
+struct Read<'a> {
+    history: Recorded,
+    lines: &'a [u32],
+    /// Which one of the file, from 1.
+    number: usize,
+    format: HistoryFormat,
+}
+
+impl Job<'_> {
+    /// Answers for one history after the other.
+    fn answer_all(&mut self, part: &mut dyn FnMut(Answer<Came>)) {
+        let format = self.args.input_format.map(Into::into);
+        let mut reader = match open(self.path, format) {
+            Ok(reader) => reader,
+            Err(error) => return part(self.refused(&error)),
+        };
+        if self.args.shared.format != OutputFormat::Json || self.args.minimise {
+            reader.keep_lines();
+        }
+        let mut number = 0;
+        loop {
+            match reader.next() {
+                _ if pool::interrupted() => {
+                    let mut answer = Answer::new();
+                    answer.err = format!("{}: interrupted, not read to its end\n", self.file);
+                    answer.exit = Exit::Unknown;
+                    return part(answer);
+                }
+                Ok(None) => break,
+                Ok(Some(history)) => {
+                    number += 1;
+                    let format = reader.format();
+                    let read = Read { history, lines: reader.lines(), number, format };
+                    part(self.answer(&read));
+                }
+                Err(error) => {
+                    number += 1;
+                    part(self.refused(&error));
+                    if reader.has_ended() {
+                        return;
+                    }
+                }
+            }
+        }
+        if number == 0 && !self.args.shared.quiet {
+            let mut answer = Answer::new();
+            answer.err = format!("warning: {}: there are no histories\n", self.file);
+            part(answer);
+        }
+    }
+
+    /// Answers for a history under all models.
+    fn answer(&mut self, read: &Read<'_>) -> Answer<Came> {
+        let mut answer = Answer::new();
+        let Recorded { ops, .. } = &read.history;
+        let mut listener = Listener::new();
+        let found = classify(ops, self.models, self.method, &self.limits, &mut listener);
+        let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
+        for found in found {
+            if let Some(evidence) = &found.evidence
+                && let Err(rejected) = certify::history(ops, found.model, &found.verdict, evidence)
+            {
+                let message = format!(
+                    "the answer under {} did not pass its own check ({rejected}); this is a \
+                     defect of weakspot, please report it with the input",
+                    history_model_name(found.model)
+                );
+                self.refuse(&mut answer, &[found.model], &message, None);
+                continue;
+            }
+            let minimal = self.minimal(read, &found);
+            good.push((found, minimal));
+        }
+        self.print(&mut answer, read, &good);
+        for (found, _) in good {
+            self.write_witness(&mut answer, read, &found);
+            answer.exit = answer.exit.max(Exit::of(&found.verdict));
+            answer.results.push((found.model, Some(found.verdict)));
+        }
+        answer
+    }
+
+    fn print(
+        &self,
+        answer: &mut Answer<Came>,
+        read: &Read<'_>,
+        good: &[(Classified, Option<HistoryPart>)],
+    ) {
+        let Recorded { id, ops, names, notes } = &read.history;
+        let shared = &self.args.shared;
+        let answers: Vec<HistoryAnswer<'_>> = good
+            .iter()
+            .map(|(found, minimal)| HistoryAnswer {
+                file: &self.file,
+                id: id.as_deref(),
+                number: read.format.holds_many().then_some(read.number),
+                ops,
+                names,
+                lines: read.lines,
+                notes,
+                model: found.model,
+                verdict: &found.verdict,
+                evidence: found.evidence.as_deref(),
+                decided_by: found.decided_by.key(),
+                implied_by: found.implied_by,
+                minimal: minimal.as_ref(),
+                explored: found.explored,
+                time: found.time,
+            })
+            .collect();
+        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
+        let details = !shared.quiet;
+        match shared.format {
+            OutputFormat::Text if self.models.len() == HistoryModel::ALL.len() => {
+                answer.out += &history_all_text(&answers, details, color);
+            }
+            OutputFormat::Text => {
+                for a in &answers {
+                    answer.out += &history_text(a, details, color);
+                }
+            }
+            OutputFormat::Json => {
+                for a in &answers {
+                    answer.out += &history_json(a);
+                    answer.out.push('\n');
+                }
+            }
+            OutputFormat::Dot => answers.iter().for_each(|a| answer.out += &history_dot(a)),
+        }
+    }
+
+    /// The part of a history that `--minimise` asks for.
+    fn minimal(&self, read: &Read<'_>, found: &Classified) -> Option<HistoryPart> {
+        let evidence = found.evidence.as_deref()?;
+        if !self.args.minimise || found.verdict != Verdict::Violated {
+            return None;
+        }
+        let ops = &read.history.ops;
+        let mut listener = Listener::new();
+        let minimal =
+            minimise(ops, found.model, evidence, self.method, &self.limits, &mut listener)?;
+        Some(part(read, minimal))
+    }
+
+    /// Writes the witness that `--witness` asks for.
+    fn write_witness(&mut self, answer: &mut Answer<Came>, read: &Read<'_>, found: &Classified) {
+        let Some(path) = &self.args.shared.witness else { return };
+        let Some(evidence) = &found.evidence else {
+            answer.err += &format!("{}: no witness is written: the answer is unknown\n", self.file);
+            return;
+        };
+        let violated = found.verdict == Verdict::Violated;
+        if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
+            return;
+        }
+        self.witnessed = Some(violated);
+        let written = hash_file(self.path).and_then(|hash| {
+            let Classified { model, verdict, .. } = found;
+            let text = history_witness_json(&hash, read.number, *model, verdict, evidence);
+            std::fs::write(path, text)
+        });
+        if let Err(error) = written {
+            answer.exit = Exit::Bad;
+            answer.err +=
+                &format!("error: {}: failed to write {}: {error}\n", self.file, path.display());
+        }
+    }
+
+    fn refused(&self, error: &LogError) -> Answer<Came> {
+        let mut answer = Answer::new();
+        let place = match error.place {
+            LogPlace::Line { line, column } => Some((line as usize, column as usize)),
+            LogPlace::Offset(_) => None,
+        };
+        self.refuse(&mut answer, self.models, &error.message, place);
+        answer
+    }
+
+    fn refuse(
+        &self,
+        answer: &mut Answer<Came>,
+        models: &[HistoryModel],
+        message: &str,
+        place: Option<(usize, usize)>,
+    ) {
+        answer.exit = Exit::Bad;
+        answer.err += &match place {
+            Some((line, column)) if !message.starts_with("failed to read") => {
+                format!("error: {}:{line}:{column}: {message}\n", self.file)
+            }
+            _ => format!("error: {}: {message}\n", self.file),
+        };
+        for &model in models {
+            if self.args.shared.format == OutputFormat::Json {
+                answer.out += &history_error_json(&self.file, model, message, place);
+                answer.out.push('\n');
+            }
+            answer.results.push((model, None));
+        }
+    }
+}
+
+/// A part of a history, written down so that it can be checked again.
+fn part(read: &Read<'_>, minimal: Minimal) -> HistoryPart {
+    let Recorded { id, ops, names, .. } = &read.history;
+    let Minimal { kept, ops: part, threads, vars, is_minimal, .. } = minimal;
+    let recorded = Recorded {
+        id: id.clone(),
+        ops: part,
+        names: OpNames {
+            threads: threads.iter().map(|&t| names.threads[t].clone()).collect(),
+            vars: vars.iter().map(|&x| names.vars[x as usize].clone()).collect(),
+            initial: vars.iter().map(|&x| names.initial[x as usize]).collect(),
+            values: kept.iter().map(|&op| names.values[op as usize]).collect(),
+        },
+        notes: Vec::new(),
+    };
+    let place = |op: u32| {
+        let op = kept[op as usize];
+        let thread = ops.thread_of(op);
+        let index = op - ops.of_thread(thread).start;
+        let line = read.lines.get(op as usize).map_or(String::new(), |n| format!(", line {n}"));
+        format!("operation {index} of {}{line}", names.threads[thread])
+    };
+    let mut text = Vec::new();
+    let mut json = Vec::new();
+    // Both formats can say every history; a part that is not said is not shown.
+    let _ = write_history_commented(&mut text, &recorded, &place);
+    let _ = write_history(&mut json, HistoryFormat::Jsonl, &recorded);
+    HistoryPart {
+        kept,
+        text: String::from_utf8_lossy(&text).into_owned(),
+        json: String::from_utf8_lossy(&json).trim_end().to_owned(),
+        is_minimal,
+    }
+}

@@ -1,0 +1,83 @@
+//! The shipped histories satisfy the models that stand beside them: by every method, and by the
+//! definitions.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use weakspot_core::history::{machine_allows, satisfies};
+use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
+use weakspot_history::{Complete, Method, check};
+use weakspot_trace::{HistoryFormat, HistoryReader};
+
+const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/histories");
+    let entries = std::fs::read_dir(folder).expect("the corpus is part of the project");
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e != "expected" && e != "md"));
+    paths.sort();
+    assert!(paths.len() > 10);
+    paths
+}
+
+/// Whether the history satisfies the model, if all ways to find out agree.
+fn is_satisfied(ops: &Ops, model: HistoryModel, context: &str) -> bool {
+    let mut verdicts = Vec::new();
+    for complete in Complete::ALL {
+        for saturate in [true, false] {
+            let method = Method { complete, saturate };
+            let answer = check(ops, model, method, &NO_LIMITS, &mut Silent);
+            let evidence = answer.evidence.unwrap_or_else(|| panic!("{context} {method:?}"));
+            let certified = certify::history(ops, model, &answer.verdict, &evidence);
+            assert_eq!(certified, Ok(()), "{context} {method:?}");
+            verdicts.push(answer.verdict == Verdict::Holds);
+        }
+    }
+    // The machine, where there is one, decides more operations than the definition.
+    match machine_allows(ops, model, 1_000_000) {
+        Some(allowed) => verdicts.push(allowed),
+        None => verdicts.push(satisfies(ops, model)),
+    }
+    if ops.len() <= 12 {
+        verdicts.push(satisfies(ops, model));
+    }
+    verdicts.dedup();
+    assert_eq!(verdicts.len(), 1, "{context}: not all agree");
+    verdicts[0]
+}
+
+/// `name: cc cm`, the models that the history satisfies.
+fn line(name: &str, ops: &Ops, context: &str) -> String {
+    let satisfied = HistoryModel::ALL
+        .into_iter()
+        .filter(|&model| is_satisfied(ops, model, &format!("{context} {name} {}", model.key())));
+    let keys: Vec<&str> = satisfied.map(HistoryModel::key).collect();
+    format!("{name}: {}\n", if keys.is_empty() { "none".to_owned() } else { keys.join(" ") })
+}
+
+#[test]
+fn histories() {
+    for path in files() {
+        let context = path.display().to_string();
+        let source = Box::new(File::open(&path).expect("a readable file"));
+        let mut reader = match HistoryFormat::from_path(&path) {
+            Some(format) => HistoryReader::new(source, format),
+            None => HistoryReader::sniff(source).expect("a readable file"),
+        };
+        let mut found = String::new();
+        let mut number = 0;
+        while let Some(history) = reader.next().unwrap_or_else(|e| panic!("{}", e.of(&context))) {
+            number += 1;
+            let name = history.id.unwrap_or_else(|| format!("history {number}"));
+            found += &line(&name, &history.ops, &context);
+        }
+        let beside = PathBuf::from(format!("{context}.expected"));
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&beside, &found).expect("a writable corpus");
+        }
+        let expected = std::fs::read_to_string(&beside).unwrap_or_default();
+        assert_eq!(found, expected, "{context}; UPDATE_EXPECT=1 rewrites what is expected");
+    }
+}
