@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::{HistoryModel, Limit, Limits, LoggedOp, Progress, Value, Verdict};
 
-use crate::answer::Method;
+use crate::answer::{DecidedBy, Method};
 use crate::classify::{Classified, classify};
 use crate::window::{Excerpt, Refused, Window};
 
@@ -21,8 +21,9 @@ pub struct Following {
     undecided: Vec<(HistoryModel, Limit)>,
     method: Method,
     limits: Limits,
-    /// How many operations had arrived at the last check.
+    /// How many operations had arrived at the last check, and who decided there.
     checked: u64,
+    decided_by: Vec<(HistoryModel, DecidedBy)>,
 }
 
 /// A window that violates a model.
@@ -57,6 +58,7 @@ impl Following {
             method,
             limits: *limits,
             checked: 0,
+            decided_by: Vec::new(),
         }
     }
 
@@ -114,6 +116,7 @@ impl Following {
         }
         self.checked = self.window.arrived();
         let answers = classify(&excerpt.ops, &self.open, self.method, &self.limits, progress);
+        self.decided_by = answers.iter().map(|a| (a.model, a.decided_by)).collect();
         let excerpt = Arc::new(excerpt);
         for answer in answers {
             if let Some(evidence) = &answer.evidence {
@@ -135,6 +138,12 @@ impl Following {
             }
         }
         Ok(())
+    }
+
+    /// Who decided about a model in the last window.
+    #[must_use]
+    pub fn decided_by(&self, model: HistoryModel) -> Option<DecidedBy> {
+        self.decided_by.iter().find(|&&(other, _)| other == model).map(|&(_, by)| by)
     }
 
     /// What is known about a model that is still [`open`](Following::open) when the history has

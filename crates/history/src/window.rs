@@ -100,6 +100,8 @@ pub struct Excerpt {
     pub vars: Vec<u32>,
     /// Per operation the value that was read, or written; of an update the one written.
     pub values: Vec<Value>,
+    /// Per operation its number in its thread, from 0.
+    pub indices: Vec<u64>,
     /// Per operation its line in the log.
     pub lines: Vec<u32>,
 }
@@ -419,12 +421,13 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
         threads: threads.old,
         vars: Vec::new(),
         values: Vec::with_capacity(order.len()),
+        indices: Vec::with_capacity(order.len()),
         lines: Vec::with_capacity(order.len()),
     };
     for (&start, &end) in starts.iter().zip(&ends) {
         excerpt.ops.thread();
         for &(number, kind) in &order[start as usize..end as usize] {
-            let op = &kept(number as usize).op;
+            let Kept { op, index } = kept(number as usize);
             let is_fence = kind == OpKind::Fence;
             let var = if is_fence { 0 } else { vars.number(op.var) };
             let from = match sources.get(number as usize) {
@@ -433,6 +436,7 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
             };
             excerpt.ops.push(kind, var, from);
             excerpt.values.push(if is_fence { 0 } else { op.value });
+            excerpt.indices.push(*index);
             excerpt.lines.push(op.line);
         }
     }

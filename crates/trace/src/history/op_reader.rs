@@ -21,6 +21,8 @@ pub struct OpReader {
     names: OpNames,
     /// Whether the history has ended, which is still to be said.
     parting: bool,
+    /// Whether that was said, so that everything about it is to be forgotten.
+    parted: bool,
     failed: Option<LogError>,
 }
 
@@ -31,7 +33,8 @@ pub enum NextOps {
     Ops,
     /// Nothing for now: the source said that it would block, or that it timed out.
     Idle,
-    /// The history is over, and what may follow is about another one. Names start afresh.
+    /// The history is over, and what may follow is about another one: from the next call on, names
+    /// start afresh.
     History,
     /// The text is over.
     End,
@@ -45,7 +48,7 @@ impl OpReader {
     #[must_use]
     pub fn new(source: Box<dyn Read + Send>, format: Option<HistoryFormat>) -> OpReader {
         let (source, names) = (Some(Source::new(source)), OpNames::default());
-        OpReader { source, format, items: None, names, parting: false, failed: None }
+        OpReader { source, format, items: None, names, parting: false, parted: false, failed: None }
     }
 
     /// The threads and variables so far, and the initial values of these. There are no values of
@@ -82,10 +85,13 @@ impl OpReader {
             return Ok(NextOps::Idle);
         }
         let Some(items) = &mut self.items else { return Ok(NextOps::End) };
+        if std::mem::take(&mut self.parted) {
+            items.builder = Builder::following();
+            self.names = OpNames::default();
+        }
         loop {
             if std::mem::take(&mut self.parting) {
-                items.builder = Builder::following();
-                self.names = OpNames::default();
+                self.parted = true;
                 return Ok(NextOps::History);
             }
             let step = items.advance(MOST)?;

@@ -23,10 +23,8 @@ fn follow(mut reader: OpReader) -> Result<(Vec<Followed>, usize), LogError> {
     loop {
         let current = all.last_mut().unwrap();
         let next = reader.next(&mut current.ops);
-        if !matches!(next, Ok(NextOps::History)) {
-            current.names = reader.names().clone();
-            current.id = reader.id().map(str::to_owned).or(current.id.take());
-        }
+        current.names = reader.names().clone();
+        current.id = reader.id().map(str::to_owned);
         match next {
             Ok(NextOps::Ops) => {}
             Ok(NextOps::Idle) => idle += 1,
