@@ -22,6 +22,9 @@ use crate::pool::{self, Answer, Listener};
 /// A window that takes longer than this is left undecided, not to fall behind for good.
 const WINDOW_TIME: Duration = Duration::from_secs(10);
 
+/// A window is checked after so long, full or not.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Follows a history until every model is violated, or the history ends.
 pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Exit> {
     let [path] = args.files.as_slice() else {
@@ -88,36 +91,42 @@ impl Job<'_> {
         let mut current = self.begin(1);
         let (mut ops, mut found) = (Vec::new(), Vec::new());
         let mut listener = Listener::new();
+        let (mut looked, mut rest) = (Instant::now(), LOOK);
         loop {
             ops.clear();
             let next = reader.next(&mut ops);
+            let limit = self.limit();
             let following = &mut current.following;
-            let names = reader.names();
-            let done = match next {
-                Ok(NextOps::Ops) => following.add(&ops, &names.initial, &mut found, &mut listener),
-                Ok(NextOps::Idle) | Err(_) => following.check(false, &mut found, &mut listener),
+            let mut done = match next {
+                Ok(NextOps::Ops) => {
+                    let initial = &reader.names().initial;
+                    following.add(&ops, initial, &mut found, &mut listener)
+                }
+                Ok(NextOps::Idle) | Err(_) => Ok(()),
                 Ok(NextOps::History | NextOps::End) => {
                     following.check(true, &mut found, &mut listener)
                 }
             };
-            self.tell(&current);
-            for broken in found.drain(..) {
-                part(self.violated(&current, &reader, &broken), Exit::Violated);
+            // A log that grows slowly is looked at now and then before its window is full.
+            let is_due = rest <= looked.elapsed();
+            if done.is_ok() && (is_due || limit.is_some() || !matches!(next, Ok(NextOps::Ops))) {
+                looked = Instant::now();
+                done = following.check(false, &mut found, &mut listener);
+                rest = LOOK.max(10 * looked.elapsed());
+                looked = Instant::now();
             }
-            done.map_err(|stopped| self.wrong(stopped, reader.names()))?;
+            self.tell(&current);
+            for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
+                part(self.violated(&current, &reader, together), Exit::Violated);
+            }
+            found.clear();
+            done.map_err(|stopped| wrong(stopped, reader.names()))?;
             let next = next?;
             if current.following.open().is_empty() {
                 return Ok(());
             }
-            if let Some(limit) = self.limit() {
-                current
-                    .following
-                    .check(false, &mut found, &mut listener)
-                    .map_err(|stopped| self.wrong(stopped, reader.names()))?;
-                for broken in found.drain(..) {
-                    part(self.violated(&current, &reader, &broken), Exit::Violated);
-                }
-                self.end(&current, &reader, Some(&limit), part);
+            if limit.is_some() {
+                self.end(&current, &reader, limit.as_ref(), part);
                 return Ok(());
             }
             match next {
@@ -160,19 +169,24 @@ impl Job<'_> {
         pool::follow_log(window.arrived(), rate as u64, found as u64, window.bytes() as u64);
     }
 
-    /// A violation.
-    fn violated(&self, current: &Current, reader: &OpReader, broken: &Broken) -> Answer<()> {
-        let excerpt = &broken.excerpt;
+    /// What violates models in one window.
+    fn violated<'b>(
+        &self,
+        current: &Current,
+        reader: &OpReader,
+        together: &'b [Broken],
+    ) -> Answer<()> {
+        let Some(Broken { excerpt, arrived, .. }) = together.first() else { return Answer::new() };
         let names = excerpt.names(reader.names());
-        let minimal = self.minimal(reader, broken, &names);
+        let minimal = |broken| self.minimal(reader, broken, &names);
+        let minimal: Vec<Option<HistoryPart>> = together.iter().map(minimal).collect();
         let followed = HistoryFollowed {
             thread_numbers: &excerpt.threads,
             indices: &excerpt.indices,
-            operations: broken.arrived,
+            operations: *arrived,
             ..self.followed(current, reader)
         };
-        let Classified { model, verdict, evidence, .. } = &broken.found;
-        self.print(&HistoryAnswer {
+        let answer = |found: &'b Classified, minimal| HistoryAnswer {
             file: &self.file,
             id: reader.id(),
             number: (current.number > 1).then_some(current.number),
@@ -180,16 +194,19 @@ impl Job<'_> {
             names: &names,
             lines: &excerpt.lines,
             notes: &[],
-            model: *model,
-            verdict,
-            evidence: evidence.as_deref(),
-            decided_by: broken.found.decided_by.key(),
-            implied_by: broken.found.implied_by,
-            minimal: minimal.as_ref(),
+            model: found.model,
+            verdict: &found.verdict,
+            evidence: found.evidence.as_deref(),
+            decided_by: found.decided_by.key(),
+            implied_by: found.implied_by,
+            minimal,
             followed: Some(followed),
-            explored: broken.found.explored,
+            explored: found.explored,
             time: self.start.elapsed(),
-        })
+        };
+        let each = together.iter().zip(&minimal);
+        let answers: Vec<_> = each.map(|(b, minimal)| answer(&b.found, minimal.as_ref())).collect();
+        self.print(&answers)
     }
 
     fn minimal(&self, reader: &OpReader, broken: &Broken, names: &OpNames) -> Option<HistoryPart> {
@@ -236,64 +253,49 @@ impl Job<'_> {
                 "{n} reads were left out: their writes were not among those remembered"
             )],
         };
-        for &model in following.open() {
-            let verdict = match limit {
-                Some(limit) => Verdict::Unknown(limit.clone()),
-                None => following.verdict(model),
-            };
-            let answer = HistoryAnswer {
-                file: &self.file,
-                id: reader.id(),
-                number: (current.number > 1).then_some(current.number),
-                ops: &Ops::new(),
-                names: &OpNames::default(),
-                lines: &[],
-                notes: &notes,
-                model,
-                verdict: &verdict,
-                evidence: None,
-                decided_by: following.decided_by(model).map_or("", |by| by.key()),
-                implied_by: None,
-                minimal: None,
-                followed: Some(followed),
-                explored: followed.operations,
-                time: self.start.elapsed(),
-            };
-            part(self.print(&answer), Exit::of(&verdict));
-        }
+        let verdicts: Vec<(HistoryModel, Verdict)> = following
+            .open()
+            .iter()
+            .map(|&model| match limit {
+                Some(limit) => (model, Verdict::Unknown(limit.clone())),
+                None => (model, following.verdict(model)),
+            })
+            .collect();
+        let (ops, names) = (Ops::new(), OpNames::default());
+        let answer = |(model, verdict)| HistoryAnswer {
+            file: &self.file,
+            id: reader.id(),
+            number: (current.number > 1).then_some(current.number),
+            ops: &ops,
+            names: &names,
+            lines: &[],
+            notes: &notes,
+            model,
+            verdict,
+            evidence: None,
+            decided_by: following.decided_by(model).map_or("", |by| by.key()),
+            implied_by: None,
+            minimal: None,
+            followed: Some(followed),
+            explored: followed.operations,
+            time: self.start.elapsed(),
+        };
+        let answers: Vec<HistoryAnswer<'_>> =
+            verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
+        let exit = verdicts.iter().map(|(_, verdict)| Exit::of(verdict)).max();
+        part(self.print(&answers), exit.unwrap_or(Exit::Holds));
     }
 
-    fn print(&self, a: &HistoryAnswer<'_>) -> Answer<()> {
+    fn print(&self, answers: &[HistoryAnswer<'_>]) -> Answer<()> {
         let shared = &self.args.shared;
         let color = pool::colored(shared.color, std::io::stdout().is_terminal());
         let mut answer = Answer::new();
         answer.out = match shared.format {
-            OutputFormat::Text => history_text(a, !shared.quiet, color),
-            OutputFormat::Json => history_json(a) + "\n",
-            OutputFormat::Dot => history_dot(a),
+            OutputFormat::Text => history_text(answers, !shared.quiet, color),
+            OutputFormat::Json => answers.iter().map(|a| history_json(a) + "\n").collect(),
+            OutputFormat::Dot => answers.iter().map(history_dot).collect(),
         };
         answer
-    }
-
-    /// Why a history cannot be followed any further, at its place.
-    fn wrong(&self, stopped: Stopped, names: &OpNames) -> LogError {
-        match stopped {
-            Stopped::Refused(refused) => LogError {
-                message: refused.message(names),
-                place: LogPlace::Line {
-                    line: refused.op.line.into(),
-                    column: refused.op.column.into(),
-                },
-            },
-            Stopped::Rejected(model, rejected) => LogError {
-                message: format!(
-                    "the answer under {} did not pass its own check ({rejected}); this is a defect \
-                     of weakspot, please report it with the input",
-                    history_model_name(model)
-                ),
-                place: LogPlace::Offset(0),
-            },
-        }
     }
 
     fn refused(&self, error: &LogError) -> Answer<()> {
@@ -315,5 +317,26 @@ impl Job<'_> {
             }
         }
         answer
+    }
+}
+
+/// Why a history cannot be followed any further, at its place.
+fn wrong(stopped: Stopped, names: &OpNames) -> LogError {
+    match stopped {
+        Stopped::Refused(refused) => LogError {
+            message: refused.message(names),
+            place: LogPlace::Line {
+                line: refused.op.line.into(),
+                column: refused.op.column.into(),
+            },
+        },
+        Stopped::Rejected(model, rejected) => LogError {
+            message: format!(
+                "the answer under {} did not pass its own check ({rejected}); this is a defect \
+                 of weakspot, please report it with the input",
+                history_model_name(model)
+            ),
+            place: LogPlace::Offset(0),
+        },
     }
 }

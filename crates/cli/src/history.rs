@@ -87,9 +87,7 @@ impl Job<'_> {
             Ok(reader) => reader,
             Err(error) => return part(self.refused(&error)),
         };
-        if self.args.shared.format != OutputFormat::Json || self.args.minimise {
-            reader.keep_lines();
-        }
+        reader.keep_lines();
         let mut number = 0;
         loop {
             match reader.next() {
@@ -188,11 +186,7 @@ impl Job<'_> {
             OutputFormat::Text if self.models.len() == HistoryModel::ALL.len() => {
                 answer.out += &history_all_text(&answers, details, color);
             }
-            OutputFormat::Text => {
-                for a in &answers {
-                    answer.out += &history_text(a, details, color);
-                }
-            }
+            OutputFormat::Text => answer.out += &history_text(&answers, details, color),
             OutputFormat::Json => {
                 for a in &answers {
                     answer.out += &history_json(a);

@@ -81,10 +81,17 @@ pub(crate) fn run_in_parts<I: Sync, T: Send>(
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(input) = inputs.get(i) else { return };
                     // Nobody listens any more when printing failed: then the rest is no use.
-                    let mut heard = true;
-                    job(input, &mut |part| heard &= heard && sender.send((i, Some(part))).is_ok());
-                    if !heard || sender.send((i, None)).is_err() {
-                        INTERRUPTED.store(true, Ordering::Relaxed);
+                    let send = |part: Option<Answer<T>>| {
+                        let heard = sender.send((i, part)).is_ok();
+                        if !heard {
+                            INTERRUPTED.store(true, Ordering::Relaxed);
+                        }
+                        heard
+                    };
+                    job(input, &mut |part| {
+                        send(Some(part));
+                    });
+                    if !send(None) {
                         return;
                     }
                 }

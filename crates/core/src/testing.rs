@@ -6,10 +6,12 @@ use crate::{
     Program, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
 };
 
+mod hard;
 mod history;
 mod log;
 mod ops;
 
+pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
 pub use history::{HistorySize, random_history};
 pub use log::{LogSize, random_log};
 pub use ops::{

@@ -119,7 +119,8 @@ impl Following {
         self.decided_by = answers.iter().map(|a| (a.model, a.decided_by)).collect();
         let excerpt = Arc::new(excerpt);
         for answer in answers {
-            if let Some(evidence) = &answer.evidence {
+            // What is taken over from another model was checked when it was.
+            if let (Some(evidence), None) = (&answer.evidence, answer.implied_by) {
                 certify::history(&excerpt.ops, answer.model, &answer.verdict, evidence)
                     .map_err(|rejected| Stopped::Rejected(answer.model, rejected))?;
             }

@@ -87,6 +87,7 @@ impl<'a> Order<'a> {
     ) -> Result<Result<Order<'a>, HistoryEvidence>, Limit> {
         let chains = &orders.chains;
         let ops = chains.ops;
+        meter.room(150 * ops.len() as u64 + 32 * orders.extra.len() as u64)?;
         let readers = Readers::new(ops);
         let more = overtaken(orders, &readers, meter)?;
         let extra = more.as_ref().unwrap_or(&orders.extra);
@@ -112,7 +113,7 @@ impl<'a> Order<'a> {
             forwards: Vec::new(),
             backwards: Vec::new(),
         };
-        let order = Order {
+        Ok(Ok(Order {
             chains,
             extra: &orders.extra,
             more,
@@ -129,9 +130,7 @@ impl<'a> Order<'a> {
             place,
             search,
             work: 0,
-        };
-        meter.room(order.bytes())?;
-        Ok(Ok(order))
+        }))
     }
 
     /// The operations in order.
@@ -423,12 +422,17 @@ impl<'a> Order<'a> {
             }
         }
         let search = &self.search;
+        if search.after[start as usize] != search.round {
+            return Vec::new();
+        }
         let mut links = Vec::new();
         let mut to = start;
-        while search.after[start as usize] == search.round {
+        loop {
             let (from, edge) = search.via[to as usize];
             let kind = match self.edges.get(edge as usize) {
-                Some(edge) if self.ordered_by(edge) => LinkKind::Chosen(edge.lit),
+                Some(edge) if self.ordered(edge.lit) == (edge.from, edge.to) => {
+                    LinkKind::Chosen(edge.lit)
+                }
                 Some(edge) => LinkKind::Overtaken(edge.lit),
                 None => self.fixed.kind(from, to),
             };
@@ -440,10 +444,6 @@ impl<'a> Order<'a> {
         }
         links.reverse();
         links
-    }
-
-    fn ordered_by(&self, edge: &Edge) -> bool {
-        self.ordered(edge.lit) == (edge.from, edge.to)
     }
 
     /// The derived edges.

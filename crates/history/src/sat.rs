@@ -21,6 +21,8 @@ mod clauses;
 mod heap;
 mod plain;
 mod proof;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use plain::plain;
 pub(crate) use proof::{Lit, Proof};

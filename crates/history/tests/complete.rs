@@ -2,8 +2,8 @@
 //! and on some that are hard by design; every verdict comes with evidence that the checker accepts.
 
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, check_ops};
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
+use weakspot_core::testing::{OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole, random_3_sat};
+use weakspot_core::{HistoryModel, INITIAL, Limit, Limits, OpKind, Ops, Silent, Verdict, certify};
 use weakspot_history::{Complete, Method, check};
 
 const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
@@ -49,4 +49,80 @@ fn random_tso() {
 #[test]
 fn random_pso() {
     check_random(13, HistoryModel::Pso);
+}
+
+const STRONG: [HistoryModel; 3] = [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso];
+
+/// Whether some values make all clauses true.
+fn can_be_true(clauses: &[Vec<i32>]) -> bool {
+    let vars = clauses.iter().flatten().map(|literal| literal.abs()).max().unwrap_or(0);
+    let holds = |values: u32, literal: i32| (values >> literal.abs() & 1 == 1) == (literal > 0);
+    (0..2 << vars)
+        .any(|values: u32| clauses.iter().all(|c| c.iter().any(|&literal| holds(values, literal))))
+}
+
+/// All methods and models say about the history what is true of its clauses.
+fn check_clauses(clauses: &[Vec<i32>], expect: bool, models: &[HistoryModel], methods: &[Method]) {
+    let expect = if expect { Verdict::Holds } else { Verdict::Violated };
+    for &model in models {
+        let ops = ops_of_clauses(clauses, model != HistoryModel::Sc);
+        // A hundred operations that may come in any order are a million clauses.
+        let is_plain = |method: &Method| method.complete == Complete::Sat && !method.saturate;
+        for &method in methods.iter().filter(|method| ops.len() < 100 || !is_plain(method)) {
+            let found = certified(&ops, model, method);
+            assert_eq!(found.as_ref(), Some(&expect), "{clauses:?} {model:?} {method:?}");
+        }
+    }
+}
+
+#[test]
+fn clauses_as_histories() {
+    let mut rng = Rng::new(1);
+    let mut count = [0, 0];
+    for _ in 0..200 {
+        let vars = 1 + rng.below(2);
+        let clauses = 1 + rng.below(8);
+        let clauses = random_3_sat(&mut rng, vars, clauses);
+        let expect = can_be_true(&clauses);
+        count[usize::from(expect)] += 1;
+        check_clauses(&clauses, expect, &STRONG, &METHODS);
+    }
+    assert!(count[0] > 20 && count[1] > 20, "{count:?}");
+}
+
+#[test]
+fn hard_clauses_as_histories() {
+    let mut rng = Rng::new(2);
+    // Under PSO every thread has a chain per variable, which is a lot here.
+    let (models, by_sat) = (&STRONG[..2], &METHODS[..1]);
+    for _ in 0..20 {
+        let clauses = random_3_sat(&mut rng, 15, 66);
+        check_clauses(&clauses, can_be_true(&clauses), models, by_sat);
+    }
+    for holes in 2..=4 {
+        check_clauses(&pigeonhole(holes + 1, holes), false, models, by_sat);
+        check_clauses(&pigeonhole(holes, holes), true, models, by_sat);
+    }
+}
+
+/// So many threads that each write the same variable and read what they wrote.
+fn many_writers(threads: u32) -> Ops {
+    let mut ops = Ops::new();
+    for thread in 0..threads {
+        ops.thread();
+        ops.push(OpKind::Write, 0, INITIAL);
+        ops.push(OpKind::Read, 0, 2 * thread);
+    }
+    ops
+}
+
+#[test]
+fn many_open_pairs() {
+    // A million pairs are open: SAT needs variables for none of them, to try all takes memory.
+    let ops = many_writers(1500);
+    let limits = Limits { memory: Some(60 << 20), ..NO_LIMITS };
+    let check = |method| check(&ops, HistoryModel::Sc, method, &limits, &mut Silent).verdict;
+    assert_eq!(check(METHODS[0]), Verdict::Holds);
+    let too_much = Verdict::Unknown(Limit::Memory(60 << 20));
+    assert!(METHODS[1..].iter().all(|&method| check(method) == too_much));
 }

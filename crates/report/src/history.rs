@@ -91,15 +91,24 @@ pub struct HistoryPart {
     pub is_minimal: bool,
 }
 
-/// A line that says what was found and, with `details`, why.
+/// A line for each model that says what was found and, with `details`, why. The answers are for one
+/// history.
 #[must_use]
-pub fn history_text(a: &HistoryAnswer<'_>, details: bool, color: bool) -> String {
-    let mut out = format!("{} {}: {}\n", head(a), model_name(a.model), outcome(a));
-    push_notes(&mut out, a);
-    let why = if details { why(a, color) } else { String::new() };
-    if !why.is_empty() {
-        out += &why;
-        out.push('\n');
+pub fn history_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
+    let mut out = String::new();
+    for (i, a) in answers.iter().enumerate() {
+        let _ = writeln!(out, "{} {}: {}", head(a), model_name(a.model), outcome(a));
+        if !details {
+            continue;
+        }
+        if i == 0 {
+            push_notes(&mut out, a);
+        }
+        let why = why(a, &answers[..i], color);
+        if !why.is_empty() {
+            out += &why;
+            out.push('\n');
+        }
     }
     out
 }
@@ -170,10 +179,10 @@ fn head(a: &HistoryAnswer<'_>) -> String {
 fn outcome(a: &HistoryAnswer<'_>) -> String {
     let mut operations = counted(a.ops.len() as u64, "operation");
     if let Some(followed) = a.followed {
-        operations += &format!(" of the {} so far", grouped(followed.operations.into()));
+        operations += &format!(" of {} so far", grouped(followed.operations.into()));
     }
     let of = match a.implied_by {
-        Some(model) => format!(" of {}", model_name(model)),
+        Some(model) => format!(", found for {}", model_name(model)),
         None => String::new(),
     };
     if let Some(outcome) = outcome_followed(a) {
@@ -183,31 +192,29 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
         (Verdict::Unknown(limit), _) => {
             let why = limit_text(limit, &Names::default());
             let done = counted(a.explored, "unit");
-            format!("unknown: {why}, after {done} of work on {operations}")
+            format!("unknown: {operations}, {why} after {done} of work")
         }
         (_, Some(HistoryEvidence::Linear { steps, .. })) => {
             let steps = counted(steps.len() as u64, "step");
-            format!("satisfied: a run{of} of {steps} does these {operations}")
+            format!("satisfied: {operations}, done by a run of {steps}{of}")
         }
-        (Verdict::Violated, Some(HistoryEvidence::Cycle(cycle))) => {
+        (_, Some(HistoryEvidence::Cycle(cycle))) => {
             let edges = counted(cycle.edges.len() as u64, "step");
-            format!("violated: a cycle{of} of {edges} in {operations}")
+            format!("violated: {operations}, with a cycle of {edges}{of}")
         }
-        (Verdict::Violated, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
+        (_, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
             let pairs = counted(pairs.len() as u64, "pair");
             let conflicts = counted(conflicts.len() as u64, "cycle");
             let proof = counted(proof.len() as u64, "step");
             format!(
-                "violated: whatever the order of {pairs} of writes, by {conflicts} and a proof of \
-                 {proof}, in {operations}"
+                "violated: {operations}, whatever the order of {pairs} of writes: {conflicts} and \
+                 a proof of {proof}{of}"
             )
         }
         (Verdict::Holds, _) => {
-            format!(
-                "satisfied: the definition holds for these {operations}; nothing small shows it"
-            )
+            format!("satisfied: {operations}, by definition; nothing small shows it")
         }
-        (Verdict::Violated, _) => format!("violated by these {operations}"),
+        (Verdict::Violated, _) => format!("violated: {operations}"),
     }
 }
 
@@ -216,10 +223,10 @@ fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
     let all = counted(a.followed?.operations, "operation");
     match a.verdict {
         Verdict::Violated => None,
-        Verdict::Holds => Some(format!("satisfied: all {all} were in one window")),
+        Verdict::Holds => Some(format!("satisfied: {all}, all in one window")),
         Verdict::Unknown(limit) => {
             let why = limit_text(limit, &Names::default());
-            Some(format!("unknown: {why}; no violation was found in {all}"))
+            Some(format!("unknown: {all} without a violation, but {why}"))
         }
     }
 }
@@ -230,8 +237,8 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
     }
 }
 
-/// The evidence, drawn.
-fn why(a: &HistoryAnswer<'_>, color: bool) -> String {
+/// The evidence, drawn; if it was drawn before, for which model.
+fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], color: bool) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut out = match a.evidence {
         Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
@@ -241,6 +248,11 @@ fn why(a: &HistoryAnswer<'_>, color: bool) -> String {
         }
         Some(HistoryEvidence::ByDefinition) | None => String::new(),
     };
+    let is_source = |b: &&HistoryAnswer<'_>| b.implied_by.or(Some(b.model)) == a.implied_by;
+    let same = told.iter().filter(is_source).find(|b| b.evidence == a.evidence);
+    if let Some(told) = same.filter(|_| !out.is_empty()) {
+        out = format!("  It is the one shown for {}.\n", model_name(told.model));
+    }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");
         let _ = match part.is_minimal {
@@ -281,6 +293,15 @@ impl ShowOps<'_> {
         }
     }
 
+    /// `x=1`; a variable that is called by a number stands in brackets.
+    fn cell(&self, var: u32, value: Value) -> String {
+        let name = self.var(var);
+        match name.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("[{name}]={value}"),
+            false => format!("{name}={value}"),
+        }
+    }
+
     fn initial(&self, var: u32) -> Value {
         self.names.initial.get(var as usize).copied().unwrap_or(0)
     }
@@ -300,7 +321,7 @@ impl ShowOps<'_> {
     /// `w x 1`, or what an initial write is.
     fn op(&self, op: u32) -> String {
         if let Some(var) = initial_write_var(op) {
-            return format!("{}={} at the start", self.var(var), self.initial(var));
+            return format!("{} at the start", self.cell(var, self.initial(var)));
         }
         let var = self.var(self.ops.var(op));
         match self.ops.kind(op) {

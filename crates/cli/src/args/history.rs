@@ -19,21 +19,18 @@ Example:
   weakspot record --operations 100000 | weakspot history --model tso,sc -
   weakspot history --follow run.wshist",
     after_help = "\
-A history says what each thread read and wrote, in the order of that thread. It satisfies a model if
-the model explains all of it. Models: causal consistency (cc), causal convergence (ccv), causal memory
-(cm), convergent causal memory (ccm), the weaker one of TSO (wccm), partial store order (pso), total
-store order (tso), sequential consistency (sc). `all` draws which of them hold, the stronger above the
-weaker.
+A history says what each thread read and wrote, in the order of that thread. It satisfies a model
+if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
+causal memory (cm), convergent causal memory (ccm), what is left of it under TSO (wccm), partial
+store order (pso), total store order (tso) and sequential consistency (sc). `all` draws which of
+them are satisfied, the stronger above the weaker.
 
-A file may have many histories. Read are JSON Lines, text, and the files of Axe, dbcop, Plume, AWDIT and
-Jepsen; `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
-operations, each before the next for the reason given; -q leaves all but the first line out.
+A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
+`-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
+operations, each before the next one for the reason given; -q leaves all but the first line out.
 
 --follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
-together, in constant memory. Read are text, Axe, Plume, and JSON with one operation per line.",
-    mut_arg("witness", |a| a.help(
-        "Write the answer's evidence to this file, for `weakspot certify` (one file, one model)"
-    )),
+together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.",
     mut_arg("quiet", |a| a.help("One line per answer; no warnings, no summary"))
 )]
 pub(crate) struct HistoryCheckArgs {

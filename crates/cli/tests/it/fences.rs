@@ -422,14 +422,14 @@ fn help() {
                                              model)
                   --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
                                              drains only its own address [default: tso]
-                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
-                  --timeout <TIME>           Give up on a question after this time [default: 60s]
-                  --memory <SIZE>            Give up on a question when its search needs more memory than this
-                                             [default: 4GiB]
                   --buffer-limit <N>         Entries (stores, store-store fences) that a buffer may hold at most
                                              in a thread that stores in a loop [default: 1024]
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
                                              values: litmus, weak, trencher, memorax]
+                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
+                  --timeout <TIME>           Give up on a question after this time [default: 60s]
+                  --memory <SIZE>            Give up on a question when its search needs more memory than this
+                                             [default: 4GiB]
                   --threads <N>              How many files to work on at a time; by default one per processor
               -q, --quiet                    No warnings, no summary
                   --progress <WHEN>          Show progress on standard error [default: auto] [possible values:

@@ -3,7 +3,9 @@
 //! - `convert`: logs and histories from format to format;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
+//! - `follow`: `weakspot history --follow`;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
+//! - `history`: `weakspot history`, and its witnesses;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
@@ -14,8 +16,10 @@
 mod bench;
 mod convert;
 mod fences;
+mod follow;
 mod generate;
 mod graph;
+mod history;
 mod monitor;
 mod monitor_program;
 mod readme;

@@ -529,6 +529,11 @@ fn help() {
 
                       [default: tso,pso]
 
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+
+                      [possible values: litmus, weak, trencher, memorax]
+
                   --format <FORMAT>
                       What to print
 
@@ -549,11 +554,6 @@ fn help() {
                       Give up on a question when its search needs more memory than this
 
                       [default: 4GiB]
-
-                  --input-format <LANGUAGE>
-                      Read the inputs as this language, whatever their ending
-
-                      [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
                       How many files to work on at a time, or, with one file, how many threads search; by

@@ -606,6 +606,7 @@ fn help() {
               robust   Does every run under TSO or PSO do what some run under SC does, too?
               fence    Which fences make a program robust, or safe, at the least cost?
               monitor  Could TSO or PSO have broken this SC execution, or those of a program?
+              history  Which memory models does a recorded history satisfy?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language
               convert  Convert a log of an execution, or histories, from one format to another
@@ -659,6 +660,17 @@ fn help() {
 
                       [default: sc,tso,pso]
 
+                  --buffer-limit <N>
+                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
+                      stores in a loop
+
+                      [default: 1024]
+
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+
+                      [possible values: litmus, weak, trencher, memorax]
+
                   --format <FORMAT>
                       What to print
 
@@ -679,17 +691,6 @@ fn help() {
                       Give up on a question when its search needs more memory than this
 
                       [default: 4GiB]
-
-                  --buffer-limit <N>
-                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
-                      stores in a loop
-
-                      [default: 1024]
-
-                  --input-format <LANGUAGE>
-                      Read the inputs as this language, whatever their ending
-
-                      [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
                       How many files to work on at a time; by default one per processor
@@ -753,6 +754,17 @@ fn help() {
 
                       [default: sc,tso,pso]
 
+                  --buffer-limit <N>
+                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
+                      stores in a loop
+
+                      [default: 1024]
+
+                  --input-format <LANGUAGE>
+                      Read the inputs as this language, whatever their ending
+
+                      [possible values: litmus, weak, trencher, memorax]
+
                   --format <FORMAT>
                       What to print
 
@@ -773,17 +785,6 @@ fn help() {
                       Give up on a question when its search needs more memory than this
 
                       [default: 4GiB]
-
-                  --buffer-limit <N>
-                      Entries (stores, store-store fences) that a buffer may hold at most in a thread that
-                      stores in a loop
-
-                      [default: 1024]
-
-                  --input-format <LANGUAGE>
-                      Read the inputs as this language, whatever their ending
-
-                      [possible values: litmus, weak, trencher, memorax]
 
                   --threads <N>
                       How many files to work on at a time, or, with one file, how many threads search; by

@@ -155,6 +155,9 @@ impl Solver {
 
     /// Adds a clause of different literals, before the search.
     pub(crate) fn add(&mut self, lits: &[Lit]) {
+        if self.contradiction {
+            return;
+        }
         let id = self.proof.as_mut().map_or(0, |proof| proof.given(lits));
         let clause = self.clauses.add(lits, id);
         match *lits {

@@ -61,7 +61,7 @@ impl Heap {
 
     /// A conflict is over: the next one counts for more.
     pub(super) fn decay(&mut self) {
-        self.bump = self.bump / 0.95;
+        self.bump /= 0.95;
     }
 
     fn is_above(&self, a: u32, b: u32) -> bool {

@@ -8,7 +8,7 @@ use weakspot_core::{
 };
 
 use super::{ShowOps, model_name};
-use crate::show::counted;
+use crate::show::{counted, grouped};
 use crate::table::{cut, pad, width};
 
 /// How many edges of a cycle or path, and how many derivations, are told.
@@ -54,8 +54,8 @@ pub(super) fn conflicts(
         push_cycle(&mut out, show, model, conflict);
     }
     if conflicts.len() > MAX_CONFLICTS {
-        let more = counted((conflicts.len() - MAX_CONFLICTS) as u64, "more");
-        let _ = writeln!(out, "\n  and {}; --witness writes them all", more.trim_end_matches('s'));
+        let more = grouped((conflicts.len() - MAX_CONFLICTS) as u128);
+        let _ = writeln!(out, "\n  and {more} more; --witness writes them all");
     }
     out
 }
@@ -157,10 +157,10 @@ fn reason(
     marks: &[u32],
 ) -> String {
     let value = |read: bool| match initial_write_var(edge.from) {
-        Some(var) => format!("{}={}", show.var(var), show.initial(var)),
+        Some(var) => show.cell(var, show.initial(var)),
         None => {
             let value = if read { show.read(edge.from) } else { show.written(edge.from) };
-            format!("{}={value}", show.var(show.ops.var(edge.from)))
+            show.cell(show.ops.var(edge.from), value)
         }
     };
     match edge.why {
@@ -250,11 +250,12 @@ fn push_derivation(
     let _ = writeln!(out, "  ({mark}) {why}:");
     let mut line = String::new();
     for edge in derivation.path.iter().take(MAX_TOLD) {
+        let mark = |index| marks.iter().position(|&mark| mark == index);
         let reference = match edge.why {
-            Why::Derived(index) => marks.iter().position(|&mark| mark == index),
-            _ => None,
+            Why::Derived(index) => mark(index).map_or(String::new(), |at| format!(" ({})", at + 1)),
+            Why::Chosen(_) => " (assumed)".to_owned(),
+            Why::Po | Why::Rf => String::new(),
         };
-        let reference = reference.map_or(String::new(), |mark| format!(" ({})", mark + 1));
         let step = format!("{} -{}->{reference} ", show.placed(edge.from), link(cycle, edge));
         if width(&line) + width(&step) > 90 {
             let _ = writeln!(out, "      {}", line.trim_end());

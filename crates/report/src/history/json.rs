@@ -112,7 +112,9 @@ fn push_run(o: &mut Object, show: &ShowOps<'_>, store_order: &[Vec<u32>], steps:
     let mut vars = Object::new();
     for (var, writes) in store_order.iter().enumerate() {
         let list: Vec<String> = writes.iter().map(|&w| pair(show, w)).collect();
-        vars.raw(&show.var(var as u32), format_args!("[{}]", list.join(",")));
+        // Names as the file has them, not as a terminal may see them.
+        let name = show.names.vars.get(var).map_or("", String::as_str);
+        vars.raw(name, format_args!("[{}]", list.join(",")));
     }
     o.raw("store_order", vars.end());
 }

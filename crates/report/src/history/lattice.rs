@@ -27,12 +27,12 @@ const PICTURE: &str = "
 pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
     let Some(first) = answers.first() else { return String::new() };
     let mut out = format!("{}: {}\n", head(first), classification(answers));
-    push_notes(&mut out, first);
     if !details {
         return out;
     }
+    push_notes(&mut out, first);
     out += &picture(answers, color);
-    let mut told: Vec<&HistoryAnswer<'_>> = Vec::new();
+    let mut told: Vec<HistoryAnswer<'_>> = Vec::new();
     for a in answers {
         let shown = match a.verdict {
             Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.model, m)),
@@ -43,13 +43,8 @@ pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: boo
             continue;
         }
         let _ = writeln!(out, "\n  {}: {}", model_name(a.model), outcome(a));
-        match told.iter().find(|told| told.evidence == a.evidence && a.evidence.is_some()) {
-            Some(told) if a.minimal.is_none() => {
-                let _ = writeln!(out, "  It is the one of {}.", model_name(told.model));
-            }
-            _ => out += &why(a, color),
-        }
-        told.push(a);
+        out += &why(a, &told, color);
+        told.push(*a);
     }
     out.push('\n');
     out
@@ -81,6 +76,9 @@ fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     });
     let unknown = list(&|a| matches!(a.verdict, Verdict::Unknown(_)));
     let mut parts = Vec::new();
+    if strongest.is_empty() && unknown.is_empty() {
+        parts.push("satisfies no model".to_owned());
+    }
     for (verb, models) in
         [("satisfies", strongest), ("violates", weakest), ("unknown for", unknown)]
     {

@@ -32,12 +32,12 @@ pub(super) fn drawing(show: &ShowOps<'_>, steps: &[HistoryStep], color: bool) ->
         threads.iter().position(|&t| t == thread).unwrap_or(0)
     };
     let row = |op: u32, head: String, body: &str, memory: bool| {
-        let (var, value) = (show.var(show.ops.var(op)), show.written(op));
+        let written = show.cell(show.ops.var(op), show.written(op));
         Row {
             column: column(op),
             head,
             body: if body.is_empty() { Vec::new() } else { vec![body.to_owned()] },
-            memory: if memory { format!("{var}={value}") } else { String::new() },
+            memory: if memory { written } else { String::new() },
             marked: !body.is_empty(),
         }
     };
@@ -57,9 +57,8 @@ pub(super) fn drawing(show: &ShowOps<'_>, steps: &[HistoryStep], color: bool) ->
         });
     }
     let names: Vec<String> = threads.iter().map(|&t| show.thread(t).into_owned()).collect();
-    let initial: Vec<String> = (0..show.ops.vars() as u32)
-        .map(|var| format!("{}={}", show.var(var), show.initial(var)))
-        .collect();
+    let initial: Vec<String> =
+        (0..show.ops.vars() as u32).map(|var| show.cell(var, show.initial(var))).collect();
     let initial = if initial.len() > MAX_VARS { &[] } else { initial.as_slice() };
     let mut out = String::from("\n");
     for line in draw(&names, initial, &rows, Paint(color)).lines() {

@@ -1,0 +1,863 @@
+//! `weakspot history`, and its witnesses.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use expect_test::expect;
+
+use crate::transcripts::check;
+use crate::{root, run, weakspot};
+
+const SB: &str = "history sb
+t0: w x 1
+t0: r y 0
+t1: w y 1
+t1: r x 0
+";
+
+#[test]
+fn store_buffering_under_all_models() {
+    check(
+        &["history", "-"],
+        SB,
+        expect![[r#"
+        - sb: satisfies TSO and CM, violates CCM
+
+                        ✗ SC
+                      ╱      ╲
+                ✗ CCM          ✓ TSO
+               ╱      ╲      ╱      ╲
+           ✓ CM        ✓ wCCM        ✓ PSO
+               ╲         │
+                ╲      ✓ CCv
+                 ╲    ╱
+                  ✓ CC
+
+          CCM: violated: 4 operations, with a cycle of 4 steps, found for SC
+
+          CCM has no place for this: each arrow means "comes before", and together they form a circle.
+          t0 0  w x 1  line 2  -po->  program order of t0
+          t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
+          t1 0  w y 1  line 4  -po->  program order of t1
+          t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
+          t0 0  w x 1  line 2  (back at the start)
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn store_buffering_under_two_models() {
+    check(
+        &["history", "--model", "sc,tso", "-"],
+        SB,
+        expect![[r#"
+        - sb SC: violated: 4 operations, with a cycle of 4 steps
+
+          SC has no place for this: each arrow means "comes before", and together they form a circle.
+          t0 0  w x 1  line 2  -po->  program order of t0
+          t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
+          t1 0  w y 1  line 4  -po->  program order of t1
+          t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
+          t0 0  w x 1  line 2  (back at the start)
+
+        - sb TSO: satisfied: 4 operations, done by a run of 6 steps
+
+          t0                         │ t1                         │ memory
+          ───────────────────────────┼────────────────────────────┼────────
+                                     │                            │ x=0 y=0
+          w x 1  waits in the buffer │                            │
+          r y 0                      │                            │
+                                     │ w y 1  waits in the buffer │
+                                     │ r x 0                      │
+                                     │ w y 1  reaches memory      │ y=1
+          w x 1  reaches memory      │                            │ x=1
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_causal_model() {
+    check(
+        &["history", "--model", "cc", "-"],
+        SB,
+        expect![[r#"
+        - sb CC: satisfied: 4 operations, by definition; nothing small shows it
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn json() {
+    check(
+        &["history", "--format", "json", "--model", "sc,tso,ccm,cc", "-"],
+        SB,
+        expect![[r#"
+        {"file":"-","question":"history","id":"sb","number":1,"model":"sc","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
+        {"file":"-","question":"history","id":"sb","number":1,"model":"tso","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"greedy","steps":6,"order":[{"thread":0,"index":0},{"thread":0,"index":1},{"thread":1,"index":0},{"thread":1,"index":1},{"thread":1,"index":0,"commit":true},{"thread":0,"index":0,"commit":true}],"store_order":{"x":[[0,0]],"y":[[1,0]]},"time_s":_}
+        {"file":"-","question":"history","id":"sb","number":1,"model":"ccm","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","implied_by":"sc","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
+        {"file":"-","question":"history","id":"sb","number":1,"model":"cc","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"clocks","by_definition":true,"time_s":_}
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn dot() {
+    check(
+        &["history", "--format", "dot", "--model", "sc", "-"],
+        SB,
+        expect![[r#"
+        digraph history {
+          label="- sb under SC"; labelloc=t; fontname="monospace";
+          node [shape=box, style=rounded, fontname="monospace"];
+          edge [fontname="monospace"];
+          subgraph cluster_0 {
+            label="t0"; color=gray;
+            o0 [label="0. w x 1  line 2"];
+            o1 [label="1. r y 0  line 3"];
+          }
+          subgraph cluster_1 {
+            label="t1"; color=gray;
+            o2 [label="0. w y 1  line 4"];
+            o3 [label="1. r x 0  line 5"];
+          }
+            i1 [label="y=0 at the start"];
+            i0 [label="x=0 at the start"];
+          o0 -> o1 [label="po", penwidth=2];
+          o1 -> o2 [label="rw", penwidth=2];
+          o2 -> o3 [label="po", penwidth=2];
+          o3 -> o0 [label="rw", penwidth=2];
+          i1 -> o2 [label="po", style=dashed];
+          i0 -> o0 [label="po", style=dashed];
+        }
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn derived_orders_are_explained() {
+    let history = "t0: w x 1\nt0: r y 0\nt0: w y 1\nt0: r x 1\n\
+                   t1: w x 2\nt1: r y 0\nt1: w y 2\nt1: r x 2\n";
+    check(
+        &["history", "-"],
+        history,
+        expect![[r#"
+        - history 1: satisfies TSO and CCM, violates SC
+
+                        ✗ SC
+                      ╱      ╲
+                ✓ CCM          ✓ TSO
+               ╱      ╲      ╱      ╲
+           ✓ CM        ✓ wCCM        ✓ PSO
+               ╲         │
+                ╲      ✓ CCv
+                 ╲    ╱
+                  ✓ CC
+
+          SC: violated: 8 operations, with a cycle of 2 steps
+
+          SC has no place for this: each arrow means "comes before", and together they form a circle.
+          t0 0  w x 1  line 1  -ww->  older than the next, see (1)
+          t1 0  w x 2  line 5  -ww->  older than the next, see (2)
+          t0 0  w x 1  line 1  (back at the start)
+          (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
+              t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
+          (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
+              t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
+
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn fences_are_named() {
+    check(
+        &["history", "--model", "tso", "--input-format", "axe", "-"],
+        "0: M[0] := 1 0: sync 0: M[1] == 0 1: M[1] := 1 1: sync 1: M[0] == 0 check",
+        expect![[r#"
+            - history 1 TSO: violated: 6 operations, with a cycle of 4 steps
+
+              TSO has no place for this: each arrow means "comes before" in memory, and together they form a circle.
+              t0 2  r 1 0  line 1  -rw->  read [1]=0, which the next overwrites
+              t1 0  w 1 1  line 1  -po->  program order of t1, with a fence in between
+              t1 2  r 0 0  line 1  -rw->  read [0]=0, which the next overwrites
+              t0 0  w 0 1  line 1  -po->  program order of t0, with a fence in between
+              t0 2  r 1 0  line 1  (back at the start)
+
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn one_variable() {
+    let history = "t0: r x 1\nt0: w x 1\n";
+    check(
+        &["history", "--model", "tso,pso,wccm", "-"],
+        history,
+        expect![[r#"
+            - history 1 TSO: violated: 2 operations, with a cycle of 2 steps
+
+              TSO has no place for this: each arrow means "comes before" on one variable, and together they form a circle.
+              t0 1  w x 1  line 2  -wr->  wrote x=1, which the next reads
+              t0 0  r x 1  line 1  -po->  program order of t0
+              t0 1  w x 1  line 2  (back at the start)
+
+            - history 1 PSO: violated: 2 operations, with a cycle of 2 steps, found for TSO
+              It is the one shown for TSO.
+
+            - history 1 wCCM: violated: 2 operations, with a cycle of 2 steps, found for TSO
+              It is the one shown for TSO.
+
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn by_cases() {
+    let text = std::fs::read_to_string(root().join("corpus/histories/by-cases.wshist"));
+    let text = text.expect("a file of the corpus");
+    let first = text.split("history by-cases-fenced").next().unwrap_or_default();
+    check(
+        &["history", "--model", "sc", "--complete", "sat", "-"],
+        first,
+        expect![[r#"
+        - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles and a proof of 5 steps
+
+          SC has no place for this: each of these circles forbids to put some writes into the assumed order, and no order is left.
+          t0 0  w y 1  line 4   -po->  program order of t0
+          t0 2  w x 1  line 6   -ww->  assumed
+          t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+          t4 0  r x 2  line 14  -po->  program order of t4
+          t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
+          t0 0  w y 1  line 4   (back at the start)
+          (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
+              t1 0 w y 2 -ww-> (assumed) t0 0 w y 1
+
+          t1 0  w y 2  line 7   -po->  program order of t1
+          t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
+          t0 1  r f 1  line 5   -po->  program order of t0
+          t0 2  w x 1  line 6   -ww->  assumed
+          t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+          t5 0  r x 2  line 16  -po->  program order of t5
+          t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
+          t1 0  w y 2  line 7   (back at the start)
+          (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
+              t0 0 w y 1 -ww-> (assumed) t1 0 w y 2
+
+          t2 0  w z 1  line 9   -po->  program order of t2
+          t2 2  w x 2  line 11  -ww->  assumed
+          t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+          t6 0  r x 1  line 18  -po->  program order of t6
+          t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
+          t2 0  w z 1  line 9   (back at the start)
+          (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
+              t3 0 w z 2 -ww-> (assumed) t2 0 w z 1
+
+          and 1 more; --witness writes them all
+
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--format", "json", "-"],
+        first,
+        expect![[r#"
+        {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":4,"proof_steps":5,"length":5,"cycle":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"ww","to":{"thread":2,"index":2,"op":"w x 2","line":11},"assumed":true},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":4,"index":0,"op":"r x 2","line":14}},{"from":{"thread":4,"index":0,"op":"r x 2","line":14},"link":"po","to":{"thread":4,"index":1,"op":"r y 2","line":15}},{"from":{"thread":4,"index":1,"op":"r y 2","line":15},"link":"rw","to":{"thread":0,"index":0,"op":"w y 1","line":4},"derivation":0}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":4,"index":1,"op":"r y 2","line":15},"within":"global","path":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"ww","to":{"thread":0,"index":0,"op":"w y 1","line":4},"assumed":true}]}],"time_s":_}
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn the_smallest_part() {
+    let mut history = String::from("history long\ninit y 7\n");
+    for i in 1..=200 {
+        history += &format!("t0: w z {i}\nt1: r z {i}\n");
+    }
+    history += "t0: w x 1\nt0: r y 7\nt0: r z 200\nt1: w y 8\nt1: r z 200\nt1: r x 0\nt2: w q 1\n";
+    check(
+        &["history", "--model", "sc", "--minimise", "-"],
+        &history,
+        expect![[r#"
+        - long SC: violated: 407 operations, with a cycle of 4 steps
+
+          SC has no place for this: each arrow means "comes before", and together they form a circle.
+          t0 200  w x 1  line 403  -po->  program order of t0
+          t0 201  r y 7  line 404  -rw->  read y=7, which the next overwrites
+          t1 200  w y 8  line 406  -po->  program order of t1
+          t1 202  r x 0  line 408  -rw->  read x=0, which the next overwrites
+          t0 200  w x 1  line 403  (back at the start)
+
+          4 operations of these violate it without the others:
+
+            history long
+            init y 7
+            t0: w x 1  // operation 200 of t0, line 403
+            t0: r y 7  // operation 201 of t0, line 404
+            t1: w y 8  // operation 200 of t1, line 406
+            t1: r x 0  // operation 202 of t1, line 408
+
+        --- exit 1
+    "#]],
+    );
+    let args = ["history", "--model", "sc", "--minimise", "--format", "json", "-"];
+    check(
+        &args,
+        &history,
+        expect![[r#"
+        {"file":"-","question":"history","id":"long","number":1,"model":"sc","verdict":"violated","operations":407,"threads":3,"variables":4,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":200,"op":"w x 1","line":403},"link":"po","to":{"thread":0,"index":201,"op":"r y 7","line":404}},{"from":{"thread":0,"index":201,"op":"r y 7","line":404},"link":"rw","to":{"thread":1,"index":200,"op":"w y 8","line":406},"derivation":0},{"from":{"thread":1,"index":200,"op":"w y 8","line":406},"link":"po","to":{"thread":1,"index":202,"op":"r x 0","line":408}},{"from":{"thread":1,"index":202,"op":"r x 0","line":408},"link":"rw","to":{"thread":0,"index":200,"op":"w x 1","line":403},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":201,"op":"r y 7","line":404},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":200,"op":"w y 8","line":406}}]},{"rule":"overtaken","read":{"thread":1,"index":202,"op":"r x 0","line":408},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":200,"op":"w x 1","line":403}}]}],"minimal":{"operations":[[0,200],[0,201],[1,200],[1,202]],"history":{"id":"long","init":{"y":7},"threads":[[{"kind":"w","var":"x","val":1},{"kind":"r","var":"y","val":7}],[{"kind":"w","var":"y","val":8},{"kind":"r","var":"x","val":0}]]},"is_minimal":true},"time_s":_}
+        --- exit 1
+    "#]],
+    );
+    let json = run(&args, &history).out;
+    let answer: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let again = answer["minimal"]["history"].to_string();
+    assert_eq!(run(&["history", "-q", "--model", "sc", "-"], &again).code, Some(1));
+}
+
+/// What is wrong with one history or file is said with its place, and does not keep the others
+/// from being answered for.
+#[test]
+fn bad_histories() {
+    check(
+        &["history", "-q", "--model", "sc", "-"],
+        "history a\nt0: r x 5\nhistory b\nt0: w x 5\nt0: w x 5\nhistory c\nt0: w x 5\n",
+        expect![[r#"
+            - c SC: satisfied: 1 operation, done by a run of 1 step
+            --- standard error
+            error: -:2:5: nobody wrote 5 to `x`
+            error: -:5:5: 5 is written to `x` a second time, so it is not clear what a read of it reads
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "--format", "json", "--model", "sc", "-"],
+        "{\"threads\":[[{",
+        expect![[r#"
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_}
+            --- standard error
+            error: -:1:15: expected a key in quotes, found the end of the text
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "-q", "no-such-file", "corpus/histories/lost-update.json"],
+        "",
+        expect![[r#"
+            corpus/histories/lost-update.json: satisfies CM and CCv, violates PSO and wCCM
+            --- standard error
+            error: no-such-file: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        warning: -: there are no histories
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn bad_usage() {
+    check(
+        &["history", "--model", "x86", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc,all", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --model names a model twice
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--witness", "w.json", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--witness", "w.json", "corpus/histories/classic.wshist"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: --witness takes one file and one model, as in --model tso
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "corpus/litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn file in the folder corpus/litmus
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn help() {
+    check(
+        &["help", "history"],
+        "",
+        expect![[r#"
+            Example:
+              weakspot history corpus/histories/classic.wshist
+              weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+              weakspot record --operations 100000 | weakspot history --model tso,sc -
+
+            Which memory models does a recorded history satisfy?
+
+            Usage: weakspot history [OPTIONS] <FILE>...
+
+            Arguments:
+              <FILE>...
+                      Histories, or folders of them
+
+            Options:
+                  --model <MODEL>
+                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all
+
+                      [default: all]
+
+                  --minimise
+                      Show a smallest part of a history that violates the model as well
+
+                  --complete <HOW>
+                      How to complete the store order for SC, TSO and PSO; all give the same answers
+
+                      Possible values:
+                      - auto:   A greedy run first, at last SAT
+                      - search: A search that remembers where it failed
+                      - enum:   All store orders, one after the other
+                      - sat:    SAT on the pairs of writes that are open
+
+                      [default: auto]
+
+                  --no-saturation
+                      Do not derive orders between writes before the store order is completed
+
+                  --input-format <FORMAT>
+                      Read the files as this format, whatever their ending
+
+                      Possible values:
+                      - jsonl:      JSON Lines
+                      - text:       One operation per line, for people
+                      - axe:        Axe
+                      - dbcop:      The text of dbcop
+                      - dbcop-json: The JSON of dbcop
+                      - plume:      Plume, PolySI and AWDIT
+                      - awdit:      AWDIT's tests
+                      - edn:        Jepsen
+
+                  --format <FORMAT>
+                      What to print
+
+                      Possible values:
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - dot:  Graphviz: the execution that decides the answer
+
+                      [default: text]
+
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
+
+                  --timeout <TIME>
+                      Give up on a question after this time [default: 60s]
+
+                  --memory <SIZE>
+                      Give up on a question when its search needs more memory than this
+
+                      [default: 4GiB]
+
+                  --threads <N>
+                      How many files to work on at a time; by default one per processor
+
+              -q, --quiet
+                      One line per answer; no warnings, no summary
+
+                  --progress <WHEN>
+                      Show progress on standard error
+
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+                  --color <WHEN>
+                      Colours; NO_COLOR is heeded, too
+
+                      [default: auto]
+                      [possible values: auto, always, never]
+
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            A history says what each thread read and wrote, in the order of that thread. It satisfies a model
+            if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
+            causal memory (cm), convergent causal memory (ccm), what is left of it under TSO (wccm), partial
+            store order (pso), total store order (tso) and sequential consistency (sc). `all` draws which of
+            them are satisfied, the stronger above the weaker.
+
+            A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
+            `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
+            operations, each before the next one for the reason given; -q leaves all but the first line out.
+            --- exit 0
+        "#]],
+    );
+}
+
+/// A folder in short.
+#[test]
+fn a_folder() {
+    check(
+        &["history", "-q", "corpus/histories"],
+        "",
+        expect![[r#"
+        corpus/histories/by-cases.wshist by-cases: satisfies PSO and CCM, violates TSO
+        corpus/histories/by-cases.wshist by-cases-fenced: satisfies CCM, violates PSO
+        corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
+        corpus/histories/causality.plume: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl store-buffering: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl store-buffering-half-fenced: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl message-passing: satisfies PSO, violates CC
+        corpus/histories/classic.jsonl message-passing-fenced: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
+        corpus/histories/classic.jsonl iriw: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl corr: satisfies no model, violates PSO and CC
+        corpus/histories/classic.jsonl corr-two-readers: satisfies CM, violates PSO and CCv
+        corpus/histories/classic.jsonl forwarding: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.jsonl counter: satisfies SC, and so all models
+        corpus/histories/classic.jsonl lost-update: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.jsonl own-future: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist store-buffering: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist store-buffering-half-fenced: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist message-passing: satisfies PSO, violates CC
+        corpus/histories/classic.wshist message-passing-fenced: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
+        corpus/histories/classic.wshist iriw: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist corr: satisfies no model, violates PSO and CC
+        corpus/histories/classic.wshist corr-two-readers: satisfies CM, violates PSO and CCv
+        corpus/histories/classic.wshist forwarding: satisfies TSO and CM, violates CCM
+        corpus/histories/classic.wshist counter: satisfies SC, and so all models
+        corpus/histories/classic.wshist lost-update: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/classic.wshist own-future: satisfies no model, violates PSO and CC
+        corpus/histories/gradual.jsonl fig-1a: satisfies CM, violates PSO and CCv
+        corpus/histories/gradual.jsonl fig-1b: satisfies TSO, violates CM
+        corpus/histories/gradual.jsonl fig-1c: satisfies TSO and CM, violates CCM
+        corpus/histories/gradual.jsonl fig-1d: satisfies TSO and CCM, violates SC
+        corpus/histories/gradual.jsonl fig-3: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/gradual.jsonl fig-3-mended: satisfies CCM, violates PSO
+        corpus/histories/gradual.wshist fig-1a: satisfies CM, violates PSO and CCv
+        corpus/histories/gradual.wshist fig-1b: satisfies TSO, violates CM
+        corpus/histories/gradual.wshist fig-1c: satisfies TSO and CM, violates CCM
+        corpus/histories/gradual.wshist fig-1d: satisfies TSO and CCM, violates SC
+        corpus/histories/gradual.wshist fig-3: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/gradual.wshist fig-3-mended: satisfies CCM, violates PSO
+        corpus/histories/long-fork.awdit: satisfies SC, and so all models
+        corpus/histories/long-fork.hist: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/lost-update.json: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/registers.edn: satisfies SC, and so all models
+        corpus/histories/store-buffering.axe history 1: satisfies TSO and CM, violates CCM
+        corpus/histories/store-buffering.axe history 2: satisfies CM and CCv, violates PSO and wCCM
+        corpus/histories/store-buffering.wshist history 1: satisfies TSO and CM, violates CCM
+        corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
+        corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models
+        --- exit 1
+    "#]],
+    );
+}
+
+/// What files say that histories do not is noted, and many histories are counted.
+#[test]
+fn notes_and_a_summary() {
+    let files = ["corpus/histories/registers.edn", "corpus/histories/long-fork.awdit"];
+    check(
+        &["history", "--model", "sc,cc", files[0], files[1]],
+        "",
+        expect![[r#"
+            corpus/histories/registers.edn SC: satisfied: 4 operations, done by a run of 4 steps
+              note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
+              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+
+              t0    │ t1    │ t2    │ memory
+              ──────┼───────┼───────┼────────
+                    │       │       │ x=0 y=0
+                    │       │ r x 0 │
+              w x 1 │       │       │ x=1
+                    │ w y 1 │       │ y=1
+              r y 1 │       │       │
+
+            corpus/histories/registers.edn CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
+              It is the one shown for SC.
+
+            corpus/histories/long-fork.awdit SC: satisfied: 8 operations, done by a run of 8 steps
+              note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
+
+              t0    │ t1    │ t2    │ t3    │ t4    │ memory
+              ──────┼───────┼───────┼───────┼───────┼────────────
+                    │       │       │       │       │ [0]=0 [1]=0
+                    │       │ w 1 1 │       │       │ [1]=1
+                    │       │       │       │ r 1 1 │
+              w 0 0 │       │       │       │       │ [0]=0
+                    │       │       │       │ r 0 0 │
+                    │ w 0 1 │       │       │       │ [0]=1
+                    │       │       │ r 0 1 │       │
+              w 1 0 │       │       │       │       │ [1]=0
+                    │       │       │ r 1 0 │       │
+
+            corpus/histories/long-fork.awdit CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
+              It is the one shown for SC.
+
+            --- standard error
+            2 histories
+            model   satisfied  violated   unknown   errors
+            SC              2         0         0        0
+            CC              2         0         0        0
+            --- exit 0
+        "#]],
+    );
+}
+
+/// Every method gives the same answers.
+#[test]
+fn methods() {
+    let ask = |method: &[&str]| {
+        let mut args = vec!["history", "-q", "--format", "json", "corpus/histories"];
+        args.extend(method);
+        let out = run(&args, "").out;
+        let verdicts: Vec<String> = out
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .map(|answer: serde_json::Value| {
+                format!(
+                    "{} {} {} {}",
+                    answer["file"], answer["number"], answer["model"], answer["verdict"]
+                )
+            })
+            .collect();
+        verdicts
+    };
+    let expected = ask(&[]);
+    assert!(expected.len() > 8 * 40);
+    for how in ["auto", "search", "enum", "sat"] {
+        assert_eq!(ask(&["--complete", how]), expected, "{how}");
+        assert_eq!(ask(&["--complete", how, "--no-saturation"]), expected, "{how}");
+    }
+}
+
+fn temporary(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("history");
+    std::fs::create_dir_all(&folder).expect("a folder for files");
+    folder.join(name)
+}
+
+/// Witnesses of all kinds pass their check, are refused for another file, and are rejected when
+/// they say something else.
+#[test]
+fn witnesses() {
+    let file = temporary("w.wshist");
+    let witness = temporary("w.json");
+    let text = std::fs::read_to_string(root().join("corpus/histories/by-cases.wshist"));
+    let sb_and_cases = format!("{SB}\n{}", text.expect("a file of the corpus"));
+    std::fs::write(&file, &sb_and_cases).expect("a writable file");
+    let (file, witness) = (file.to_str().expect("a path"), witness.to_str().expect("a path"));
+    let certify = |more: &[&str]| {
+        let mut args = vec!["certify", file, witness];
+        args.extend(more);
+        let ran = run(&args, "");
+        format!("{}{} ({})", ran.out, ran.err, ran.code.unwrap_or(-1))
+            .replace('\n', " ")
+            .replace(file, "FILE")
+    };
+    let mut told = String::new();
+    for model in ["cc", "ccm", "pso", "tso", "sc"] {
+        run(&["history", "-q", "--model", model, "--witness", witness, file], "");
+        told += &format!("{model}: {}\n", certify(&[]));
+    }
+    expect![[r#"
+        cc: certified: the definition, evaluated literally, says the same  (0)
+        ccm: certified: every edge of the cycle is there  (0)
+        pso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
+        tso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
+        sc: certified: every edge of the cycle is there  (0)
+    "#]].assert_eq(&told);
+    std::fs::write(file, SB).expect("a writable file");
+    expect!["error: the witness is about another history: FILE has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
+    let ask = |model: &str| {
+        run(&["history", "-q", "--model", model, "--witness", witness, file], "");
+        std::fs::read_to_string(witness).expect("a witness")
+    };
+    let mut told = String::new();
+    for (model, from, to) in [
+        ("sc", "\"to\":1", "\"to\":3"),
+        ("sc", "\"sc\"", "\"tso\""),
+        ("sc", "\"history\": 1", "\"history\": 2"),
+        ("tso", "-1", "-2"),
+        ("tso", "\"tso\"", "\"sc\""),
+        ("cc", "\"cc\"", "\"ccm\""),
+    ] {
+        let good = ask(model);
+        assert!(good.contains(from), "{good}");
+        std::fs::write(witness, good.replacen(from, to, 1)).expect("a writable file");
+        told += &format!("{from} -> {to}: {}\n", certify(&[]));
+    }
+    expect![[r#"
+        "to":1 -> "to":3: rejected: derivation 3 of the cycle: two edges do not meet  (1)
+        "sc" -> "tso": rejected: derivation 3 of the cycle: an edge is not there  (1)
+        "history": 1 -> "history": 2: error: FILE has no history number 2  (2)
+        -1 -> -2: rejected: step 6 of the run: there is no such write  (1)
+        "tso" -> "sc": rejected: step 4 of the run: the read sees another write  (1)
+        "cc" -> "ccm": rejected: a full search contradicts the verdict  (1)
+    "#]]
+    .assert_eq(&told);
+    ask("cc");
+    expect!["unknown: nothing small shows that a causal model holds, and the history has more than 3 operations; --max-states allows more  (3)"].assert_eq(&certify(&["--max-states", "3"]));
+    ask("sc");
+    let text = std::fs::read_to_string(witness).expect("a witness");
+    expect![[r#"
+        {
+          "witness": 1,
+          "question": "history",
+          "input": "fnv1a64:f6fa408efa537346",
+          "model": "sc",
+          "verdict": "violated",
+          "history": 1,
+          "evidence": {
+            "cycle": {
+              "within": "global",
+              "edges": [
+                {"from":0,"to":1,"why":"po"},
+                {"from":1,"to":2,"why":"derived","by":0},
+                {"from":2,"to":3,"why":"po"},
+                {"from":3,"to":0,"why":"derived","by":1}
+              ],
+              "derivations": [
+                {"rule":"overtaken","read":1,"within":"global","path":[{"from":-2,"to":2,"why":"po"}]},
+                {"rule":"overtaken","read":3,"within":"global","path":[{"from":-1,"to":0,"why":"po"}]}
+              ]
+            }
+          }
+        }
+    "#]].assert_eq(&text);
+}
+
+/// A search that is given up says so.
+#[test]
+fn limits() {
+    let file = temporary("long.jsonl");
+    let file = file.to_str().expect("a path");
+    run(&["gen", "history", "--operations", "300000", "-o", file], "");
+    let ran = run(&["history", "-q", "--model", "cm", "--timeout", "0s", file], "");
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(ran.out.contains("unknown: 300,000 operations, the search stopped at"), "{}", ran.out);
+    let json = ["history", "--format", "json", "--model", "sc", "--memory", "100kB", file];
+    let ran = run(&json, "");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.out.contains("\"limit\":{\"kind\":\"memory\",\"bytes\":100000"), "{}", ran.out);
+    // A long run is only in the witness.
+    let ran = run(&["history", "--format", "json", "--model", "sc", file], "");
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.out.contains("\"steps\":300000,\"order\":null") && ran.out.len() < 1000);
+}
+
+/// Histories are answered for as they come, and nobody goes on when nobody reads.
+#[test]
+fn endless_histories() {
+    let mut child = weakspot()
+        .args(["history", "-q", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    stdin.write_all(format!("{SB}{SB}").as_bytes()).expect("a reader");
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("a line");
+    assert_eq!(first, "- sb: satisfies TSO and CM, violates CCM\n");
+    drop(stdout);
+    // The pipe breaks when the command has ended.
+    while stdin.write_all(SB.as_bytes()).is_ok() {}
+    assert_eq!(child.wait().expect("the command ends").code(), Some(0));
+}
+
+/// What this CPU does, recorded and checked in one go.
+#[test]
+fn this_cpu() {
+    let mut record = weakspot()
+        .args(["record", "-q", "--cpus", "2", "--operations", "20000"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let output = weakspot()
+        .args(["history", "-q", "--model", "tso,pso", "-"])
+        .stdin(record.stdout.take().expect("a pipe"))
+        .output()
+        .expect("the command ends");
+    record.wait().expect("the command ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("- cpu-1 TSO: "), "{text}");
+    // Other processors than x86 allow more.
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(output.status.code(), Some(0), "{text}");
+    }
+}
+
+/// What docs/histories.md shows is what the command prints.
+#[test]
+fn the_page_is_real() {
+    let page = root().join("docs/histories.md");
+    let text = std::fs::read_to_string(&page).expect("docs/histories.md");
+    let mut real = String::new();
+    for (i, block) in text.split("```").enumerate() {
+        let first = block.trim_start().lines().next().unwrap_or_default();
+        let shown = match first.strip_prefix("$ weakspot ").filter(|_| i % 2 == 1) {
+            Some(args) => {
+                let args: Vec<&str> = args.split(' ').collect();
+                format!("\n{first}\n{}\n", run(&args, "").out.trim_end())
+            }
+            None => block.to_owned(),
+        };
+        real += if i == 0 { "" } else { "```" };
+        real += &shown;
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&page, &real).expect("a writable page");
+        return;
+    }
+    assert!(real.matches("$ weakspot").count() >= 3);
+    assert_eq!(real, text, "UPDATE_EXPECT=1 rewrites what is shown");
+}
