@@ -16,6 +16,7 @@ use weakspot_trace::{
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
+use crate::follow;
 use crate::history_files::{expand, hash_file, open};
 use crate::log::is_stdin;
 use crate::pool::{self, Answer, Listener};
@@ -27,6 +28,9 @@ type Came = (HistoryModel, Option<Verdict>);
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
     let models = args.models();
+    if args.follow {
+        return follow::run(args, &models);
+    }
     let files = expand(&args.files)?;
     pool::check_models(shared, files.len(), &models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
@@ -178,6 +182,7 @@ impl Job<'_> {
                 decided_by: found.decided_by.key(),
                 implied_by: found.implied_by,
                 minimal: minimal.as_ref(),
+                followed: None,
                 explored: found.explored,
                 time: found.time,
             })
@@ -209,7 +214,14 @@ impl Job<'_> {
         let mut listener = Listener::new();
         let minimal =
             minimise(ops, found.model, evidence, self.method, &self.limits, &mut listener)?;
-        Some(part(read, minimal))
+        let names = &read.history.names;
+        let place = |op: u32| {
+            let thread = ops.thread_of(op);
+            let index = op - ops.of_thread(thread).start;
+            let line = read.lines.get(op as usize).map_or(String::new(), |n| format!(", line {n}"));
+            format!("operation {index} of {}{line}", names.threads[thread])
+        };
+        Some(part(read.history.id.as_deref(), names, minimal, &place))
     }
 
     /// Writes the witness that `--witness` asks for.
@@ -270,13 +282,18 @@ impl Job<'_> {
     }
 }
 
-/// A part of a history, written down so that it can be checked again.
-fn part(read: &Read<'_>, minimal: Minimal) -> HistoryPart {
-    let Recorded { id, ops, names, .. } = &read.history;
-    let Minimal { kept, ops: part, threads, vars, is_minimal, .. } = minimal;
+/// A part of a history, written down so that it can be checked again. `place` says where an
+/// operation of the history comes from.
+pub(crate) fn part(
+    id: Option<&str>,
+    names: &OpNames,
+    minimal: Minimal,
+    place: &dyn Fn(u32) -> String,
+) -> HistoryPart {
+    let Minimal { kept, ops, threads, vars, is_minimal, .. } = minimal;
     let recorded = Recorded {
-        id: id.clone(),
-        ops: part,
+        id: id.map(str::to_owned),
+        ops,
         names: OpNames {
             threads: threads.iter().map(|&t| names.threads[t].clone()).collect(),
             vars: vars.iter().map(|&x| names.vars[x as usize].clone()).collect(),
@@ -285,13 +302,7 @@ fn part(read: &Read<'_>, minimal: Minimal) -> HistoryPart {
         },
         notes: Vec::new(),
     };
-    let place = |op: u32| {
-        let op = kept[op as usize];
-        let thread = ops.thread_of(op);
-        let index = op - ops.of_thread(thread).start;
-        let line = read.lines.get(op as usize).map_or(String::new(), |n| format!(", line {n}"));
-        format!("operation {index} of {}{line}", names.threads[thread])
-    };
+    let place = |op: u32| place(kept[op as usize]);
     let mut text = Vec::new();
     let mut json = Vec::new();
     // Both formats can say every history; a part that is not said is not shown.

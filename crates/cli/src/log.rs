@@ -134,10 +134,60 @@ pub(crate) fn read_trace(
     }
 }
 
+/// The bytes of a file, which is waited for when there are no more, or of standard input. Whoever
+/// reads is told now and then that nothing is there, and at once after Ctrl-C and at the given time.
+pub(crate) fn growing(
+    path: &Path,
+    until: Option<Instant>,
+) -> Result<Box<dyn Read + Send>, LogError> {
+    let failed = |e: std::io::Error| LogError {
+        message: format!("failed to read: {e}"),
+        place: LogPlace::Offset(0),
+    };
+    let mut patient = if is_stdin(path) {
+        Patient::new(std::io::stdin(), until)
+    } else {
+        let file = std::fs::File::open(path).map_err(failed)?;
+        match file.metadata().map_err(failed)?.is_file() {
+            true => Patient::new(Growing { file, read: 0 }, until),
+            false => Patient::new(file, until),
+        }
+    };
+    patient.idle = Some(IDLE);
+    Ok(Box::new(patient))
+}
+
+/// After so long without input it is told that nothing is there.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A file that somebody still writes. It has no end.
+struct Growing {
+    file: std::fs::File,
+    read: u64,
+}
+
+impl Read for Growing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let n = self.file.read(buffer)?;
+            if n > 0 {
+                self.read += n as u64;
+                return Ok(n);
+            }
+            if self.file.metadata()?.len() < self.read {
+                return Err(std::io::Error::other("the file was cut off while it was followed"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
 /// Reads a pipe without being stuck in it: after Ctrl-C, or when it is time, it is as if the pipe had
 /// ended.
 struct Patient {
     until: Option<Instant>,
+    /// If set, an error says that nothing was there for so long, and the pipe does not end early.
+    idle: Option<Duration>,
     blocks: Receiver<std::io::Result<Vec<u8>>>,
     block: Vec<u8>,
     used: usize,
@@ -165,12 +215,13 @@ impl Patient {
                 }
             }
         });
-        Patient { until, blocks, block: Vec::new(), used: 0 }
+        Patient { until, idle: None, blocks, block: Vec::new(), used: 0 }
     }
 }
 
 impl Read for Patient {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let since = Instant::now();
         while self.used == self.block.len() {
             match self.blocks.recv_timeout(Duration::from_millis(50)) {
                 Ok(block) => {
@@ -181,13 +232,17 @@ impl Read for Patient {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if pool::interrupted() => return Ok(0),
-                Err(RecvTimeoutError::Timeout)
-                    if self.until.is_some_and(|until| Instant::now() >= until) =>
-                {
-                    return Ok(0);
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = Instant::now();
+                    let ends = pool::interrupted() || self.until.is_some_and(|until| now >= until);
+                    match self.idle {
+                        Some(idle) if ends || now >= since + idle => {
+                            return Err(std::io::ErrorKind::WouldBlock.into());
+                        }
+                        None if ends => return Ok(0),
+                        _ => {}
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
             }
         }
         let n = buffer.len().min(self.block.len() - self.used);

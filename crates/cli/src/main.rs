@@ -8,6 +8,7 @@ mod convert;
 mod convert_history;
 mod exit;
 mod fence;
+mod follow;
 mod generate;
 mod history;
 mod history_files;

@@ -28,6 +28,7 @@ mod source;
 pub mod testing;
 mod triangular;
 mod verdict;
+mod write_table;
 
 pub use diagnostic::Diagnostic;
 pub use event::{Event, Execution, History, Op, Trace};
@@ -42,7 +43,7 @@ pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 pub use lrat::{LratError, LratStep, lrat};
 pub use model::{Drain, Model};
-pub use ops::{HistoryModel, INITIAL, OpKind, OpNames, Ops};
+pub use ops::{HistoryModel, INITIAL, LoggedOp, OpKind, OpNames, Ops, SaidFrom};
 pub use outcomes::{Factor, OutcomeSet};
 pub use overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use program::{
@@ -53,3 +54,4 @@ pub use record::{Recording, record};
 pub use source::{Names, Span};
 pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};
+pub use write_table::{WriteTable, Written};

@@ -49,6 +49,55 @@ pub struct OpNames {
     pub values: Vec<Value>,
 }
 
+/// An operation as it stands in the log of a history that is still being written: what it reads is
+/// found when the write is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedOp {
+    /// Who did it.
+    pub thread: u32,
+    /// What it is.
+    pub kind: OpKind,
+    /// The variable; 0 for fences.
+    pub var: u32,
+    /// The value that was read, or written; of an update the one written; 0 for fences.
+    pub value: Value,
+    /// Of an update the value that was read, else 0.
+    pub old: Value,
+    /// What the log says about where the value that was read comes from.
+    pub from: Option<SaidFrom>,
+    /// Where it stands in the log, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl LoggedOp {
+    /// The value that was read, if the operation reads.
+    #[must_use]
+    pub fn read(&self) -> Option<Value> {
+        match self.kind {
+            OpKind::Read => Some(self.value),
+            OpKind::Update => Some(self.old),
+            OpKind::Write | OpKind::Fence => None,
+        }
+    }
+
+    /// Whether the operation writes.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(self.kind, OpKind::Write | OpKind::Update)
+    }
+}
+
+/// What an operation says that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidFrom {
+    /// The initial value.
+    Initial,
+    /// The operation of this number of this thread, both from 0.
+    Op(u32, u32),
+}
+
 /// Reads that take the initial value of their variable read from this.
 pub const INITIAL: u32 = u32::MAX;
 

@@ -59,6 +59,8 @@ pub enum Limit {
     Interrupted,
     /// The input ends in the middle of something; all before this many bytes was read.
     Torn(u64),
+    /// The input was looked at in windows of so many operations, and is longer.
+    Window(usize),
 }
 
 /// What a search may use.

@@ -15,7 +15,7 @@ use weakspot_core::{
 };
 
 use crate::limit::limit_text;
-use crate::show::{counted, plain};
+use crate::show::{counted, grouped, plain};
 
 pub use dot::history_dot;
 pub use json::{history_error_json, history_json};
@@ -50,10 +50,32 @@ pub struct HistoryAnswer<'a> {
     pub implied_by: Option<HistoryModel>,
     /// A small part that violates the model as well.
     pub minimal: Option<&'a HistoryPart>,
+    /// What is known besides of a history that was followed while it was written.
+    pub followed: Option<HistoryFollowed<'a>>,
     /// Units of work done.
     pub explored: u64,
     /// How long it took.
     pub time: Duration,
+}
+
+/// A history that was followed while it was written: the operations of the answer are those of a
+/// window.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryFollowed<'a> {
+    /// How many operations had come.
+    pub operations: u64,
+    /// Of how many threads.
+    pub threads: usize,
+    /// On how many variables.
+    pub variables: usize,
+    /// How many operations a window has.
+    pub window: usize,
+    /// How many reads were left out because their writes were not known.
+    pub left_out: u64,
+    /// The threads of the window by their numbers in the whole history.
+    pub thread_numbers: &'a [u32],
+    /// Per operation of the window its number in its thread.
+    pub indices: &'a [u64],
 }
 
 /// A part of a history that violates a model.
@@ -101,7 +123,7 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
         }
     }
     let noun = if histories == 1 { "history" } else { "histories" };
-    let mut out = format!("{} {noun}\n", crate::show::grouped(histories as u128));
+    let mut out = format!("{} {noun}\n", grouped(histories as u128));
     let _ = writeln!(
         out,
         "{:7} {:>9} {:>9} {:>9} {:>8}",
@@ -155,11 +177,17 @@ fn head(a: &HistoryAnswer<'_>) -> String {
 
 /// What was found, in a clause.
 fn outcome(a: &HistoryAnswer<'_>) -> String {
-    let operations = counted(a.ops.len() as u64, "operation");
+    let mut operations = counted(a.ops.len() as u64, "operation");
+    if let Some(followed) = a.followed {
+        operations += &format!(" of {} so far", grouped(followed.operations.into()));
+    }
     let of = match a.implied_by {
         Some(model) => format!(", found for {}", model_name(model)),
         None => String::new(),
     };
+    if let Some(outcome) = outcome_followed(a) {
+        return outcome;
+    }
     match (a.verdict, a.evidence) {
         (Verdict::Unknown(limit), _) => {
             let why = limit_text(limit, &Names::default());
@@ -190,6 +218,19 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
     }
 }
 
+/// What was found in a history that was followed, unless it is a violation.
+fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
+    let all = counted(a.followed?.operations, "operation");
+    match a.verdict {
+        Verdict::Violated => None,
+        Verdict::Holds => Some(format!("satisfied: {all}, all in one window")),
+        Verdict::Unknown(limit) => {
+            let why = limit_text(limit, &Names::default());
+            Some(format!("unknown: {all} without a violation, but {why}"))
+        }
+    }
+}
+
 fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
     for note in a.notes {
         let _ = writeln!(out, "  note: {}", plain(note));
@@ -198,7 +239,7 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
 
 /// The evidence, drawn; if it was drawn before, for which model.
 fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], color: bool) -> String {
-    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
+    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut out = match a.evidence {
         Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
         Some(HistoryEvidence::Cycle(cycle)) => cycle::drawing(&show, a.model, cycle),
@@ -234,6 +275,7 @@ struct ShowOps<'a> {
     ops: &'a Ops,
     names: &'a OpNames,
     lines: &'a [u32],
+    followed: Option<HistoryFollowed<'a>>,
 }
 
 impl ShowOps<'_> {
@@ -291,8 +333,17 @@ impl ShowOps<'_> {
     }
 
     /// The number of an operation in its thread, from 0.
-    fn index(&self, op: u32) -> u32 {
-        op - self.ops.of_thread(self.ops.thread_of(op)).start
+    fn index(&self, op: u32) -> u64 {
+        let index = op - self.ops.of_thread(self.ops.thread_of(op)).start;
+        let known = self.followed.and_then(|f| f.indices.get(op as usize).copied());
+        known.unwrap_or(index.into())
+    }
+
+    /// The number of the thread of an operation.
+    fn thread_of(&self, op: u32) -> usize {
+        let thread = self.ops.thread_of(op);
+        let known = self.followed.and_then(|f| f.thread_numbers.get(thread).copied());
+        known.map_or(thread, |thread| thread as usize)
     }
 
     /// `t0 3`; nothing for initial writes.

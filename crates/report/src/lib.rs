@@ -41,8 +41,8 @@ pub use dot::draw_dot;
 pub use drawing::draw_run;
 pub use fence::{FenceAnswer, FenceLine, fence_json, fence_text};
 pub use history::{
-    HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
-    history_model_name, history_summary, history_text,
+    HistoryAnswer, HistoryFollowed, HistoryPart, history_all_text, history_dot, history_error_json,
+    history_json, history_model_name, history_summary, history_text,
 };
 pub use history_witness::{HistoryWitness, history_witness_json};
 pub use json::{error_json, model_key, model_of_key};

@@ -28,6 +28,10 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         }
         Limit::Interrupted => "the search was interrupted".to_owned(),
         Limit::Torn(offset) => format!("the log is torn at offset {offset}"),
+        Limit::Window(operations) => format!(
+            "only windows of {} operations were checked",
+            crate::show::grouped(*operations as u128)
+        ),
     }
 }
 
@@ -44,6 +48,7 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
             .raw("unbounded", unbounded),
         Limit::Interrupted => o.string("kind", "interrupted"),
         Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
+        Limit::Window(operations) => o.string("kind", "window").raw("operations", operations),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -63,6 +68,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         },
         "interrupted" => Limit::Interrupted,
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
+        "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         _ => return None,
     })
 }
@@ -122,5 +128,6 @@ mod tests {
         );
         check(&Limit::Interrupted, "the search was interrupted");
         check(&Limit::Torn(96), "the log is torn at offset 96");
+        check(&Limit::Window(100_000), "only windows of 100,000 operations were checked");
     }
 }

@@ -1,7 +1,8 @@
 //! Bytes <-> logs: the formats in which executions are recorded, read and written.
 //!
 //! [`LogReader`] hands a log out in batches, as they arrive, and [`LogWriter`] takes batches.
-//! [`HistoryReader`] and [`write_history`] do the same for histories.
+//! [`HistoryReader`] and [`write_history`] do the same for histories, and [`OpReader`] reads one
+//! that is still being written.
 //! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte,
 //! `docs/histories-files.md` those of histories.
 
@@ -21,6 +22,9 @@ mod wslog;
 
 pub use error::{LogError, LogPlace, Torn, WriteError};
 pub use format::LogFormat;
-pub use history::{HistoryFormat, HistoryReader, Recorded, write_history, write_history_commented};
+pub use history::{
+    HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, write_history,
+    write_history_commented,
+};
 pub use reader::{LogReader, Next};
 pub use writer::{LogWriter, Resumed};

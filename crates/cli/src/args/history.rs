@@ -16,7 +16,8 @@ use super::Shared;
 Example:
   weakspot history corpus/histories/classic.wshist
   weakspot history --model tso --minimise corpus/histories/store-buffering.axe
-  weakspot record --operations 100000 | weakspot history --model tso,sc -",
+  weakspot record --operations 100000 | weakspot history --model tso,sc -
+  weakspot history --follow run.wshist",
     after_help = "\
 A history says what each thread read and wrote, in the order of that thread. It satisfies a model
 if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
@@ -26,15 +27,19 @@ them are satisfied, the stronger above the weaker.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
 `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
-operations, each before the next one for the reason given; -q leaves all but the first line out.",
+operations, each before the next one for the reason given; -q leaves all but the first line out.
+
+--follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
+together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.",
     mut_arg("quiet", |a| a.help("One line per answer; no warnings, no summary"))
 )]
 pub(crate) struct HistoryCheckArgs {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all.
-    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "all", value_parser = models)]
+    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all; with
+    /// --follow sc,tso].
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.
     #[arg(long)]
@@ -48,6 +53,12 @@ pub(crate) struct HistoryCheckArgs {
     /// Read the files as this format, whatever their ending.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<HistoryFormatKey>,
+    /// Check a history while it is written, operation by operation, until it is violated.
+    #[arg(long, conflicts_with = "witness")]
+    pub(crate) follow: bool,
+    /// With --follow: how many operations to look at together.
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "follow", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    pub(crate) window: u32,
     #[command(flatten)]
     pub(crate) shared: Shared,
 }
@@ -59,7 +70,11 @@ impl HistoryCheckArgs {
             Models::All => HistoryModel::ALL.to_vec(),
             Models::One(model) => vec![model],
         };
-        self.model.iter().flat_map(each).collect()
+        match (self.model.is_empty(), self.follow) {
+            (true, true) => vec![HistoryModel::Sc, HistoryModel::Tso],
+            (true, false) => HistoryModel::ALL.to_vec(),
+            (false, _) => self.model.iter().flat_map(each).collect(),
+        }
     }
 }
 

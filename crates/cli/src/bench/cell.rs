@@ -116,6 +116,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Memory(_) => "memory",
                 Limit::Buffer { .. } => "buffer",
                 Limit::Torn(_) => "torn",
+                Limit::Window(_) => "window",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

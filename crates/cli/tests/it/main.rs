@@ -3,6 +3,7 @@
 //! - `convert`: logs and histories from format to format;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
+//! - `follow`: `weakspot history --follow`;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `history`: `weakspot history`, and its witnesses;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
@@ -15,6 +16,7 @@
 mod bench;
 mod convert;
 mod fences;
+mod follow;
 mod generate;
 mod graph;
 mod history;

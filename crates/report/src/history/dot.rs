@@ -17,7 +17,7 @@ pub fn history_dot(a: &HistoryAnswer<'_>) -> String {
         Some(HistoryEvidence::Refuted { conflicts, .. }) if !conflicts.is_empty() => &conflicts[0],
         _ => return String::new(),
     };
-    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
+    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let quoted = |text: &str| {
         let mut out = String::new();
         push_string(&mut out, text);

@@ -18,7 +18,7 @@ const MAX_CYCLE: usize = 1_000;
 /// The answer as a JSON object on one line.
 #[must_use]
 pub fn history_json(a: &HistoryAnswer<'_>) -> String {
-    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines };
+    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut o = Object::new();
     o.string("file", a.file).string("question", "history");
     match a.id {
@@ -30,8 +30,16 @@ pub fn history_json(a: &HistoryAnswer<'_>) -> String {
     if let Verdict::Unknown(limit) = a.verdict {
         o.raw("limit", limit_json(limit, Some(&Names::default()))).raw("explored", a.explored);
     }
-    o.raw("operations", a.ops.len()).raw("threads", a.ops.threads());
-    o.raw("variables", a.ops.vars());
+    match a.followed {
+        None => {
+            o.raw("operations", a.ops.len()).raw("threads", a.ops.threads());
+            o.raw("variables", a.ops.vars());
+        }
+        Some(f) => {
+            o.raw("operations", f.operations).raw("threads", f.threads);
+            o.raw("variables", f.variables).raw("window", f.window).raw("left_out", f.left_out);
+        }
+    }
     if !matches!(a.verdict, Verdict::Unknown(_)) {
         o.string("decided_by", a.decided_by);
     }
@@ -94,7 +102,7 @@ fn push_run(o: &mut Object, show: &ShowOps<'_>, store_order: &[Vec<u32>], steps:
         order.push_str(if i == 0 { "" } else { "," });
         let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
         let mut s = Object::new();
-        s.raw("thread", show.ops.thread_of(op)).raw("index", show.index(op));
+        s.raw("thread", show.thread_of(op)).raw("index", show.index(op));
         if let HistoryStep::Commit(_) = step {
             s.raw("commit", "true");
         }
@@ -113,7 +121,7 @@ fn push_run(o: &mut Object, show: &ShowOps<'_>, store_order: &[Vec<u32>], steps:
 
 /// `[thread, index]`.
 fn pair(show: &ShowOps<'_>, op: u32) -> String {
-    format!("[{},{}]", show.ops.thread_of(op), show.index(op))
+    format!("[{},{}]", show.thread_of(op), show.index(op))
 }
 
 fn push_cycle(o: &mut Object, show: &ShowOps<'_>, cycle: &HistoryCycle) {
@@ -171,7 +179,7 @@ fn operation(show: &ShowOps<'_>, op: u32) -> String {
             o.string("initial", &show.var(var));
         }
         None => {
-            o.raw("thread", show.ops.thread_of(op)).raw("index", show.index(op));
+            o.raw("thread", show.thread_of(op)).raw("index", show.index(op));
             o.string("op", &show.op(op));
             if let Some(line) = show.lines.get(op as usize) {
                 o.raw("line", line);

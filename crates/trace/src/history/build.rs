@@ -6,11 +6,12 @@
 //! variable and value is made, 16 bytes per slot, and each read looks up its own: linear in all.
 
 use rustc_hash::FxHashMap;
-use weakspot_core::{INITIAL, OpKind, OpNames, Ops, Value};
+use weakspot_core::{
+    INITIAL, LoggedOp, OpKind, OpNames, Ops, SaidFrom, Value, WriteTable, Written,
+};
 
 use super::Recorded;
 use super::scan::Place;
-use super::table::{Found, Writes};
 use crate::error::LogError;
 use crate::names::Index;
 
@@ -36,6 +37,8 @@ pub(crate) struct Builder {
     initial: FxHashMap<String, Value>,
     /// What was written by transactions that were left out.
     dropped: Vec<(u32, Value)>,
+    /// Whether operations are handed out while the history goes on.
+    follows: bool,
     /// Whether a value that equals the initial one is read from a write of it, if there is one.
     pub(crate) writes_first: bool,
 }
@@ -47,17 +50,8 @@ struct Op(u32);
 /// Where the operation of this number, in file order, reads from.
 struct From {
     op: u32,
-    source: FromSource,
+    source: SaidFrom,
     place: Place,
-}
-
-/// A write, by its thread and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FromSource {
-    /// The initial value.
-    Initial,
-    /// The operation of this number of this thread.
-    Op(u32, u32),
 }
 
 const VAR: u32 = Ops::MOST as u32;
@@ -90,6 +84,11 @@ impl Op {
 }
 
 impl Builder {
+    /// One whose operations are [taken](Builder::take_ops) while the history goes on.
+    pub(crate) fn following() -> Builder {
+        Builder { follows: true, ..Builder::default() }
+    }
+
     /// The thread of this name.
     #[inline]
     pub(crate) fn thread(&mut self, name: &[u8]) -> Result<u32, String> {
@@ -195,7 +194,7 @@ impl Builder {
     }
 
     /// Says what the last operation reads.
-    pub(crate) fn say_from(&mut self, place: Place, source: FromSource) {
+    pub(crate) fn say_from(&mut self, place: Place, source: SaidFrom) {
         let op = self.ops.len().saturating_sub(1) as u32;
         self.froms.push(From { op, source, place });
     }
@@ -236,9 +235,51 @@ impl Builder {
         self.dropped.push((var, value));
     }
 
-    /// Says what a variable is at first; false if that was said before.
-    pub(crate) fn say_initial(&mut self, name: &str, value: Value) -> bool {
-        self.initial.insert(name.to_owned(), value).is_none()
+    /// Says what a variable is at first, which must not have been said before.
+    pub(crate) fn say_initial(&mut self, name: &str, value: Value) -> Result<(), String> {
+        if self.follows && self.vars.find(name.as_bytes()).is_some() {
+            return Err(format!(
+                "the initial value of `{name}` is given behind an operation on it, which a history \
+                 that is followed cannot use"
+            ));
+        }
+        match self.initial.insert(name.to_owned(), value) {
+            None => Ok(()),
+            Some(_) => Err(format!("the initial value of `{name}` is given twice")),
+        }
+    }
+
+    /// Hands out the operations since the last time, in file order, and forgets them; false if
+    /// there are none.
+    pub(crate) fn take_ops(&mut self, taken: &mut Vec<LoggedOp>) -> bool {
+        let before = taken.len();
+        let (mut olds, mut froms) = (self.olds.drain(..), self.froms.drain(..).peekable());
+        let whole = self.ops.iter().zip(&self.of).zip(&self.values).zip(&self.places);
+        taken.extend(whole.enumerate().map(|(i, (((op, &thread), &value), place))| {
+            let kind = op.kind();
+            let old = if kind == OpKind::Update { olds.next().unwrap_or_default() } else { 0 };
+            let from = froms.next_if(|f| f.op as usize == i).map(|f| f.source);
+            let (line, column) = (place.line(), place.column());
+            LoggedOp { thread, kind, var: op.var(), value, old, from, line, column }
+        }));
+        drop((olds, froms));
+        self.ops.clear();
+        self.of.clear();
+        self.values.clear();
+        self.places.clear();
+        self.dropped.clear();
+        taken.len() > before
+    }
+
+    /// Brings names up to date: those that are new, and what is said about initial values.
+    pub(crate) fn learn_names(&self, names: &mut OpNames) {
+        for name in &self.threads.names[names.threads.len()..] {
+            names.threads.push(name.clone());
+        }
+        for name in &self.vars.names[names.vars.len()..] {
+            names.vars.push(name.clone());
+            names.initial.push(self.initial.get(name).copied().unwrap_or(0));
+        }
     }
 
     /// The values that are read, with their variables.
@@ -356,10 +397,10 @@ impl Builder {
 
     /// The writes by variable and value. A value may be written twice only where reads say which
     /// of its writes they read.
-    fn writes(&self, starts: &[u32]) -> Result<Writes, LogError> {
+    fn writes(&self, starts: &[u32]) -> Result<WriteTable, LogError> {
         let count = self.ops.iter().filter(|op| op.writes()).count();
-        let mut writes = Writes::with_room_for(count);
-        let may_repeat = self.froms.iter().any(|f| f.source != FromSource::Initial);
+        let mut writes = WriteTable::with_room_for(count);
+        let may_repeat = self.froms.iter().any(|f| f.source != SaidFrom::Initial);
         for (i, number) in numbers(&self.of, starts).enumerate() {
             let (op, value) = (self.ops[number as usize], self.values[number as usize]);
             if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {
@@ -379,7 +420,7 @@ impl Builder {
         &self,
         starts: &[u32],
         initial: &[Value],
-        writes: &Writes,
+        writes: &WriteTable,
     ) -> Result<Vec<u32>, LogError> {
         let mut result = vec![INITIAL; self.ops.len()];
         let (mut olds, mut froms) = (self.olds.iter(), self.froms.iter().peekable());
@@ -412,47 +453,47 @@ impl Builder {
         var: u32,
         value: Value,
         initial: &[Value],
-        writes: &Writes,
+        writes: &WriteTable,
     ) -> Result<u32, String> {
         let is_initial = initial[var as usize] == value;
         match writes.find(var, value) {
-            Found::Once(op) if !is_initial || self.writes_first => Ok(op),
-            Found::Never if is_initial => Ok(INITIAL),
+            Written::Once(op) if !is_initial || self.writes_first => Ok(op),
+            Written::Never if is_initial => Ok(INITIAL),
             found => Err(self.not_found(&found, var, value)),
         }
     }
 
     #[cold]
-    fn not_found(&self, found: &Found, var: u32, value: Value) -> String {
+    fn not_found(&self, found: &Written, var: u32, value: Value) -> String {
         let name = self.var_name(var);
         match found {
-            Found::Once(_) => format!(
+            Written::Once(_) => format!(
                 "{value} is the initial value of `{name}` and is written to it as well, so it is \
                  not clear what this reads"
             ),
-            Found::Often => format!(
+            Written::Often => format!(
                 "{value} is written to `{name}` more than once, and this does not say which write \
                  it reads"
             ),
-            Found::Never if self.dropped.contains(&(var, value)) => format!(
+            Written::Never if self.dropped.contains(&(var, value)) => format!(
                 "{value} was written to `{name}` only by a transaction that was aborted, failed \
                  or not committed"
             ),
-            Found::Never => format!("nobody wrote {value} to `{name}`"),
+            Written::Never => format!("nobody wrote {value} to `{name}`"),
         }
     }
 
     /// What an operation reads that says so itself.
     fn said(
         &self,
-        source: FromSource,
+        source: SaidFrom,
         var: u32,
         value: Value,
         starts: &[u32],
         initial: &[Value],
     ) -> Result<u32, String> {
         let name = self.var_name(var);
-        let FromSource::Op(thread, index) = source else {
+        let SaidFrom::Op(thread, index) = source else {
             let first = initial[var as usize];
             if first != value {
                 return Err(format!("the initial value of `{name}` is {first}, not {value}"));

@@ -1,10 +1,10 @@
 //! The text of dbcop: `[x:=1 y==2 z==?]`, where `==?` reads the initial value and a `!` behind the
 //! bracket says that the transaction was not committed. Lines of `-` are between sessions.
 
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, SaidFrom};
 
-use super::build::{Builder, FromSource};
-use super::reader::{Decoder, Step};
+use super::build::Builder;
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Scan, fault};
 use super::txns::Txns;
 
@@ -101,7 +101,7 @@ impl Dbcop {
         let thread = self.session.unwrap_or(0);
         builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
         if is_initial {
-            builder.say_from(place, FromSource::Initial);
+            builder.say_from(place, SaidFrom::Initial);
         }
         Ok(Step::Item)
     }

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, SaidFrom};
 
-use super::build::{Builder, FromSource};
-use super::reader::{Decoder, Step};
+use super::build::Builder;
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 use super::value;
@@ -210,7 +210,7 @@ fn push(
     let var = builder.var(name)?;
     builder.push(place, thread, kind, var, version.unwrap_or(0))?;
     if version.is_none() {
-        builder.say_from(place, FromSource::Initial);
+        builder.say_from(place, SaidFrom::Initial);
     }
     Ok(())
 }

@@ -8,11 +8,11 @@
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, SaidFrom};
 
-use super::build::{Builder, FromSource};
+use super::build::Builder;
 use super::form::{Form, blank, form};
-use super::reader::{Decoder, Step};
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 
@@ -179,7 +179,7 @@ fn push(micro: &Micro<'_>, place: Place, thread: u32, builder: &mut Builder) -> 
     let var = builder.var(&micro.key.name()?)?;
     builder.push(place, thread, micro.kind, var, micro.value.unwrap_or(0))?;
     if micro.kind == OpKind::Read && micro.value.is_none() {
-        builder.say_from(place, FromSource::Initial);
+        builder.say_from(place, SaidFrom::Initial);
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, SaidFrom};
 
-use super::build::{Builder, FromSource};
-use super::reader::{Decoder, Step};
+use super::build::Builder;
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Scan, Stop, fault};
 use super::value;
 
@@ -40,7 +40,7 @@ impl Decoder for Json {
         match self.state {
             State::Ops { thread, first } => {
                 if value::element(cursor, first)? {
-                    operation(thread, cursor, builder)?;
+                    operation(Some(thread), cursor, builder)?;
                     self.state = State::Ops { thread, first: false };
                 } else {
                     self.state = State::Threads { first: false };
@@ -64,10 +64,7 @@ impl Decoder for Json {
                     let at = cursor.at;
                     let value = cursor.integer("a whole number of 64 bits")?;
                     let name = text(key, at)?;
-                    if !builder.say_initial(&name, value) {
-                        let message = format!("the initial value of `{name}` is given twice");
-                        return fault(at, message);
-                    }
+                    builder.say_initial(&name, value).or_else(|m| fault(at, m))?;
                     self.state = State::Init { first: false };
                 }
                 None => self.state = State::Members { first: false },
@@ -151,18 +148,39 @@ fn text(raw: &[u8], at: usize) -> Scan<String> {
     String::from_utf8(bytes).or_else(|_| fault(at, "bytes that are not UTF-8 text in a key"))
 }
 
+/// Reads operations that are objects of their own, each with its thread in `t`.
+pub(crate) struct JsonOps;
+
+impl Decoder for JsonOps {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+        if cursor.solid()?.is_none() {
+            return Ok(Step::End);
+        }
+        operation(None, cursor, builder)?;
+        Ok(Step::Item)
+    }
+}
+
 /// The members of an operation, with where their values are.
 #[derive(Default)]
 struct Members<'a> {
+    thread: Option<(Thread<'a>, usize)>,
     kind: Option<OpKind>,
     var: Option<(Cow<'a, [u8]>, usize)>,
     val: Option<(i64, usize)>,
     old: Option<(i64, usize)>,
     new: Option<(i64, usize)>,
-    from: Option<(FromSource, usize)>,
+    from: Option<(SaidFrom, usize)>,
 }
 
-fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<()> {
+/// The thread of an operation that stands alone.
+enum Thread<'a> {
+    Named(Cow<'a, [u8]>),
+    Numbered(&'a [u8]),
+}
+
+/// Reads an operation of this thread, or one that names its thread itself.
+fn operation(thread: Option<u32>, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<()> {
     let start = cursor.at;
     if cursor.next()? != Some(b'{') {
         return cursor.unexpected("an operation such as {\"kind\":\"w\",\"var\":\"x\",\"val\":1}");
@@ -172,10 +190,18 @@ fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Sca
     let mut first = true;
     while let Some(key) = value::key(cursor, first)? {
         first = false;
-        members.take(key, cursor)?;
+        match key {
+            b"\"t\"" if thread.is_none() => members.take_thread(cursor)?,
+            b"\"threads\"" if thread.is_none() => {
+                let message = "a whole history in one object, which cannot be followed: expected \
+                               one operation, {\"t\":0,\"kind\":\"w\",\"var\":\"x\",\"val\":1}";
+                return fault(start, message);
+            }
+            _ => members.take(key, cursor)?,
+        }
     }
     let end = cursor.at - 1;
-    let Members { kind, var, val, old, new, from } = members;
+    let Members { thread: said, kind, var, val, old, new, mut from } = members;
     let Some(kind) = kind else { return fault(end, "an operation without `kind`") };
     let missing = |key: &str| -> Stop {
         match fault::<()>(end, format!("an operation without `{key}`")) {
@@ -191,6 +217,21 @@ fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Sca
         None => Ok(()),
     };
     let place = cursor.place(start);
+    let thread = match (thread, said) {
+        (Some(thread), _) => thread,
+        (None, None) => return Err(missing("t")),
+        (None, Some((said, at))) => {
+            if let Some((SaidFrom::Op(thread, _), at)) = &mut from {
+                let digits = thread.to_string();
+                *thread = builder.numbered_thread(digits.as_bytes()).or_else(|m| fault(*at, m))?;
+            }
+            let thread = match said {
+                Thread::Named(name) => builder.thread(&name),
+                Thread::Numbered(digits) => builder.numbered_thread(digits),
+            };
+            thread.or_else(|m| fault(at, m))?
+        }
+    };
     if kind == OpKind::Fence {
         refuse(var.map(|v| v.1), "var")?;
         refuse(val.map(|v| v.1), "val")?;
@@ -224,6 +265,19 @@ fn operation(thread: u32, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Sca
 }
 
 impl<'a> Members<'a> {
+    /// Keeps the thread that follows.
+    fn take_thread(&mut self, cursor: &mut Cursor<'a>) -> Scan<()> {
+        let at = cursor.at;
+        let thread = match cursor.next()? {
+            Some(b'0'..=b'9') => Thread::Numbered(cursor.word(|b| b.is_ascii_digit())?),
+            _ => Thread::Named(value::name(cursor, "a thread, a string or a number")?),
+        };
+        if self.thread.replace((thread, at)).is_some() {
+            return fault(at, "\"t\" is given twice");
+        }
+        Ok(())
+    }
+
     /// Keeps the value that follows, if its key is known. `null` is the same as nothing.
     #[inline]
     fn take(&mut self, key: &[u8], cursor: &mut Cursor<'a>) -> Scan<()> {
@@ -276,11 +330,11 @@ fn kind(cursor: &mut Cursor<'_>) -> Scan<OpKind> {
 }
 
 /// `[thread, index]`, or `"init"`.
-fn from(cursor: &mut Cursor<'_>) -> Scan<FromSource> {
+fn from(cursor: &mut Cursor<'_>) -> Scan<SaidFrom> {
     let expected = "[thread, index], two numbers from 0 on, or \"init\"";
     let at = cursor.at;
     if cursor.eat("\"init\"")? {
-        return Ok(FromSource::Initial);
+        return Ok(SaidFrom::Initial);
     }
     if cursor.next()? != Some(b'[') {
         return cursor.unexpected(expected);
@@ -293,7 +347,7 @@ fn from(cursor: &mut Cursor<'_>) -> Scan<FromSource> {
     let index = cursor.integer("the number of an operation of that thread")?;
     cursor.expect("]")?;
     match (u32::try_from(thread), u32::try_from(index)) {
-        (Ok(thread), Ok(index)) => Ok(FromSource::Op(thread, index)),
+        (Ok(thread), Ok(index)) => Ok(SaidFrom::Op(thread, index)),
         _ => fault(at, format!("expected {expected}")),
     }
 }

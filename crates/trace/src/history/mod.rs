@@ -2,7 +2,8 @@
 //! `docs/histories-files.md` describes the formats for users.
 //!
 //! A decoder (`text`, `axe`, `json`, `dbcop`, `dbcop_json`, `plume`, `edn`) reads item by item from
-//! what has arrived (`scan`) and hands operations to `build`, which finds out what reads read.
+//! what has arrived (`scan`, `items`) and hands operations to `build`, which finds out what reads
+//! read, or hands them on one by one (`op_reader`).
 
 mod axe;
 mod build;
@@ -11,16 +12,18 @@ mod dbcop_json;
 mod edn;
 mod form;
 mod format;
+mod items;
 mod json;
+mod op_reader;
 mod plume;
 mod reader;
 mod scan;
-mod table;
 mod text;
 mod txns;
 mod value;
 mod write;
 
 pub use format::HistoryFormat;
+pub use op_reader::{NextOps, OpReader};
 pub use reader::{HistoryReader, Recorded};
 pub use write::{write_history, write_history_commented};

@@ -5,7 +5,7 @@
 use weakspot_core::OpKind;
 
 use super::build::Builder;
-use super::reader::{Decoder, Step};
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Scan, fault};
 use super::txns::Txns;
 
@@ -19,6 +19,8 @@ pub(crate) struct Plume {
     /// Whether there is a transaction of several events, or one that might have been there before.
     gather: bool,
     aborted: usize,
+    /// Whether events are handed out before all are there.
+    follows: bool,
 }
 
 impl Decoder for Plume {
@@ -64,6 +66,12 @@ impl Decoder for Plume {
         }
         let thread = builder.numbered_thread(session).or_else(|m| fault(session_at, m))?;
         let place = cursor.place(at);
+        let last = self.last.get(thread as usize).copied().flatten();
+        if self.follows && last.is_some_and(|last| last > txn) {
+            let message = "transactions of a session out of order, which cannot be followed: they \
+                           may go on later";
+            return fault(at, message);
+        }
         builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
         if self.last.len() <= thread as usize {
             self.last.resize(thread as usize + 1, None);
@@ -71,14 +79,22 @@ impl Decoder for Plume {
         let last = &mut self.last[thread as usize];
         self.gather |= last.is_some_and(|last| last >= txn);
         *last = Some(txn);
-        self.txns.push(txn);
+        if !self.follows {
+            self.txns.push(txn);
+        }
         Ok(Step::Item)
     }
 }
 
 impl Plume {
+    /// For events that are handed out before all are there: those of a transaction are read one
+    /// after the other, which is less than the file says.
+    pub(crate) fn followed() -> Plume {
+        Plume { follows: true, ..Plume::default() }
+    }
+
     fn end(self, builder: &mut Builder) {
-        let several = if self.gather { builder.gather(&self.txns) } else { 0 };
+        let several = if self.gather && !self.follows { builder.gather(&self.txns) } else { 0 };
         Txns { several, dropped: 0 }.note(builder);
         if self.aborted > 0 {
             let (n, it) = (self.aborted, if self.aborted == 1 { "event is" } else { "events are" });

@@ -4,11 +4,12 @@ use std::io::Read;
 
 use weakspot_core::{OpNames, Ops};
 
+use super::HistoryFormat;
 use super::build::Builder;
-use super::scan::{Cursor, Place, Scan, Stop};
-use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
+use super::items::{Items, Step, decoder, unread};
+use super::scan::Place;
 use crate::error::LogError;
-use crate::source::{LONGEST, MARK, Source};
+use crate::source::{LONGEST, Source};
 
 /// A history that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,34 +26,11 @@ pub struct Recorded {
 
 /// Reads histories, one after the other.
 pub struct HistoryReader {
-    source: Source,
+    items: Items,
     format: HistoryFormat,
-    decoder: Box<dyn Decoder + Send>,
-    builder: Builder,
-    /// Where `source` goes on.
-    place: Place,
-    /// Whether the beginning of the text was looked at.
-    begun: bool,
     /// The lines of the operations of the last history, if somebody wants them.
     lines: Option<Vec<u32>>,
     ended: Option<Result<(), LogError>>,
-}
-
-/// Reads the items of a format.
-pub(crate) trait Decoder {
-    /// Reads one item. What it did before it stopped is undone by starting again, so it has to
-    /// change nothing until it has read all of the item.
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step>;
-}
-
-/// What a decoder did.
-pub(crate) enum Step {
-    /// It read an item.
-    Item,
-    /// It came to the end of a history.
-    History,
-    /// It came to the end of the text, where a history may end as well.
-    End,
 }
 
 impl HistoryReader {
@@ -79,28 +57,8 @@ impl HistoryReader {
     }
 
     fn over(source: Source, format: HistoryFormat) -> HistoryReader {
-        let decoder: Box<dyn Decoder + Send> = match format {
-            HistoryFormat::Jsonl => Box::new(json::Json::new()),
-            HistoryFormat::Text => Box::new(text::Text::default()),
-            HistoryFormat::Axe => Box::new(axe::Axe::default()),
-            HistoryFormat::Dbcop => Box::new(dbcop::Dbcop::default()),
-            HistoryFormat::DbcopJson => Box::new(dbcop_json::DbcopJson::default()),
-            HistoryFormat::Plume => Box::new(plume::Plume::default()),
-            HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
-            HistoryFormat::Edn => Box::new(edn::Edn::default()),
-        };
-        let builder = Builder::default();
-        let place = Place::FIRST;
-        HistoryReader {
-            source,
-            format,
-            decoder,
-            builder,
-            place,
-            begun: false,
-            lines: None,
-            ended: None,
-        }
+        let items = Items::new(source, decoder(format), Builder::default());
+        HistoryReader { items, format, lines: None, ended: None }
     }
 
     /// The format that is read.
@@ -151,48 +109,17 @@ impl HistoryReader {
                 return Err(error);
             }
         }
-        std::mem::take(&mut self.builder).finish(self.lines.as_mut()).map(Some)
+        std::mem::take(&mut self.items.builder).finish(self.lines.as_mut()).map(Some)
     }
 
     /// Reads all of a history; false if there is none.
     fn read(&mut self) -> Result<bool, LogError> {
-        if !self.begun {
-            while !self.source.ended && MARK.starts_with(self.source.data()) {
-                self.source.fill().map_err(|e| unread(self.place, &e))?;
-            }
-            if self.source.data().starts_with(MARK) {
-                self.source.consume(MARK.len());
-            }
-            self.begun = true;
-        }
         loop {
-            let mut cursor = Cursor::new(self.source.data(), self.source.ended, self.place);
-            let (used, step) = loop {
-                let start = cursor.at;
-                cursor.begin();
-                match self.decoder.step(&mut cursor, &mut self.builder) {
-                    Ok(Step::Item) => {}
-                    Ok(step) => break (cursor.at, Some(step)),
-                    Err(Stop::Fault(fault)) => return Err(cursor.error(*fault)),
-                    Err(Stop::More) if cursor.data.len() - start > LONGEST => {
-                        let place = cursor.place(start);
-                        let message = "an item that goes on for more than 1 MiB";
-                        return Err(LogError::new(place.into(), message));
-                    }
-                    Err(Stop::More) => break (start, None),
-                }
-            };
-            self.place = cursor.place(used);
-            self.source.consume(used);
-            match step {
-                None => self.source.fill().map_err(|e| unread(self.place, &e))?,
-                Some(Step::End) if self.builder.is_empty() => return Ok(false),
-                Some(_) => return Ok(true),
+            match self.items.advance(usize::MAX)? {
+                Step::Item => self.items.fill()?,
+                Step::End if self.items.builder.is_empty() => return Ok(false),
+                Step::End | Step::History => return Ok(true),
             }
         }
     }
-}
-
-fn unread(place: Place, error: &std::io::Error) -> LogError {
-    LogError::new(place.into(), format!("failed to read: {error}"))
 }

@@ -46,6 +46,10 @@ impl Place {
     pub(crate) fn line(self) -> u32 {
         self.line
     }
+
+    pub(crate) fn column(self) -> u32 {
+        self.column
+    }
 }
 
 impl From<Place> for LogPlace {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, SaidFrom};
 
-use super::build::{Builder, FromSource};
-use super::reader::{Decoder, Step};
+use super::build::Builder;
+use super::items::{Decoder, Step};
 use super::scan::{Cursor, Scan, fault};
 
 /// Reads line by line.
@@ -164,7 +164,7 @@ impl Text {
 }
 
 /// What a read says it reads: `from t0 3`, or `from init`.
-fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(FromSource, usize)> {
+fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(SaidFrom, usize)> {
     let at = cursor.at;
     if !cursor.eat("from")? || !cursor.next()?.is_none_or(is_blank) {
         cursor.at = at;
@@ -178,12 +178,12 @@ fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(FromSource, usi
     let name = name(cursor)?;
     let is_end = at_end(cursor)?;
     if is_end && &*name == b"init" {
-        return Ok((FromSource::Initial, at));
+        return Ok((SaidFrom::Initial, at));
     }
     let index = cursor.integer("the number of an operation of that thread, from 0 on")?;
     let thread = builder.thread(&name).or_else(|m| fault(start, m))?;
     match u32::try_from(index) {
-        Ok(index) => Ok((FromSource::Op(thread, index), at)),
+        Ok(index) => Ok((SaidFrom::Op(thread, index), at)),
         Err(_) => fault(start, format!("expected {expected}")),
     }
 }
@@ -204,9 +204,7 @@ fn initial(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
     let Ok(name) = std::str::from_utf8(&name) else {
         return fault(start, "bytes that are not UTF-8 text in the name of a variable");
     };
-    if !builder.say_initial(name, value) {
-        return fault(start, format!("the initial value of `{name}` is given twice"));
-    }
+    builder.say_initial(name, value).or_else(|m| fault(start, m))?;
     Ok(Step::Item)
 }
 

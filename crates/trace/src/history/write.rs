@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use weakspot_core::{OpKind, OpNames, Ops, Value};
+use weakspot_core::{OpKind, OpNames, Ops, Value, WriteTable, Written};
 
-use super::table::{Found, Writes};
 use super::{HistoryFormat, Recorded};
 use crate::error::WriteError;
 
@@ -137,7 +136,7 @@ impl Sink<'_> {
 
 /// What reads would be taken to read by their values alone.
 struct ByValue {
-    writes: Writes,
+    writes: WriteTable,
     /// Whether a value is written twice.
     repeated: bool,
 }
@@ -145,7 +144,8 @@ struct ByValue {
 impl ByValue {
     fn new(ops: &Ops, names: &OpNames) -> ByValue {
         let all = 0..ops.len() as u32;
-        let mut writes = Writes::with_room_for(all.clone().filter(|&op| ops.writes(op)).count());
+        let mut writes =
+            WriteTable::with_room_for(all.clone().filter(|&op| ops.writes(op)).count());
         let mut repeated = false;
         for op in all.filter(|&op| ops.writes(op)) {
             repeated |= !writes.insert(ops.var(op), names.values[op as usize], op);
@@ -158,8 +158,8 @@ impl ByValue {
         let (var, value) = (ops.var(op), read_value(op, ops, names));
         let is_initial = names.initial[var as usize] == value;
         match (self.writes.find(var, value), ops.from(op)) {
-            (Found::Never, None) => true,
-            (Found::Once(found), Some(from)) => found == from && !is_initial,
+            (Written::Never, None) => true,
+            (Written::Once(found), Some(from)) => found == from && !is_initial,
             _ => false,
         }
     }
@@ -221,7 +221,7 @@ fn check(
             return refuse(op, format!("which of the writes of {what} to `{var}` is read"));
         }
         if by_value.repeated {
-            let is_again = by_value.writes.find(ops.var(op), value) == Found::Often;
+            let is_again = by_value.writes.find(ops.var(op), value) == Written::Often;
             if ops.writes(op) && is_again {
                 return refuse(op, format!("that {value} is written to `{var}` twice"));
             }

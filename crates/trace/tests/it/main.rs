@@ -8,6 +8,7 @@
 
 mod damage;
 mod documented;
+mod following;
 mod histories;
 mod refusals;
 mod resume;

@@ -1,16 +1,17 @@
-//! The writes of a history by variable and value: open addressing, one slot of 16 bytes per write
-//! and at least a quarter of the slots empty, so that a search touches one line of the cache as a
-//! rule. It is filled once and then asked.
+//! The writes of a history by variable and value, which is how reads find what they read: open
+//! addressing, one slot of 16 bytes per write and at least a quarter of the slots empty, so that a
+//! search touches one line of the cache as a rule. It is filled once and then asked.
 
-use weakspot_core::Value;
+use crate::Value;
 
 /// Which writes have written what.
-pub(crate) struct Writes {
+#[derive(Clone, Debug)]
+pub struct WriteTable {
     slots: Vec<Slot>,
     mask: usize,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     value: Value,
     var: u32,
@@ -19,7 +20,7 @@ struct Slot {
 
 /// How often a value was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Written {
     /// Not at all.
     Never,
     /// By this operation.
@@ -31,15 +32,17 @@ pub(crate) enum Found {
 const EMPTY: u32 = u32::MAX;
 const OFTEN: u32 = u32::MAX - 1;
 
-impl Writes {
-    pub(crate) fn with_room_for(count: usize) -> Writes {
+impl WriteTable {
+    /// An empty table for at most so many writes.
+    #[must_use]
+    pub fn with_room_for(count: usize) -> WriteTable {
         let slots = (count + count / 3 + 1).next_power_of_two();
-        Writes { slots: vec![Slot { value: 0, var: 0, op: EMPTY }; slots], mask: slots - 1 }
+        WriteTable { slots: vec![Slot { value: 0, var: 0, op: EMPTY }; slots], mask: slots - 1 }
     }
 
     /// Enters a write; false if the value was written before.
     #[inline]
-    pub(crate) fn insert(&mut self, var: u32, value: Value, op: u32) -> bool {
+    pub fn insert(&mut self, var: u32, value: Value, op: u32) -> bool {
         let slot = self.slot(var, value);
         let slot = &mut self.slots[slot];
         let is_new = slot.op == EMPTY;
@@ -49,11 +52,12 @@ impl Writes {
 
     /// Who wrote a value.
     #[inline]
-    pub(crate) fn find(&self, var: u32, value: Value) -> Found {
+    #[must_use]
+    pub fn find(&self, var: u32, value: Value) -> Written {
         match self.slots[self.slot(var, value)].op {
-            EMPTY => Found::Never,
-            OFTEN => Found::Often,
-            op => Found::Once(op),
+            EMPTY => Written::Never,
+            OFTEN => Written::Often,
+            op => Written::Once(op),
         }
     }
 

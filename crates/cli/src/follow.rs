@@ -1,0 +1,342 @@
+//! `weakspot history --follow`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use weakspot_core::{HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
+use weakspot_history::{Broken, Classified, Following, Method, Stopped, minimise};
+use weakspot_report::{
+    HistoryAnswer, HistoryFollowed, HistoryPart, history_dot, history_error_json, history_json,
+    history_model_name, history_text,
+};
+use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
+
+use crate::args::{HistoryCheckArgs, OutputFormat};
+use crate::exit::Exit;
+use crate::history::part;
+use crate::log::growing;
+use crate::pool::{self, Answer, Listener};
+
+/// A window that takes longer than this is left undecided, not to fall behind for good.
+const WINDOW_TIME: Duration = Duration::from_secs(10);
+
+/// A window is checked after so long, full or not.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Follows a history until every model is violated, or the history ends.
+pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Exit> {
+    let [path] = args.files.as_slice() else {
+        bail!("--follow takes one file, or - for standard input");
+    };
+    if path.is_dir() {
+        bail!("--follow takes a file, and {} is a folder", path.display());
+    }
+    let shared = &args.shared;
+    pool::check_models(shared, 1, models)?;
+    let start = Instant::now();
+    let time = shared.timeout.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
+    let limits = Limits { time: Some(time), ..pool::limits_of(shared) };
+    let job = Job {
+        args,
+        models,
+        method: Method { complete: args.complete.into(), saturate: !args.no_saturation },
+        limits,
+        file: path.display().to_string(),
+        start,
+        until: shared.timeout.map(|timeout| start + timeout),
+    };
+    let (exit, _) = pool::run_in_parts::<_, ()>(&[path], shared, |path, part| {
+        let mut answer = |mut answer: Answer<()>, exit| {
+            answer.exit = exit;
+            part(answer);
+        };
+        if let Err(message) = job.follow(path, &mut answer) {
+            answer(job.refused(&message), Exit::Bad);
+        }
+    })?;
+    Ok(exit)
+}
+
+/// What goes out of a job, with the exit code that it means.
+type Part<'a> = dyn FnMut(Answer<()>, Exit) + 'a;
+
+/// A file that is followed.
+struct Job<'a> {
+    args: &'a HistoryCheckArgs,
+    models: &'a [HistoryModel],
+    method: Method,
+    limits: Limits,
+    file: String,
+    start: Instant,
+    until: Option<Instant>,
+}
+
+/// One of the histories of a file.
+struct Current {
+    following: Following,
+    /// Which one of the file, from 1.
+    number: usize,
+    /// When it began.
+    since: Instant,
+}
+
+impl Job<'_> {
+    /// Follows the histories of a file, one after the other.
+    fn follow(&self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
+        let format = self.args.input_format.map(Into::into);
+        let format = format.or_else(|| HistoryFormat::from_path(path));
+        let mut reader = OpReader::new(growing(path, self.until)?, format);
+        let mut current = self.begin(1);
+        let (mut ops, mut found) = (Vec::new(), Vec::new());
+        let mut listener = Listener::new();
+        let (mut looked, mut rest) = (Instant::now(), LOOK);
+        loop {
+            ops.clear();
+            let next = reader.next(&mut ops);
+            let limit = self.limit();
+            let following = &mut current.following;
+            let mut done = match next {
+                Ok(NextOps::Ops) => {
+                    let initial = &reader.names().initial;
+                    following.add(&ops, initial, &mut found, &mut listener)
+                }
+                Ok(NextOps::Idle) | Err(_) => Ok(()),
+                Ok(NextOps::History | NextOps::End) => {
+                    following.check(true, &mut found, &mut listener)
+                }
+            };
+            // A log that grows slowly is looked at now and then before its window is full.
+            let is_due = rest <= looked.elapsed();
+            if done.is_ok() && (is_due || limit.is_some() || !matches!(next, Ok(NextOps::Ops))) {
+                looked = Instant::now();
+                done = following.check(false, &mut found, &mut listener);
+                rest = LOOK.max(10 * looked.elapsed());
+                looked = Instant::now();
+            }
+            self.tell(&current);
+            for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
+                part(self.violated(&current, &reader, together), Exit::Violated);
+            }
+            found.clear();
+            done.map_err(|stopped| wrong(stopped, reader.names()))?;
+            let next = next?;
+            if current.following.open().is_empty() {
+                return Ok(());
+            }
+            if limit.is_some() {
+                self.end(&current, &reader, limit.as_ref(), part);
+                return Ok(());
+            }
+            match next {
+                NextOps::Ops | NextOps::Idle => {}
+                NextOps::End if current.number > 1 && current.following.window().arrived() == 0 => {
+                    return Ok(());
+                }
+                NextOps::End => {
+                    self.end(&current, &reader, None, part);
+                    return Ok(());
+                }
+                NextOps::History => {
+                    self.end(&current, &reader, None, part);
+                    current = self.begin(current.number + 1);
+                }
+            }
+        }
+    }
+
+    fn begin(&self, number: usize) -> Current {
+        let size = self.args.window as usize;
+        let following = Following::new(size, self.models, self.method, &self.limits);
+        Current { following, number, since: Instant::now() }
+    }
+
+    /// What ends the following before the history does.
+    fn limit(&self) -> Option<Limit> {
+        if pool::interrupted() {
+            return Some(Limit::Interrupted);
+        }
+        let timeout = self.args.shared.timeout?;
+        (self.start.elapsed() >= timeout).then_some(Limit::Time(timeout))
+    }
+
+    /// For the progress line.
+    fn tell(&self, current: &Current) {
+        let window = current.following.window();
+        let rate = window.arrived() as f64 / current.since.elapsed().as_secs_f64().max(1e-3);
+        let found = self.models.len() - current.following.open().len();
+        pool::follow_log(window.arrived(), rate as u64, found as u64, window.bytes() as u64);
+    }
+
+    /// What violates models in one window.
+    fn violated<'b>(
+        &self,
+        current: &Current,
+        reader: &OpReader,
+        together: &'b [Broken],
+    ) -> Answer<()> {
+        let Some(Broken { excerpt, arrived, .. }) = together.first() else { return Answer::new() };
+        let names = excerpt.names(reader.names());
+        let minimal = |broken| self.minimal(reader, broken, &names);
+        let minimal: Vec<Option<HistoryPart>> = together.iter().map(minimal).collect();
+        let followed = HistoryFollowed {
+            thread_numbers: &excerpt.threads,
+            indices: &excerpt.indices,
+            operations: *arrived,
+            ..self.followed(current, reader)
+        };
+        let answer = |found: &'b Classified, minimal| HistoryAnswer {
+            file: &self.file,
+            id: reader.id(),
+            number: (current.number > 1).then_some(current.number),
+            ops: &excerpt.ops,
+            names: &names,
+            lines: &excerpt.lines,
+            notes: &[],
+            model: found.model,
+            verdict: &found.verdict,
+            evidence: found.evidence.as_deref(),
+            decided_by: found.decided_by.key(),
+            implied_by: found.implied_by,
+            minimal,
+            followed: Some(followed),
+            explored: found.explored,
+            time: self.start.elapsed(),
+        };
+        let each = together.iter().zip(&minimal);
+        let answers: Vec<_> = each.map(|(b, minimal)| answer(&b.found, minimal.as_ref())).collect();
+        self.print(&answers)
+    }
+
+    fn minimal(&self, reader: &OpReader, broken: &Broken, names: &OpNames) -> Option<HistoryPart> {
+        let evidence = broken.found.evidence.as_deref().filter(|_| self.args.minimise)?;
+        let excerpt = &broken.excerpt;
+        let (ops, model) = (&excerpt.ops, broken.found.model);
+        let mut listener = Listener::new();
+        let minimal = minimise(ops, model, evidence, self.method, &self.limits, &mut listener)?;
+        let place = |op: u32| {
+            let thread = &names.threads[ops.thread_of(op)];
+            let (index, line) = (excerpt.indices[op as usize], excerpt.lines[op as usize]);
+            format!("operation {index} of {thread}, line {line}")
+        };
+        Some(part(reader.id(), names, minimal, &place))
+    }
+
+    fn followed(&self, current: &Current, reader: &OpReader) -> HistoryFollowed<'static> {
+        let window = current.following.window();
+        HistoryFollowed {
+            operations: window.arrived(),
+            threads: reader.names().threads.len(),
+            variables: reader.names().vars.len(),
+            window: window.size(),
+            left_out: window.left_out(),
+            thread_numbers: &[],
+            indices: &[],
+        }
+    }
+
+    /// Answers for the models that no window violates.
+    fn end(
+        &self,
+        current: &Current,
+        reader: &OpReader,
+        limit: Option<&Limit>,
+        part: &mut Part<'_>,
+    ) {
+        let following = &current.following;
+        let followed = self.followed(current, reader);
+        let notes: Vec<String> = match followed.left_out {
+            0 => Vec::new(),
+            1 => vec!["1 read was left out: its write was not among those remembered".into()],
+            n => vec![format!(
+                "{n} reads were left out: their writes were not among those remembered"
+            )],
+        };
+        let verdicts: Vec<(HistoryModel, Verdict)> = following
+            .open()
+            .iter()
+            .map(|&model| match limit {
+                Some(limit) => (model, Verdict::Unknown(limit.clone())),
+                None => (model, following.verdict(model)),
+            })
+            .collect();
+        let (ops, names) = (Ops::new(), OpNames::default());
+        let answer = |(model, verdict)| HistoryAnswer {
+            file: &self.file,
+            id: reader.id(),
+            number: (current.number > 1).then_some(current.number),
+            ops: &ops,
+            names: &names,
+            lines: &[],
+            notes: &notes,
+            model,
+            verdict,
+            evidence: None,
+            decided_by: following.decided_by(model).map_or("", |by| by.key()),
+            implied_by: None,
+            minimal: None,
+            followed: Some(followed),
+            explored: followed.operations,
+            time: self.start.elapsed(),
+        };
+        let answers: Vec<HistoryAnswer<'_>> =
+            verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
+        let exit = verdicts.iter().map(|(_, verdict)| Exit::of(verdict)).max();
+        part(self.print(&answers), exit.unwrap_or(Exit::Holds));
+    }
+
+    fn print(&self, answers: &[HistoryAnswer<'_>]) -> Answer<()> {
+        let shared = &self.args.shared;
+        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
+        let mut answer = Answer::new();
+        answer.out = match shared.format {
+            OutputFormat::Text => history_text(answers, !shared.quiet, color),
+            OutputFormat::Json => answers.iter().map(|a| history_json(a) + "\n").collect(),
+            OutputFormat::Dot => answers.iter().map(history_dot).collect(),
+        };
+        answer
+    }
+
+    fn refused(&self, error: &LogError) -> Answer<()> {
+        let mut answer = Answer::new();
+        let place = match error.place {
+            LogPlace::Line { line, column } if !error.message.starts_with("failed to read") => {
+                Some((line as usize, column as usize))
+            }
+            _ => None,
+        };
+        answer.err = match place {
+            Some(_) => format!("error: {}\n", error.of(&self.file)),
+            None => format!("error: {}: {}\n", self.file, error.message),
+        };
+        if self.args.shared.format == OutputFormat::Json {
+            for &model in self.models {
+                answer.out += &history_error_json(&self.file, model, &error.message, place);
+                answer.out.push('\n');
+            }
+        }
+        answer
+    }
+}
+
+/// Why a history cannot be followed any further, at its place.
+fn wrong(stopped: Stopped, names: &OpNames) -> LogError {
+    match stopped {
+        Stopped::Refused(refused) => LogError {
+            message: refused.message(names),
+            place: LogPlace::Line {
+                line: refused.op.line.into(),
+                column: refused.op.column.into(),
+            },
+        },
+        Stopped::Rejected(model, rejected) => LogError {
+            message: format!(
+                "the answer under {} did not pass its own check ({rejected}); this is a defect \
+                 of weakspot, please report it with the input",
+                history_model_name(model)
+            ),
+            place: LogPlace::Offset(0),
+        },
+    }
+}

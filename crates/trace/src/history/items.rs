@@ -1,0 +1,114 @@
+//! A text, item by item: what readers of whole histories and of single operations share.
+
+use std::io::ErrorKind;
+
+use super::build::Builder;
+use super::scan::{Cursor, Place, Scan, Stop};
+use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
+use crate::error::LogError;
+use crate::source::{LONGEST, MARK, Source};
+
+/// Reads the items of a format.
+pub(crate) trait Decoder {
+    /// Reads one item. What it did before it stopped is undone by starting again, so it has to
+    /// change nothing until it has read all of the item.
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step>;
+}
+
+/// What a decoder did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It read an item.
+    Item,
+    /// It came to the end of a history.
+    History,
+    /// It came to the end of the text, where a history may end as well.
+    End,
+}
+
+/// What reads whole histories of this format.
+pub(crate) fn decoder(format: HistoryFormat) -> Box<dyn Decoder + Send> {
+    match format {
+        HistoryFormat::Jsonl => Box::new(json::Json::new()),
+        HistoryFormat::Text => Box::new(text::Text::default()),
+        HistoryFormat::Axe => Box::new(axe::Axe::default()),
+        HistoryFormat::Dbcop => Box::new(dbcop::Dbcop::default()),
+        HistoryFormat::DbcopJson => Box::new(dbcop_json::DbcopJson::default()),
+        HistoryFormat::Plume => Box::new(plume::Plume::default()),
+        HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
+        HistoryFormat::Edn => Box::new(edn::Edn::default()),
+    }
+}
+
+/// A text while it is read.
+pub(crate) struct Items {
+    source: Source,
+    decoder: Box<dyn Decoder + Send>,
+    pub(crate) builder: Builder,
+    /// Where `source` goes on.
+    place: Place,
+    /// Whether the beginning of the text was looked at.
+    begun: bool,
+}
+
+impl Items {
+    pub(crate) fn new(source: Source, decoder: Box<dyn Decoder + Send>, builder: Builder) -> Items {
+        Items { source, decoder, builder, place: Place::FIRST, begun: false }
+    }
+
+    /// Reads once, and waits if nothing is there.
+    pub(crate) fn fill(&mut self) -> Result<(), LogError> {
+        self.source.fill().map_err(|e| unread(self.place, &e))
+    }
+
+    /// Reads once; false if the source says that it has nothing for now.
+    pub(crate) fn fill_if_there(&mut self) -> Result<bool, LogError> {
+        match self.source.fill() {
+            Ok(()) => Ok(true),
+            Err(e) if is_idle(&e) => Ok(false),
+            Err(e) => Err(unread(self.place, &e)),
+        }
+    }
+
+    /// Reads items until a history ends, or until all that has arrived is used, or until the
+    /// builder has this many operations.
+    pub(crate) fn advance(&mut self, most: usize) -> Result<Step, LogError> {
+        if !self.begun {
+            if !self.source.ended && MARK.starts_with(self.source.data()) {
+                return Ok(Step::Item);
+            }
+            if self.source.data().starts_with(MARK) {
+                self.source.consume(MARK.len());
+            }
+            self.begun = true;
+        }
+        let mut cursor = Cursor::new(self.source.data(), self.source.ended, self.place);
+        let (used, step) = loop {
+            let start = cursor.at;
+            cursor.begin();
+            match self.decoder.step(&mut cursor, &mut self.builder) {
+                Ok(Step::Item) if self.builder.len() < most => {}
+                Ok(step) => break (cursor.at, step),
+                Err(Stop::Fault(fault)) => return Err(cursor.error(*fault)),
+                Err(Stop::More) if cursor.data.len() - start > LONGEST => {
+                    let place = cursor.place(start);
+                    let message = "an item that goes on for more than 1 MiB";
+                    return Err(LogError::new(place.into(), message));
+                }
+                Err(Stop::More) => break (start, Step::Item),
+            }
+        };
+        self.place = cursor.place(used);
+        self.source.consume(used);
+        Ok(step)
+    }
+}
+
+/// Whether an error of a source only says that it has nothing for now.
+pub(crate) fn is_idle(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+pub(crate) fn unread(place: Place, error: &std::io::Error) -> LogError {
+    LogError::new(place.into(), format!("failed to read: {error}"))
+}
