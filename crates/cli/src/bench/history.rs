@@ -47,7 +47,7 @@ fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
     let mut add = |shape: Shape, models: &[HistoryModel], ways: &[Way]| {
         let count = match shape.operations {
             ..=2_000 => sample(args),
-            ..=10_000 => 4,
+            2_001..=10_000 => 4,
             _ => 1,
         };
         for &model in models {
