@@ -140,6 +140,13 @@ impl Job<'_> {
                 continue;
             }
             let minimal = self.minimal(read, &found);
+            if self.args.minimise && found.verdict == Verdict::Violated && minimal.is_none() {
+                let model = history_model_name(found.model);
+                answer.err += &format!(
+                    "{}: {model}: a limit was reached before a part was found\n",
+                    self.file
+                );
+            }
             good.push((found, minimal));
         }
         self.print(&mut answer, read, &good);

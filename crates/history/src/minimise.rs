@@ -8,9 +8,9 @@
 //!
 //! The start is not the history but the operations that the evidence names, with what they read
 //! and, where buffers matter, a fence that holds them in order. These violate the model by the
-//! same evidence. Should they not, neighbours are added until they do. Large parts are tried
-//! first, and the evidence for what remains is used each time, so that the cost is that of a few
-//! checks of small histories.
+//! same evidence: every edge that it uses is there. Large parts are tried first, and the evidence
+//! for what remains is used each time, so that the cost is that of a few checks of small
+//! histories.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -22,7 +22,6 @@ use weakspot_core::{
 
 use crate::answer::Method;
 use crate::check::check;
-use crate::store::Readers;
 
 /// A part of a history that violates a model.
 #[derive(Clone, Debug)]
@@ -53,20 +52,7 @@ pub fn minimise(
 ) -> Option<Minimal> {
     let start = Instant::now();
     let mut search = Search { ops, model, method, limits, start, progress, is_sure: true };
-    let mut named = named(ops, model, evidence);
-    let mut best = loop {
-        if named.is_empty() {
-            return None;
-        }
-        let kept = closed(ops, &named);
-        if let Some(found) = search.violated(&kept) {
-            break found;
-        }
-        if kept.len() == ops.len() {
-            return None;
-        }
-        named = with_neighbours(ops, &kept);
-    };
+    let mut best = search.violated(&closed(ops, &named(ops, model, evidence)))?;
     search.narrow(&mut best);
     let mut size = best.kept.len() / 2;
     while size > 1 {
@@ -198,20 +184,6 @@ fn without(ops: &Ops, gone: std::ops::Range<usize>) -> Vec<u32> {
         }
     }
     (0..ops.len() as u32).filter(|&op| !left_out[op as usize]).collect()
-}
-
-/// These operations, those next to them in their threads, and one reader of each write.
-fn with_neighbours(ops: &Ops, kept: &[u32]) -> Vec<u32> {
-    let readers = Readers::new(ops);
-    let mut more = kept.to_vec();
-    for &op in kept {
-        let range = ops.of_thread(ops.thread_of(op));
-        more.extend([op.wrapping_sub(1), op + 1].into_iter().filter(|op| range.contains(op)));
-        more.extend(readers.of(op as usize));
-    }
-    more.sort_unstable();
-    more.dedup();
-    more
 }
 
 /// The operations that evidence for a violation rests on.

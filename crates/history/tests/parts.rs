@@ -1,8 +1,15 @@
 //! Several models at once, and smallest parts that violate a model, against the definitions.
 
+use std::time::Duration;
+
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops};
-use weakspot_core::{HistoryModel, INITIAL, Limits, Ops, Silent, Verdict, certify};
+use weakspot_core::testing::{
+    OpsSize, OpsSource, Rng, check_ops, mutate_ops, ops_of_clauses, pigeonhole, random_3_sat,
+    random_ops,
+};
+use weakspot_core::{
+    HistoryEvidence, HistoryModel, INITIAL, Limits, Ops, Silent, Verdict, certify,
+};
 use weakspot_history::{Complete, Method, check, classify, minimise};
 
 const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
@@ -98,4 +105,28 @@ fn small_parts_of_long_histories() {
         assert!(part.is_minimal && part.kept.len() <= 12, "{model:?}: {:?}", part.kept);
         assert!(!satisfies(&part.ops, model));
     }
+}
+
+/// Of a history that needs a proof by cases, too; what the proof does not need is left out.
+#[test]
+fn small_parts_by_cases() {
+    let mut clauses = pigeonhole(4, 3);
+    clauses.extend(random_3_sat(&mut Rng::new(1), 12, 10));
+    let ops = ops_of_clauses(&clauses, true);
+    let model = HistoryModel::Sc;
+    let answer = check(&ops, model, AUTO, &NO_LIMITS, &mut Silent);
+    assert_eq!(answer.verdict, Verdict::Violated);
+    let evidence = answer.evidence.expect("evidence");
+    assert!(matches!(evidence, HistoryEvidence::Refuted { .. }));
+    let part = minimise(&ops, model, &evidence, AUTO, &NO_LIMITS, &mut Silent).expect("a part");
+    let certified = certify::history(&part.ops, model, &Verdict::Violated, &part.evidence);
+    assert_eq!(certified, Ok(()));
+    assert!(part.is_minimal && part.kept.len() < ops.len(), "{}", part.kept.len());
+    for op in 0..part.ops.len() as u32 {
+        let rest = check(&without(&part.ops, op), model, AUTO, &NO_LIMITS, &mut Silent);
+        assert_eq!(rest.verdict, Verdict::Holds, "{op}");
+    }
+    // Without any time there is no part, or one that may not be the smallest.
+    let hurry = Limits { time: Some(Duration::ZERO), ..NO_LIMITS };
+    assert!(minimise(&ops, model, &evidence, AUTO, &hurry, &mut Silent).is_none());
 }
