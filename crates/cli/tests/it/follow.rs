@@ -74,16 +74,24 @@ fn the_first_violation_of_each_model() {
 #[test]
 fn a_history_that_is_longer_than_the_window_is_unknown() {
     let log: String = (1..9).map(|i| format!("w: w x {i}\nr: r x {i}\n")).collect();
-    check(&["history", "--follow", "--window", "8", "-"], &log, expect![[r#"
+    check(
+        &["history", "--follow", "--window", "8", "-"],
+        &log,
+        expect![[r#"
         - SC: unknown: 16 operations without a violation, but only windows of 8 operations were checked
         - TSO: unknown: 16 operations without a violation, but only windows of 8 operations were checked
         --- exit 3
-    "#]]);
-    check(&["history", "--follow", "--window", "16", "-"], &log, expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--follow", "--window", "16", "-"],
+        &log,
+        expect![[r#"
         - SC: satisfied: 16 operations, all in one window
         - TSO: satisfied: 16 operations, all in one window
         --- exit 0
-    "#]]);
+    "#]],
+    );
     // What leaves is remembered for a while, and then reads of it are left out.
     let old = "r: r x 8\nr: r x 1\n";
     let args = ["history", "--follow", "--window", "4", "--model", "tso", "--format", "json", "-"];
@@ -106,11 +114,15 @@ fn several_histories_in_one_log() {
             --- exit 1
         "#]],
     );
-    check(&["history", "--follow", "-q", "-"], "0: M[0] := 1\ncheck\n", expect![[r#"
+    check(
+        &["history", "--follow", "-q", "-"],
+        "0: M[0] := 1\ncheck\n",
+        expect![[r#"
         - SC: satisfied: 1 operation, all in one window
         - TSO: satisfied: 1 operation, all in one window
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -122,16 +134,19 @@ fn wrong_logs_are_refused_at_their_place() {
     };
     expect![[r#"
         error: -:2:5: 1 is written to `x` a second time, so it is not clear what a read of it reads
-    "#]].assert_eq(&follow("t0: w x 1\nt1: w x 1\n"));
+    "#]]
+    .assert_eq(&follow("t0: w x 1\nt1: w x 1\n"));
     expect![[r#"
         error: -:2:5: nobody wrote 2 to `x`
-    "#]].assert_eq(&follow("t0: w x 1\nt1: r x 2\n"));
+    "#]]
+    .assert_eq(&follow("t0: w x 1\nt1: r x 2\n"));
     expect![[r#"
         error: -:2:5: the initial value of `x` is both read and written, so it is not clear what its reads read
     "#]].assert_eq(&follow("t0: r x 0\nt1: w x 0\n"));
     expect![[r#"
         error: -:2:5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
-    "#]].assert_eq(&follow("t0: w x 1\nt1: wrong\n"));
+    "#]]
+    .assert_eq(&follow("t0: w x 1\nt1: wrong\n"));
     expect![[r#"
         error: -:1:1: the format dbcop does not say operation by operation what happens, so it cannot be followed; expected text, axe, plume or jsonl
     "#]].assert_eq(&follow("[x:=1]\n"));
@@ -148,22 +163,37 @@ fn wrong_logs_are_refused_at_their_place() {
             --- exit 2
         "#]],
     );
-    check(&["history", "--follow", "a", "b"], "", expect![[r#"
+    check(
+        &["history", "--follow", "a", "b"],
+        "",
+        expect![[r#"
         --- standard error
         error: --follow takes one file, or - for standard input
         --- exit 2
-    "#]]);
-    check(&["history", "--follow", "corpus"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--follow", "corpus"],
+        "",
+        expect![[r#"
         --- standard error
         error: --follow takes a file, and corpus is a folder
         --- exit 2
-    "#]]);
-    check(&["history", "--follow", "missing.wshist"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--follow", "missing.wshist"],
+        "",
+        expect![[r#"
         --- standard error
         error: missing.wshist: failed to read: No such file or directory (os error 2)
         --- exit 2
-    "#]]);
-    check(&["history", "--window", "5", "-"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--window", "5", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: the following required arguments were not provided:
           --follow
@@ -172,7 +202,8 @@ fn wrong_logs_are_refused_at_their_place() {
 
         For more information, try '--help'.
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 /// A violation is told while the log is still open, and then nothing more is waited for.

@@ -432,6 +432,7 @@ fn help() {
               weakspot history corpus/histories/classic.wshist
               weakspot history --model tso --minimise corpus/histories/store-buffering.axe
               weakspot record --operations 100000 | weakspot history --model tso,sc -
+              weakspot history --follow run.wshist
 
             Which memory models does a recorded history satisfy?
 
@@ -443,9 +444,8 @@ fn help() {
 
             Options:
                   --model <MODEL>
-                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all
-
-                      [default: all]
+                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all;
+                      with --follow sc,tso]
 
                   --minimise
                       Show a smallest part of a history that violates the model as well
@@ -476,6 +476,14 @@ fn help() {
                       - plume:      Plume, PolySI and AWDIT
                       - awdit:      AWDIT's tests
                       - edn:        Jepsen
+
+                  --follow
+                      Check a history while it is written, operation by operation, until it is violated
+
+                  --window <N>
+                      With --follow: how many operations to look at together
+
+                      [default: 100000]
 
                   --format <FORMAT>
                       What to print
@@ -528,6 +536,9 @@ fn help() {
             A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
             `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
             operations, each before the next one for the reason given; -q leaves all but the first line out.
+
+            --follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
+            together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.
             --- exit 0
         "#]],
     );
