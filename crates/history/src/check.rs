@@ -14,7 +14,7 @@ use crate::linear::linear;
 use crate::meter::Meter;
 use crate::part::{Part, closed};
 use crate::sat;
-use crate::saturate::{Saturated, saturate};
+use crate::saturate::saturate;
 use crate::search::search;
 
 /// Whether the history satisfies the model. Whoever shows the answer to a user should have
@@ -71,7 +71,7 @@ fn strong(
                 for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
                     let part = Part::new(ops, closed(ops, place.around(&chains, count)));
                     let saturated = saturate(&part.ops, ppo, true, meter)?;
-                    if let Saturated::Contradiction(evidence) = saturated {
+                    if let Err(evidence) = saturated {
                         return Ok(Found::Contradiction(part.evidence(evidence)));
                     }
                 }
@@ -80,8 +80,8 @@ fn strong(
         }
     }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
-        Saturated::Contradiction(evidence) => return Ok(Found::Contradiction(evidence)),
-        Saturated::Orders(orders) => orders,
+        Err(evidence) => return Ok(Found::Contradiction(evidence)),
+        Ok(orders) => orders,
     };
     if matches!(method.complete, Complete::Auto | Complete::Search)
         && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)?

@@ -9,7 +9,7 @@ use crate::convergent_memory::{self, add_conflicts};
 use crate::explain::Ppo;
 use crate::extra::Extra;
 use crate::meter::Meter;
-use crate::saturate::{Saturated, saturate};
+use crate::saturate::saturate;
 use crate::store::{Store, by_variable};
 use crate::walk::Walk;
 use crate::weak;
@@ -52,8 +52,8 @@ pub fn open_pairs(
         }
         HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
             match saturate(ops, Ppo::of(model), true, meter)? {
-                Saturated::Contradiction(_) => Ok(None),
-                Saturated::Orders(orders) => {
+                Err(_) => Ok(None),
+                Ok(orders) => {
                     let (all, open) = orders.pairs();
                     Ok(Some(Pairs { all, open }))
                 }

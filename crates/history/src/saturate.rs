@@ -20,14 +20,6 @@ use crate::extra::Extra;
 use crate::meter::Meter;
 use crate::store::Readers;
 
-/// The result of saturation.
-pub(crate) enum Saturated<'a> {
-    /// There is no witness.
-    Contradiction(HistoryEvidence),
-    /// These orders hold in all of them.
-    Orders(Orders<'a>),
-}
-
 /// What comes before what.
 pub(crate) struct Orders<'a> {
     pub(crate) chains: Chains<'a>,
@@ -39,18 +31,18 @@ pub(crate) struct Orders<'a> {
     writes: Writes,
 }
 
-/// Saturates a history; without `rules` it computes only what program order, reads-from and
-/// coherence say.
+/// Saturates a history, or finds that there is no witness. Without `rules` it computes only what
+/// program order, reads-from and coherence say.
 pub(crate) fn saturate<'a>(
     ops: &'a Ops,
     ppo: Ppo,
     rules: bool,
     meter: &mut Meter<'_>,
-) -> Result<Saturated<'a>, Limit> {
+) -> Result<Result<Orders<'a>, HistoryEvidence>, Limit> {
     let chains = Chains::new(ops, ppo);
     let extra = match coherence(&chains) {
         Ok(extra) => extra,
-        Err(evidence) => return Ok(Saturated::Contradiction(evidence)),
+        Err(evidence) => return Ok(Err(evidence)),
     };
     let cells = (ops.len() as u64).saturating_mul(chains.len() as u64);
     let fixed = chains.bytes() + 16 * ops.len() as u64;
@@ -71,7 +63,7 @@ pub(crate) fn saturate<'a>(
         })?;
         if let Err(cycle) = walked {
             let evidence = Explain::strong(ops, ppo, extra).cycle(Within::Global, &cycle);
-            return Ok(Saturated::Contradiction(evidence));
+            return Ok(Err(evidence));
         }
         let mut found = round.found;
         found.sort_unstable_by_key(|&(from, to, _)| (to, from));
@@ -80,7 +72,7 @@ pub(crate) fn saturate<'a>(
             extra.push(from, to, read);
         }
         if orders.extra.len() == known {
-            return Ok(Saturated::Orders(orders));
+            return Ok(Ok(orders));
         }
     }
 }
