@@ -428,7 +428,17 @@ fn reach_peterson() {
 #[test]
 fn reach_trencher_and_memorax() {
     check(
-        &["reach", "--model", "sc,tso", "--format", "json", "corpus/trencher", "corpus/memorax"],
+        &[
+            "reach",
+            "--threads",
+            "1",
+            "--model",
+            "sc,tso",
+            "--format",
+            "json",
+            "corpus/trencher",
+            "corpus/memorax",
+        ],
         "",
         expect![[r#"
             {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc"}
