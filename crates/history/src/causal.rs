@@ -29,13 +29,17 @@ pub fn check_causal(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Option<Answer> {
-    let mut meter = Meter::new(limits, progress);
+    causal(ops, model, &mut Meter::new(limits, progress))
+}
+
+/// The same.
+pub(crate) fn causal(ops: &Ops, model: HistoryModel, meter: &mut Meter<'_>) -> Option<Answer> {
     let found = match model {
-        HistoryModel::Cc => convergent(ops, false, &mut meter),
-        HistoryModel::Ccv => convergent(ops, true, &mut meter),
-        HistoryModel::Cm => memory(ops, &mut meter),
-        HistoryModel::Ccm => convergent_memory(ops, &mut meter),
-        HistoryModel::Wccm => weak(ops, &mut meter),
+        HistoryModel::Cc => convergent(ops, false, meter),
+        HistoryModel::Ccv => convergent(ops, true, meter),
+        HistoryModel::Cm => memory(ops, meter),
+        HistoryModel::Ccm => convergent_memory(ops, meter),
+        HistoryModel::Wccm => weak(ops, meter),
         HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => return None,
     };
     let (verdict, evidence) = match found {

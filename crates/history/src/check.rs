@@ -5,7 +5,7 @@
 use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict};
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
-use crate::causal::check_causal;
+use crate::causal::causal;
 use crate::chains::{Chains, coherence};
 use crate::enumerate;
 use crate::explain::Ppo;
@@ -26,12 +26,44 @@ pub fn check(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Answer {
-    if let Some(answer) = check_causal(ops, model, limits, progress) {
+    let mut meter = Meter::new(limits, progress);
+    if method.complete == Complete::Auto {
+        let (verdict, evidence) = match stronger_run(ops, model, &mut meter) {
+            Ok(Some(run)) => (Verdict::Holds, Some(run)),
+            Err(limit) => (Verdict::Unknown(limit), None),
+            Ok(None) => return by_stages(ops, model, method, &mut meter),
+        };
+        return Answer { verdict, evidence, decided_by: DecidedBy::Greedy };
+    }
+    by_stages(ops, model, method, &mut meter)
+}
+
+/// A run of a stronger machine, which is cheaper to find than CM, CCM and wCCM are to evaluate,
+/// and shows more.
+fn stronger_run(
+    ops: &Ops,
+    model: HistoryModel,
+    meter: &mut Meter<'_>,
+) -> Result<Option<HistoryEvidence>, Limit> {
+    let stronger = match model {
+        HistoryModel::Cm | HistoryModel::Ccm => HistoryModel::Sc,
+        HistoryModel::Wccm => HistoryModel::Tso,
+        _ => return Ok(None),
+    };
+    let chains = Chains::new(ops, Ppo::of(stronger));
+    let Ok(extra) = coherence(&chains) else { return Ok(None) };
+    Ok(match greedy(&chains, &extra, meter)? {
+        Greedy::Run(order) => Some(linear(ops, stronger, &order)),
+        Greedy::Stuck(_) => None,
+    })
+}
+
+fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'_>) -> Answer {
+    if let Some(answer) = causal(ops, model, meter) {
         return answer;
     }
-    let mut meter = Meter::new(limits, progress);
     let mut stage = DecidedBy::Saturation;
-    let (verdict, evidence) = match strong(ops, model, method, &mut stage, &mut meter) {
+    let (verdict, evidence) = match strong(ops, model, method, &mut stage, meter) {
         Ok(Found::Run(order)) => (Verdict::Holds, Some(linear(ops, model, &order))),
         Ok(Found::Contradiction(evidence)) => (Verdict::Violated, Some(evidence)),
         Err(limit) => (Verdict::Unknown(limit), None),
