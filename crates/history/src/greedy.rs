@@ -265,7 +265,8 @@ impl<'r, 'a> Run<'r, 'a> {
             _ => None,
         };
         let mut last = start;
-        while let Some(chain) = next(last) {
+        for _ in 0..self.states.len() {
+            let Some(chain) = next(last) else { break };
             if chain == start {
                 let after = |&chain: &usize| next(chain).filter(|&chain| chain != start);
                 return Some(std::iter::successors(Some(start), after).collect());
