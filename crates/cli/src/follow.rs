@@ -15,7 +15,7 @@ use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::history::part;
+use crate::history::{NO_HISTORY, part};
 use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Ex
         bail!("--follow takes a file, and {} is a folder", path.display());
     }
     let shared = &args.shared;
-    pool::check_models(shared, 1, models)?;
+    pool::check_models(shared, &args.files, models)?;
     let start = Instant::now();
     let time = shared.timeout.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
     let limits = Limits { time: Some(time), ..pool::limits_of(shared) };
@@ -134,6 +134,12 @@ impl Job<'_> {
                 NextOps::End if current.number > 1 && current.following.window().arrived() == 0 => {
                     return Ok(());
                 }
+                NextOps::End if is_nothing(&current, &reader) => {
+                    return Err(LogError {
+                        message: NO_HISTORY.into(),
+                        place: LogPlace::Offset(0),
+                    });
+                }
                 NextOps::End => {
                     self.end(&current, &reader, None, part);
                     return Ok(());
@@ -194,6 +200,8 @@ impl Job<'_> {
             names: &names,
             lines: &excerpt.lines,
             notes: &[],
+            unchecked: &[],
+            rechecked: false,
             model: found.model,
             verdict: &found.verdict,
             evidence: found.evidence.as_deref(),
@@ -270,6 +278,8 @@ impl Job<'_> {
             names: &names,
             lines: &[],
             notes: &notes,
+            unchecked: reader.unchecked(),
+            rechecked: false,
             model,
             verdict,
             evidence: None,
@@ -293,7 +303,7 @@ impl Job<'_> {
         answer.out = match shared.format {
             OutputFormat::Text => history_text(answers, !shared.quiet, color),
             OutputFormat::Json => answers.iter().map(|a| history_json(a) + "\n").collect(),
-            OutputFormat::Dot => answers.iter().map(history_dot).collect(),
+            OutputFormat::Dot => history_dot(answers),
         };
         answer
     }
@@ -318,6 +328,12 @@ impl Job<'_> {
         }
         answer
     }
+}
+
+/// Whether there was not even an empty history.
+fn is_nothing(current: &Current, reader: &OpReader) -> bool {
+    let is_empty = current.following.window().arrived() == 0;
+    is_empty && reader.id().is_none() && reader.names().threads.is_empty()
 }
 
 /// Why a history cannot be followed any further, at its place.

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use weakspot_core::{HistoryModel, Limits, OpNames, Verdict, certify};
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::{HistoryEvidence, HistoryModel, Limits, OpNames, Ops, Verdict};
 use weakspot_history::{Classified, Method, Minimal, classify, minimise};
 use weakspot_report::{
     HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
@@ -21,6 +22,13 @@ use crate::history_files::{expand, hash_file, open};
 use crate::log::is_stdin;
 use crate::pool::{self, Answer, Listener};
 
+/// What is wrong with a file in which there is nothing.
+pub(crate) const NO_HISTORY: &str = "no history in it";
+
+/// Answers without small evidence about histories of so many operations are evaluated again by the
+/// definition before they are shown, which takes milliseconds.
+const RECHECKED: usize = 40;
+
 /// What a history came to under a model; `None` for bad input.
 type Came = (HistoryModel, Option<Verdict>);
 
@@ -32,7 +40,7 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
         return follow::run(args, &models);
     }
     let files = expand(&args.files)?;
-    pool::check_models(shared, files.len(), &models)?;
+    pool::check_models(shared, &files, &models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
     }
@@ -113,9 +121,9 @@ impl Job<'_> {
                 }
             }
         }
-        if number == 0 && !self.args.shared.quiet {
+        if number == 0 {
             let mut answer = Answer::new();
-            answer.err = format!("warning: {}: there are no histories\n", self.file);
+            self.refuse(&mut answer, self.models, NO_HISTORY, None);
             part(answer);
         }
     }
@@ -129,7 +137,7 @@ impl Job<'_> {
         let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
         for found in found {
             if let Some(evidence) = &found.evidence
-                && let Err(rejected) = certify::history(ops, found.model, &found.verdict, evidence)
+                && let Err(rejected) = check(ops, &found, evidence)
             {
                 let message = format!(
                     "the answer under {} did not pass its own check ({rejected}); this is a \
@@ -164,7 +172,7 @@ impl Job<'_> {
         read: &Read<'_>,
         good: &[(Classified, Option<HistoryPart>)],
     ) {
-        let Recorded { id, ops, names, notes } = &read.history;
+        let Recorded { id, ops, names, notes, unchecked } = &read.history;
         let shared = &self.args.shared;
         let answers: Vec<HistoryAnswer<'_>> = good
             .iter()
@@ -176,9 +184,11 @@ impl Job<'_> {
                 names,
                 lines: read.lines,
                 notes,
+                unchecked,
                 model: found.model,
                 verdict: &found.verdict,
                 evidence: found.evidence.as_deref(),
+                rechecked: is_rechecked(ops),
                 decided_by: found.decided_by.key(),
                 implied_by: found.implied_by,
                 minimal: minimal.as_ref(),
@@ -200,7 +210,15 @@ impl Job<'_> {
                     answer.out.push('\n');
                 }
             }
-            OutputFormat::Dot => answers.iter().for_each(|a| answer.out += &history_dot(a)),
+            OutputFormat::Dot => {
+                answer.out += &history_dot(&answers);
+                if !answers.iter().any(|a| *a.verdict == Verdict::Violated) && !shared.quiet {
+                    answer.err += &format!(
+                        "{}: nothing is violated, so there is no cycle to draw\n",
+                        self.file
+                    );
+                }
+            }
         }
     }
 
@@ -282,6 +300,20 @@ impl Job<'_> {
     }
 }
 
+/// Checks an answer without the engine that gave it.
+fn check(ops: &Ops, found: &Classified, evidence: &HistoryEvidence) -> Result<(), Rejected> {
+    match evidence {
+        HistoryEvidence::ByDefinition if is_rechecked(ops) => {
+            certify::search_history(ops, found.model, &found.verdict, RECHECKED)
+        }
+        _ => certify::history(ops, found.model, &found.verdict, evidence),
+    }
+}
+
+fn is_rechecked(ops: &Ops) -> bool {
+    ops.len() <= RECHECKED
+}
+
 /// A part of a history, written down so that it can be checked again. `place` says where an
 /// operation of the history comes from.
 pub(crate) fn part(
@@ -301,6 +333,7 @@ pub(crate) fn part(
             values: kept.iter().map(|&op| names.values[op as usize]).collect(),
         },
         notes: Vec::new(),
+        unchecked: Vec::new(),
     };
     let place = |op: u32| place(kept[op as usize]);
     let mut text = Vec::new();

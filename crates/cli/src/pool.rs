@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use weakspot_core::{Limits, Progress, Snapshot};
 
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
+use crate::output::spare_inputs;
 
 /// What one input came to.
 pub(crate) struct Answer<T> {
@@ -155,20 +157,21 @@ pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
     if inputs == 1 { threads(&common.shared) } else { 1 }
 }
 
-/// Refuses options that do not go with this many inputs.
-pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
+/// Refuses options that do not go with these inputs.
+pub(crate) fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
     check_models(&common.shared, inputs, &common.model)
 }
 
 /// The same for whatever models a question has.
-pub(crate) fn check_models<M: Ord + Copy>(
+pub(crate) fn check_models<P: AsRef<Path>, M: Ord + Copy>(
     shared: &Shared,
-    inputs: usize,
+    inputs: &[P],
     models: &[M],
 ) -> Result<()> {
-    if shared.witness.is_some() && (inputs > 1 || models.len() > 1) {
+    if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
+    spare_inputs("--witness", shared.witness.as_deref(), inputs)?;
     let mut distinct = models.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

@@ -10,11 +10,14 @@ use weakspot_trace::{HistoryReader, LogError};
 
 use crate::args::RecordArgs;
 use crate::exit::Exit;
-use crate::generate::{sink, write};
+use crate::generate::{output_format, sink, write};
+use crate::output::spare_inputs;
 
 /// Runs a random client, or those of a file, on real threads.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     let layout = if args.packed { Layout::Packed } else { Layout::Apart };
+    spare_inputs("-o", args.output.as_deref(), args.client.as_slice())?;
+    let format = output_format(args.output.as_deref())?;
     let mut sink = sink(args.output.as_deref())?;
     let mut record = |id: &str, client: &Ops, vars: Option<Vec<String>>| -> Result<()> {
         let (mut history, time) = weakspot_gen::record(client, layout);
@@ -24,7 +27,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
             let rate = ops as f64 / seconds.max(1e-9) / 1e6;
             eprintln!("{id}: {ops} operations in {seconds:.6} s, {rate:.1} million per second");
         }
-        write(&mut sink, id, history)
+        write(&mut sink, format, id, history)
     };
     if let Some(path) = &args.client {
         let name = path.display().to_string();

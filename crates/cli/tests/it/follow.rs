@@ -14,9 +14,9 @@ fn the_first_violation_of_each_model() {
         &["history", "--follow", "-"],
         "t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\n",
         expect![[r#"
-            - SC: violated: 4 operations of 4 so far, with a cycle of 4 steps
+            - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -32,9 +32,9 @@ fn the_first_violation_of_each_model() {
         &["history", "--follow", "--window", "4", "--minimise", "-"],
         "t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\nt0: w a 1\nt0: w b 1\nt1: r b 1\nt1: r a 0\nt1: w a 2\n",
         expect![[r#"
-            - SC: violated: 4 operations of 4 so far, with a cycle of 4 steps
+            - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -49,9 +49,9 @@ fn the_first_violation_of_each_model() {
                 t1: w y 1  // operation 0 of t1, line 2
                 t1: r x 0  // operation 1 of t1, line 4
 
-            - TSO: violated: 4 operations of 8 so far, with a cycle of 4 steps
+            - TSO: violated: within the first 8 operations, shown by a cycle of 4 steps
 
-              TSO has no place for this: each arrow means "comes before" in memory, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" in memory, where a write counts when it leaves its buffer, and together they form a circle.
               t1 2  r b 1  line 7  -po->  program order of t1
               t1 3  r a 0  line 8  -rw->  read a=0, which the next overwrites
               t0 2  w a 1  line 5  -po->  program order of t0
@@ -110,7 +110,7 @@ fn several_histories_in_one_log() {
         "history one\nt0: w x 1\nt1: r x 1\nhistory two\nt0: w x 1\nt1: r x 1\nt1: r x 0\n",
         expect![[r#"
             - one SC: satisfied: 2 operations, all in one window
-            - two SC: violated: 3 operations of 3 so far, with a cycle of 3 steps
+            - two SC: violated: within the first 3 operations, shown by a cycle of 3 steps
             --- exit 1
         "#]],
     );
@@ -133,7 +133,7 @@ fn wrong_logs_are_refused_at_their_place() {
         ran.err
     };
     expect![[r#"
-        error: -:2:5: 1 is written to `x` a second time, so it is not clear what a read of it reads
+        error: -:2:5: 1 is written to `x` a second time, so it is not clear what a read of it reads; reads can say `from`
     "#]]
     .assert_eq(&follow("t0: w x 1\nt1: w x 1\n"));
     expect![[r#"
@@ -220,7 +220,10 @@ fn a_violation_is_told_at_once() {
     log.write_all(b"t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\n").expect("somebody reads");
     let mut answer = String::new();
     answers.read_line(&mut answer).expect("text");
-    assert_eq!(answer, "- SC: violated: 4 operations of 4 so far, with a cycle of 4 steps\n");
+    assert_eq!(
+        answer,
+        "- SC: violated: within the first 4 operations, shown by a cycle of 4 steps\n"
+    );
     log.write_all(b"t0: r x 1\nt0: r x 0\n").expect("somebody reads");
     answer.clear();
     answers.read_to_string(&mut answer).expect("text");
@@ -241,7 +244,7 @@ fn a_file_that_grows() {
     let ran = run(&["history", "--follow", "-q", "--timeout", "1500ms", "--model", "sc", name], "");
     assert_eq!(
         ran.out.trim_start_matches(name),
-        " SC: unknown: 3 operations without a violation, but the search stopped at the time limit of 1.5 s\n"
+        " SC: unknown: 3 operations without a violation, but the time to follow it was over (--timeout)\n"
     );
     assert_eq!(ran.code, Some(3));
     let mut child = weakspot()

@@ -176,7 +176,8 @@ fn operation(show: &ShowOps<'_>, op: u32) -> String {
     let mut o = Object::new();
     match initial_write_var(op) {
         Some(var) => {
-            o.string("initial", &show.var(var));
+            let name = show.names.vars.get(var as usize).map_or("", String::as_str);
+            o.string("initial", name);
         }
         None => {
             o.raw("thread", show.thread_of(op)).raw("index", show.index(op));

@@ -165,12 +165,23 @@ impl Edn {
             }
         }
         if kept + lost > 0 {
+            let was = |n: usize| if n == 1 { "was" } else { "were" };
             builder.notes.push(format!(
-                "of the writes of which it is not known whether they happened, {kept} were read \
-                 and are taken to have happened, and {lost} were not and are left out"
+                "of the writes of which it is not known whether they happened, {kept} {} read \
+                 and counted as done, and {lost} {} not and left out",
+                was(kept),
+                was(lost)
             ));
         }
         self.txns.note(builder);
+        if builder.len() > 0 {
+            builder.notes.push(
+                "when operations began and ended is not used: neither real-time order nor \
+                 linearizability is checked"
+                    .into(),
+            );
+            builder.unchecked.push("real-time order".into());
+        }
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ fn written(format: HistoryFormat, history: &Recorded) -> Vec<u8> {
 }
 
 fn recorded((ops, names): (Ops, OpNames), id: Option<&str>) -> Recorded {
-    Recorded { id: id.map(str::to_owned), ops, names, notes: Vec::new() }
+    Recorded { id: id.map(str::to_owned), ops, names, notes: Vec::new(), unchecked: Vec::new() }
 }
 
 /// The formats that can say a history, as it is.
