@@ -18,7 +18,7 @@ use weakspot_trace::{
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::follow;
-use crate::history_files::{expand, hash_file, open};
+use crate::history_files::{expand, hash_file, hint, open};
 use crate::log::is_stdin;
 use crate::pool::{self, Answer, Listener};
 
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     if args.follow {
         return follow::run(args, &models);
     }
+    pool::about_histories();
     let files = expand(&args.files)?;
     pool::check_models(shared, &files, &models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
@@ -93,7 +94,7 @@ impl Job<'_> {
         let format = self.args.input_format.map(Into::into);
         let mut reader = match open(self.path, format) {
             Ok(reader) => reader,
-            Err(error) => return part(self.refused(&error)),
+            Err(error) => return part(self.refused(&error, None)),
         };
         reader.keep_lines();
         let mut number = 0;
@@ -113,8 +114,13 @@ impl Job<'_> {
                     part(self.answer(&read));
                 }
                 Err(error) => {
+                    let kind = if reader.has_ended() { "syntax" } else { "value" };
+                    let mut answer = self.refused(&error, Some(kind));
+                    if number == 0 && reader.has_ended() && !self.args.shared.quiet {
+                        answer.err += &hint(self.path, reader.format());
+                    }
                     number += 1;
-                    part(self.refused(&error));
+                    part(answer);
                     if reader.has_ended() {
                         return;
                     }
@@ -123,7 +129,7 @@ impl Job<'_> {
         }
         if number == 0 {
             let mut answer = Answer::new();
-            self.refuse(&mut answer, self.models, NO_HISTORY, None);
+            self.refuse(&mut answer, self.models, NO_HISTORY, None, None);
             part(answer);
         }
     }
@@ -144,7 +150,7 @@ impl Job<'_> {
                      defect of weakspot, please report it with the input",
                     history_model_name(found.model)
                 );
-                self.refuse(&mut answer, &[found.model], &message, None);
+                self.refuse(&mut answer, &[found.model], &message, None, None);
                 continue;
             }
             let minimal = self.minimal(read, &found);
@@ -266,13 +272,14 @@ impl Job<'_> {
         }
     }
 
-    fn refused(&self, error: &LogError) -> Answer<Came> {
+    fn refused(&self, error: &LogError, kind: Option<&str>) -> Answer<Came> {
         let mut answer = Answer::new();
         let place = match error.place {
             LogPlace::Line { line, column } => Some((line as usize, column as usize)),
             LogPlace::Offset(_) => None,
         };
-        self.refuse(&mut answer, self.models, &error.message, place);
+        let kind = kind.filter(|_| !error.message.starts_with("failed to read"));
+        self.refuse(&mut answer, self.models, &error.message, place, kind);
         answer
     }
 
@@ -282,6 +289,7 @@ impl Job<'_> {
         models: &[HistoryModel],
         message: &str,
         place: Option<(usize, usize)>,
+        kind: Option<&str>,
     ) {
         answer.exit = Exit::Bad;
         answer.err += &match place {
@@ -292,7 +300,7 @@ impl Job<'_> {
         };
         for &model in models {
             if self.args.shared.format == OutputFormat::Json {
-                answer.out += &history_error_json(&self.file, model, message, place);
+                answer.out += &history_error_json(&self.file, model, message, place, kind);
                 answer.out.push('\n');
             }
             answer.results.push((model, None));

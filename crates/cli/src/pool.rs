@@ -46,6 +46,8 @@ static RATE: AtomicU64 = AtomicU64::new(0);
 /// The events of the current log, instead of states; the pairs of accesses reported.
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static PAIRS: AtomicU64 = AtomicU64::new(0);
+/// Whether the questions are about histories, which have other words.
+static HISTORIES: AtomicBool = AtomicBool::new(false);
 
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
 pub(crate) fn run<I: Sync, T: Send>(
@@ -242,10 +244,18 @@ pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) 
     MEMORY.store(memory, Ordering::Relaxed);
 }
 
+/// From now on the progress line is about histories.
+pub(crate) fn about_histories() {
+    HISTORIES.store(true, Ordering::Relaxed);
+}
+
 fn search_message() -> String {
+    let histories = HISTORIES.load(Ordering::Relaxed);
     if EVENTS.load(Ordering::Relaxed) > 0 {
+        let (events, reported) =
+            if histories { ("operations", "violated") } else { ("events", "reported") };
         return format!(
-            "current log: {} events, {} per second, {} reported, {}",
+            "current log: {} {events}, {} per second, {} {reported}, {}",
             HumanCount(EVENTS.load(Ordering::Relaxed)),
             HumanCount(RATE.load(Ordering::Relaxed)),
             HumanCount(PAIRS.load(Ordering::Relaxed)),
@@ -254,6 +264,12 @@ fn search_message() -> String {
     }
     match STATES.load(Ordering::Relaxed) {
         0 => String::new(),
+        steps if histories => format!(
+            "current history: {} steps, {} per second, {}",
+            HumanCount(steps),
+            HumanCount(RATE.load(Ordering::Relaxed)),
+            HumanBytes(MEMORY.load(Ordering::Relaxed))
+        ),
         states => format!(
             "current search: {} states, {} per second, {} waiting, {}",
             HumanCount(states),

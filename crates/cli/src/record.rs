@@ -19,14 +19,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     spare_inputs("-o", args.output.as_deref(), args.client.as_slice())?;
     let format = output_format(args.output.as_deref())?;
     let mut sink = sink(args.output.as_deref())?;
+    let (mut histories, mut operations, mut seconds) = (0, 0, 0.0);
     let mut record = |id: &str, client: &Ops, vars: Option<Vec<String>>| -> Result<()> {
         let (mut history, time) = weakspot_gen::record(client, layout);
         history.names.vars = vars.unwrap_or(history.names.vars);
-        if !args.quiet {
-            let (ops, seconds) = (client.len(), time.as_secs_f64());
-            let rate = ops as f64 / seconds.max(1e-9) / 1e6;
-            eprintln!("{id}: {ops} operations in {seconds:.6} s, {rate:.1} million per second");
-        }
+        histories += 1;
+        operations += client.len();
+        seconds += time.as_secs_f64();
         write(&mut sink, format, id, history)
     };
     if let Some(path) = &args.client {
@@ -64,5 +63,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
         record(&format!("cpu-{}", mix.seed), &client.operations()?, None)?;
     }
     sink.flush()?;
+    if !args.quiet {
+        let rate = operations as f64 / seconds.max(1e-9) / 1e6;
+        let of = if histories == 1 { String::new() } else { format!("{histories} histories: ") };
+        eprintln!("{of}{operations} operations in {seconds:.6} s, {rate:.1} million per second");
+    }
     Ok(Exit::Holds)
 }

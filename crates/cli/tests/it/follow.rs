@@ -227,7 +227,10 @@ fn a_violation_is_told_at_once() {
     log.write_all(b"t0: r x 1\nt0: r x 0\n").expect("somebody reads");
     answer.clear();
     answers.read_to_string(&mut answer).expect("text");
-    assert_eq!(answer, "- CC: violated: 6 operations of 6 so far, with a cycle of 2 steps\n");
+    assert_eq!(
+        answer,
+        "- CC: violated: within the first 6 operations, shown by a chain of 4 operations\n"
+    );
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
 
@@ -255,7 +258,29 @@ fn a_file_that_grows() {
     file.write_all(b"2\nt1: r x 1\n").expect("written");
     let mut answer = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut answer).expect("text");
-    assert!(answer.contains("SC: violated: 5 operations of 5 so far"), "{answer}");
+    assert!(answer.contains("SC: violated: within the first 5 operations"), "{answer}");
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// A log that was rotated is not waited for.
+#[test]
+fn a_file_that_becomes_shorter() {
+    let folder = std::env::temp_dir().join(format!("weakspot-shorter-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("log.wshist");
+    std::fs::write(&path, "t0: w x 1\nt0: w y 1\n").expect("a file");
+    let mut child = weakspot()
+        .args(["history", "--follow", "-q", "--model", "sc"])
+        .arg(&path)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::fs::write(&path, "t0").expect("a shorter file");
+    let mut err = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+    assert!(err.contains("cut off while it was followed"), "{err}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
     std::fs::remove_dir_all(&folder).expect("removed");
 }

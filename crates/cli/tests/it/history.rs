@@ -359,7 +359,7 @@ fn bad_histories() {
         &["history", "--format", "json", "--model", "sc", "-"],
         "{\"threads\":[[{",
         expect![[r#"
-            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_}
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_,"kind":"syntax"}
             --- standard error
             error: -:1:15: expected a key in quotes, found the end of the text
             --- exit 2
@@ -514,7 +514,8 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s]
+                      Give up on a question after this time [default: 60s]; with --follow end after it [default:
+                      never]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
@@ -912,32 +913,191 @@ fn inputs_are_spared() {
 
 #[test]
 fn nothing_to_check() {
-    check(&["history", "-q", "-"], "", expect![[""]]);
-    check(&["history", "-q", "--follow", "-"], "// nothing\n", expect![[""]]);
-    check(&["history", "--model", "sc", "--format", "json", "-"], "// nothing\n", expect![[""]]);
+    check(
+        &["history", "-q", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "--follow", "-"],
+        "// nothing\n",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--format", "json", "-"],
+        "// nothing\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"no history in it","line":null,"column":null,"time_s":_}
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
 }
 
 /// What a file says and no model asks is said where it is satisfied.
 #[test]
 fn what_is_not_checked() {
     let dbcop = "[x:=1 y:=1]\n---\n[y==1 x==1]\n";
-    check(&["history", "-q", "--input-format", "dbcop", "-"], dbcop, expect![[""]]);
+    check(
+        &["history", "-q", "--input-format", "dbcop", "-"],
+        dbcop,
+        expect![[r#"
+        -: satisfies SC (not checked: atomicity of 2 transactions), and so all models
+        --- exit 0
+    "#]],
+    );
     let edn =
         "{:type :ok :process 0 :f :write :value 1}\n{:type :ok :process 1 :f :read :value 1}\n";
-    check(&["history", "-q", "--model", "sc,cc", "-"], edn, expect![[""]]);
+    check(
+        &["history", "-q", "--model", "sc,cc", "-"],
+        edn,
+        expect![[r#"
+        - SC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps
+        - CC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps under SC
+        --- exit 0
+    "#]],
+    );
     let axe = "0: M[0] := 1 @ 1:2\n1: M[0] == 1 @ 3:4\n";
-    check(&["history", "-q", "-"], axe, expect![[""]]);
+    check(
+        &["history", "-q", "-"],
+        axe,
+        expect![[r#"
+        - history 1: satisfies SC (not checked: real-time order), and so all models
+        --- exit 0
+    "#]],
+    );
     let plume = "w(0,1,0,1)\nw(1,1,0,1)\nr(0,1,1,2)\n";
-    check(&["history", "-q", "--follow", "--model", "sc", "-"], plume, expect![[""]]);
+    check(
+        &["history", "-q", "--follow", "--model", "sc", "-"],
+        plume,
+        expect![[r#"
+        - SC: satisfied (not checked: atomicity of transactions): 3 operations, all in one window
+        --- exit 0
+    "#]],
+    );
 }
 
 /// A causal model that holds is evaluated again, if the history is small.
 #[test]
 fn checked_by_the_definition() {
-    check(&["history", "-q", "--model", "cc,cm", "-"], SB, expect![[""]]);
+    check(
+        &["history", "-q", "--model", "cc,cm", "-"],
+        SB,
+        expect![[r#"
+        - sb CC: satisfied: 4 operations (computed with clocks and checked by the definition)
+        - sb CM: satisfied: 4 operations (computed with clocks and checked by the definition)
+        --- exit 0
+    "#]],
+    );
     let mut large = SB.to_owned();
     for i in 0..40 {
         large += &format!("t2: w z {}\n", i + 1);
     }
-    check(&["history", "-q", "--model", "cc", "-"], &large, expect![[""]]);
+    check(
+        &["history", "-q", "--model", "cc", "-"],
+        &large,
+        expect![[r#"
+        - sb CC: satisfied: 44 operations (computed with clocks, there is no small evidence)
+        --- exit 0
+    "#]],
+    );
+}
+
+/// What is wrong with a file is said so that people find the way out.
+#[test]
+fn helpful_errors() {
+    let check_model = |input: &str, expected: expect_test::Expect| {
+        check(&["history", "-q", "--model", "sc", "--format", "json", "-"], input, expected);
+    };
+    // A value that nobody wrote is another kind of error than a text that cannot be read.
+    check_model(
+        "t0: r 5 7\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 7 to `[5]`","line":1,"column":5,"time_s":_,"kind":"value"}
+        --- standard error
+        error: -:1:5: nobody wrote 7 to `[5]`
+        --- exit 2
+    "#]],
+    );
+    check_model(
+        "t0: r x seven\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a value, a whole number, found `s`","line":1,"column":9,"time_s":_,"kind":"syntax"}
+        --- standard error
+        error: -:1:9: expected a value, a whole number, found `s`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        hint: it looks like a litmus test, which `weakspot litmus` reads
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: r x 1 from t0 3\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:11: there is no operation 3 of `t0`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: w x 1\nt1: w x 1\n",
+        expect![[r#"
+        --- standard error
+        error: -:2:5: 1 is written to `x` a second time, after line 1, column 5, so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+        --- exit 2
+    "#]],
+    );
+}
+
+/// One operation per line is one history, also when nobody follows it; and `x=1` is as in logs.
+#[test]
+fn other_ways_to_write_operations() {
+    let lines = "{\"t\":0,\"kind\":\"w\",\"var\":\"x\",\"val\":1}
+{\"t\":\"main\",\"kind\":\"r\",\"var\":\"x\",\"val\":1}
+";
+    check(
+        &["history", "-q", "-"],
+        lines,
+        expect![[r#"
+        --- standard error
+        error: -:1:6: expected a blank behind the colon
+        --- exit 2
+    "#]],
+    );
+    let text = "t0: w x=1\nt0: w a=b 1\nt1: r x = 1 // so\nt1: r x=1 from t0 0\nt1: r a=b=1\n";
+    check(
+        &["history", "-q", "--input-format", "wshist", "-"],
+        text,
+        expect![[r#"
+        - history 1: satisfies SC, and so all models
+        --- exit 0
+    "#]],
+    );
 }

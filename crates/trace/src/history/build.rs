@@ -431,7 +431,7 @@ impl Builder {
         let first = numbers(&self.of, starts).take(at).position(is_first);
         let first = first.map_or(String::new(), |i| {
             let place = self.places[i];
-            format!(", after line {}, column {}", place.line(), place.column())
+            format!(" (first at line {}, column {})", place.line(), place.column())
         });
         format!(
             "{value} is written to `{}` a second time{first}, so it is not clear what a read of it \
@@ -525,20 +525,24 @@ impl Builder {
             }
             return Ok(INITIAL);
         };
+        let who = match self.threads.names.get(thread as usize) {
+            Some(name) => format!("`{name}`"),
+            None => format!("thread {thread}"),
+        };
         let bounds = starts.get(thread as usize).zip(starts.get(thread as usize + 1));
         let number =
             bounds.and_then(|(&start, &end)| start.checked_add(index).filter(|&n| n < end));
         let Some(number) = number else {
-            return Err(format!("there is no operation {index} of thread {thread}"));
+            return Err(format!("there is no operation {index} of {who}"));
         };
         let op = self.ops[number as usize];
         if !op.writes() || op.var() != var {
-            return Err(format!("operation {index} of thread {thread} does not write `{name}`"));
+            return Err(format!("operation {index} of {who} does not write `{name}`"));
         }
         match self.values[number as usize] {
-            other if other != value => Err(format!(
-                "operation {index} of thread {thread} writes {other} to `{name}`, not {value}"
-            )),
+            other if other != value => {
+                Err(format!("operation {index} of {who} writes {other} to `{name}`, not {value}"))
+            }
             _ => Ok(number),
         }
     }

@@ -165,12 +165,11 @@ impl Edn {
             }
         }
         if kept + lost > 0 {
-            let was = |n: usize| if n == 1 { "was" } else { "were" };
+            let verbs = |n: usize| if n == 1 { ("was", "is") } else { ("were", "are") };
+            let ((were, are), (lost_were, lost_are)) = (verbs(kept), verbs(lost));
             builder.notes.push(format!(
-                "of the writes of which it is not known whether they happened, {kept} {} read \
-                 and counted as done, and {lost} {} not and left out",
-                was(kept),
-                was(lost)
+                "of the writes of which it is not known whether they happened, {kept} {were} read \
+                 and {are} counted as done, and {lost} {lost_were} not and {lost_are} left out"
             ));
         }
         self.txns.note(builder);
