@@ -263,7 +263,7 @@ impl Job<'_> {
     ) {
         let following = &current.following;
         let followed = self.followed(current, reader);
-        let notes: Vec<String> = match followed.left_out {
+        let mut notes: Vec<String> = match followed.left_out {
             0 => Vec::new(),
             1 => vec!["1 read was left out: its write was not among those remembered".into()],
             n => vec![format!(
@@ -271,6 +271,7 @@ impl Job<'_> {
                 indicatif::HumanCount(n)
             )],
         };
+        notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
         let verdicts: Vec<(HistoryModel, Verdict)> = following
             .open()
             .iter()

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow, bail};
+use indicatif::HumanCount;
 use weakspot_core::Ops;
 use weakspot_gen::{Client, Layout, MOST_CPUS};
 use weakspot_trace::{HistoryReader, LogError};
@@ -65,7 +66,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     sink.flush()?;
     if !args.quiet {
         let rate = operations as f64 / seconds.max(1e-9) / 1e6;
-        let of = if histories == 1 { String::new() } else { format!("{histories} histories: ") };
+        let of = if histories == 1 {
+            String::new()
+        } else {
+            format!("{} histories: ", HumanCount(histories))
+        };
+        let operations = HumanCount(operations as u64);
         eprintln!("{of}{operations} operations in {seconds:.6} s, {rate:.1} million per second");
     }
     Ok(Exit::Holds)

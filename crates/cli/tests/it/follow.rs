@@ -269,14 +269,19 @@ fn a_file_that_becomes_shorter() {
     let folder = std::env::temp_dir().join(format!("weakspot-shorter-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("log.wshist");
-    std::fs::write(&path, "t0: w x 1\nt0: w y 1\n").expect("a file");
+    std::fs::write(&path, "t0: w x 1\nt0: r y 0\nt1: w y 1\nt1: r x 0\n").expect("a file");
     let mut child = weakspot()
-        .args(["history", "--follow", "-q", "--model", "sc"])
+        .args(["history", "--follow", "-q", "--model", "sc,cc"])
         .arg(&path)
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    // When SC is answered for, all of the file was read.
+    let mut answer = String::new();
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+    answers.read_line(&mut answer).expect("text");
+    assert!(answer.contains("SC: violated"), "{answer}");
     std::fs::write(&path, "t0").expect("a shorter file");
     let mut err = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");

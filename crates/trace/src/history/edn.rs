@@ -173,7 +173,7 @@ impl Edn {
             ));
         }
         self.txns.note(builder);
-        if builder.len() > 0 {
+        if !builder.is_empty() {
             builder.notes.push(
                 "when operations began and ended is not used: neither real-time order nor \
                  linearizability is checked"
