@@ -229,7 +229,7 @@ fn a_violation_is_told_at_once() {
     answers.read_to_string(&mut answer).expect("text");
     assert_eq!(
         answer,
-        "- CC: violated: within the first 6 operations, shown by a chain of 4 operations\n"
+        "- CC: violated: within the first 6 operations, shown by a chain of 3 operations\n"
     );
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
