@@ -203,6 +203,7 @@ fn minimal(show: &ShowOps<'_>, part: &HistoryPart) -> String {
     let kept: Vec<String> = part.kept.iter().map(|&op| pair(show, op)).collect();
     let mut o = Object::new();
     o.raw("operations", format_args!("[{}]", kept.join(",")));
-    o.raw("history", &part.json).raw("is_minimal", part.is_minimal);
+    let history = if part.json.is_empty() { "null" } else { &part.json };
+    o.raw("history", history).raw("is_minimal", part.is_minimal);
     o.end()
 }

@@ -410,7 +410,7 @@ impl Builder {
     fn writes(&self, starts: &[u32]) -> Result<WriteTable, LogError> {
         let count = self.ops.iter().filter(|op| op.writes()).count();
         let mut writes = WriteTable::with_room_for(count);
-        let may_repeat = self.froms.iter().any(|f| f.source != SaidFrom::Initial);
+        let may_repeat = !self.froms.is_empty();
         for (i, number) in numbers(&self.of, starts).enumerate() {
             let (op, value) = (self.ops[number as usize], self.values[number as usize]);
             if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {

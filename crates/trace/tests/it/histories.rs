@@ -771,3 +771,14 @@ fn histories_behind_a_wrong_one() {
     assert!(reader.next().is_err());
     assert!(reader.has_ended());
 }
+
+/// Reads that say that they read the initial value are enough to make repeated values clear.
+#[test]
+fn repeated_values_and_initial_reads() {
+    let text = "t0: w x 1\nt0: w x 1\nt1: r x 0 from init\n";
+    let mut reader = HistoryReader::new(Box::new(text.as_bytes()), HistoryFormat::Text);
+    let history = reader.next().expect("a history").expect("one");
+    let mut again = Vec::new();
+    write_history(&mut again, HistoryFormat::Text, &history).expect("it can be said");
+    assert_eq!(String::from_utf8(again).expect("text"), text);
+}
