@@ -44,7 +44,8 @@ pub(crate) fn search(
         if front.trail.len() == ops.len() {
             return Ok(Some(front.trail.iter().map(|&(op, _)| op).collect()));
         }
-        meter.work(chains.len() as u64, || fixed + key * failed.len() as u64 + 4 * tried)?;
+        let units = (chains.len() + ops.vars()) as u64;
+        meter.work(units, || fixed + key * failed.len() as u64 + 4 * tried)?;
         let candidates = candidates.filter(|_| !failed.contains(&front.key()));
         let candidates = candidates.unwrap_or_default();
         tried += candidates.len() as u64;
