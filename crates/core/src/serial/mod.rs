@@ -1,0 +1,61 @@
+//! Serializability of executions with transactions, under SC and TSO, by definition: which events
+//! conflict, which transactions therefore come before which, and whether that has a cycle.
+//!
+//! Everything here is literal and slow, so that it can be believed; the engines are in
+//! `crates/serial`. Two sorts of event sequences are asked about: *executions* of TSO, in which
+//! every write is followed, some time, by its commit, and *traces*, which are executions without
+//! the commits and stand for all executions that they may come from.
+
+mod conflict;
+mod execution;
+mod trace;
+
+pub use conflict::{Conflicts, conflict};
+pub use execution::{
+    BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
+    serial_order, serializable,
+};
+pub use trace::{Executions, trace_serializable};
+
+/// One event of an execution or trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TxnEvent {
+    /// Who did it.
+    pub thread: u32,
+    /// What was done.
+    pub kind: TxnKind,
+    /// The variable; 0 for fences.
+    pub var: u32,
+    /// The transaction. Those of different threads are different; an event outside of all has one
+    /// of its own; a commit has that of the write.
+    pub txn: u32,
+}
+
+/// What an event did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TxnKind {
+    /// A load: of the newest write to the variable in the buffer of the thread, or of memory.
+    Read,
+    /// A store is put into the buffer.
+    Write,
+    /// A load and a store in one step, in memory. The buffer of the thread is empty.
+    Update,
+    /// The buffer of the thread is empty.
+    Fence,
+    /// The oldest store in the buffer of the thread reaches memory. Not part of traces.
+    Commit,
+}
+
+impl TxnKind {
+    /// Whether events of this kind look at a variable, or change it, in memory or in the buffer.
+    #[must_use]
+    pub fn is_access(self) -> bool {
+        self != TxnKind::Fence
+    }
+
+    /// Whether the buffer of the thread has to be empty.
+    #[must_use]
+    pub fn drains(self) -> bool {
+        matches!(self, TxnKind::Update | TxnKind::Fence)
+    }
+}
