@@ -3,4 +3,4 @@
 mod graph;
 mod online;
 
-pub use online::{Online, Question, Refused, TxnCycle};
+pub use online::{Online, Refused};

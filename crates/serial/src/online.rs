@@ -20,26 +20,10 @@
 
 use std::collections::VecDeque;
 
+use weakspot_core::serial::{Question, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 
 use crate::graph::{Graph, GraphEdge, NodeRef};
-
-/// What is asked about an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
-    /// Whether it is TSO-serializable.
-    TsoSerializable,
-    /// Whether it is SC-serializable. Writes of executions without commits are in memory at once.
-    ScSerializable,
-    /// Whether it is equivalent to an execution of SC.
-    ScEquivalent,
-}
-
-/// A cycle through transactions: pairs of events that conflict, by their numbers. The second of
-/// each pair and the first of the next belong to one transaction (or, for SC-equivalence, are one
-/// write and its commit, or one event).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TxnCycle(pub Vec<(u64, u64)>);
 
 /// Why an event does not belong into an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

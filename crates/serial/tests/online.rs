@@ -1,9 +1,11 @@
 //! The online monitors against the definition, on random executions.
 
-use weakspot_core::serial::{Conflicts, conflict, pair, sc_equivalent, serializable};
+use weakspot_core::serial::{
+    Conflicts, Question, TxnCycle, conflict, pair, sc_equivalent, serializable,
+};
 use weakspot_core::testing::Rng;
 use weakspot_core::{TxnEvent, TxnKind};
-use weakspot_serial::{Online, Question, TxnCycle};
+use weakspot_serial::Online;
 
 /// A random complete execution: transactions of each thread have consecutive numbers.
 fn random_execution(rng: &mut Rng, threads: u32, vars: u32, steps: usize) -> Vec<TxnEvent> {
@@ -56,10 +58,7 @@ fn online(events: &[TxnEvent], question: Question) -> Option<TxnCycle> {
 
 fn check_cycle(events: &[TxnEvent], question: Question, cycle: &TxnCycle) {
     let execution = pair(events).expect("an execution");
-    let relation = match question {
-        Question::TsoSerializable => Conflicts::Tso,
-        _ => Conflicts::TsoPo,
-    };
+    let relation = question.conflicts();
     let node = |event: u64| match question {
         Question::ScEquivalent => execution.issue_of(event as usize),
         _ => events[event as usize].txn as usize,

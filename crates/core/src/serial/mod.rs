@@ -17,6 +17,34 @@ pub use execution::{
 };
 pub use trace::{Executions, trace_serializable};
 
+/// What is asked about an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Whether it is TSO-serializable.
+    TsoSerializable,
+    /// Whether it is SC-serializable. Writes of executions without commits are in memory at once.
+    ScSerializable,
+    /// Whether it is equivalent to an execution of SC.
+    ScEquivalent,
+}
+
+impl Question {
+    /// The relation whose cycles answer it.
+    #[must_use]
+    pub fn conflicts(self) -> Conflicts {
+        match self {
+            Question::TsoSerializable => Conflicts::Tso,
+            Question::ScSerializable | Question::ScEquivalent => Conflicts::TsoPo,
+        }
+    }
+}
+
+/// A cycle that answers a question: pairs of events that conflict, by their numbers, the earlier one
+/// first. The second of each pair and the first of the next belong to one transaction; for
+/// SC-equivalence they are one write and its commit, or one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxnCycle(pub Vec<(u64, u64)>);
+
 /// One event of an execution or trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TxnEvent {
