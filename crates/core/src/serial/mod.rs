@@ -6,15 +6,28 @@
 //! every write is followed, some time, by its commit, and *traces*, which are executions without
 //! the commits and stand for all executions that they may come from.
 
+mod check;
 mod conflict;
+mod directed;
+mod evidence;
 mod execution;
+mod order;
+mod orientations;
+mod ties;
 mod trace;
 
+pub use check::{search_trace, trace};
 pub use conflict::{Conflicts, conflict};
+pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 pub use execution::{
     BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
     serial_order, serializable,
 };
+pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties, sorted};
+pub use orientations::{
+    orientations, predicted, predicted_serializable, serializable_by_orientations,
+};
+pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 
 /// What is asked about an execution.
