@@ -5,9 +5,10 @@
 //! 3. within the others, a search of cycles with few ties (`chains.rs`);
 //! 4. SAT, which also proves what the search found (`cycles.rs`).
 //!
-//! What a cycle has to be is in `part.rs`. Section 5 of the paper has the definitions, section 6 the
-//! stages 2 and 3; but its notion of valid directions is that of the mode [`TraceMode::Literal`],
-//! which has violations that no execution of the trace has.
+//! What a cycle has to be is in `part.rs`. The paper (Enea and Farzan, "On atomicity in presence of
+//! non-atomic writes", TACAS 2016) has the definitions in section 5, stages 2 and 3 in section 6;
+//! but its notion of valid directions is that of the mode [`TraceMode::Literal`], which has
+//! violations that no execution of the trace has.
 
 use weakspot_core::serial::{
     BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TraceOrder, TxnCycle, TxnGroup,
@@ -124,6 +125,7 @@ impl Checker<'_> {
         for (number, group) in groups.iter().enumerate() {
             match group.len() {
                 0 | 1 => why[number] = Some(NoCycle::Single),
+                count if count == events[number].len() => why[number] = Some(NoCycle::Events),
                 _ if is_tree(self.trace, &txns, group, &events[number]) => {
                     why[number] = Some(NoCycle::Tree);
                 }
@@ -136,9 +138,17 @@ impl Checker<'_> {
             let order = TraceOrder::new(self.trace, self.mode);
             let sorted = order.sorted(&[]).unwrap_or_default();
             let mut graph = Acyclic::new(&sorted, &order.edges);
-            let directed = self.trace.directed();
+            let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
+            for (from, to) in self.trace.directed() {
+                let (a, b) = (txns.of[from], txns.of[to]);
+                let number = group_of[a as usize];
+                if a != b && number == group_of[b as usize] {
+                    directed[number].push((from, to));
+                }
+            }
             for number in open {
-                let part = Part::new(&order, &txns, &groups[number], &directed, meter)?;
+                let (events, directed) = (&events[number], &directed[number]);
+                let part = Part::new(&order, &txns, &groups[number], events, directed, meter)?;
                 match self.part(&part, &mut graph, meter)? {
                     Ok(no_cycle) => why[number] = Some(no_cycle),
                     Err(violation) => return Ok(violation),
