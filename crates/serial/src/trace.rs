@@ -10,6 +10,8 @@
 //! but its notion of valid directions is that of the mode [`TraceMode::Literal`], which has
 //! violations that no execution of the trace has.
 
+use std::collections::HashMap;
+
 use weakspot_core::serial::{
     BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TraceOrder, TxnCycle, TxnGroup,
 };
@@ -74,6 +76,9 @@ pub enum TraceMethod {
 /// So many beginnings of cycles are looked at before SAT is asked.
 const BEGINNINGS: u64 = 100_000;
 
+/// So many transactions of a large group are looked at together first.
+const WINDOW: usize = 256;
+
 /// Whether the trace is serializable. Whoever shows the answer to a user should have
 /// [`certify::trace`](weakspot_core::certify::trace) check it first.
 pub fn check_trace(
@@ -92,6 +97,24 @@ pub fn check_trace(
         Err(limit) => (Verdict::Unknown(limit), None),
     };
     Ok(TraceAnswer { verdict, evidence, decided_by: checker.stage })
+}
+
+/// A group of transactions, sorted, with its events and the directed ties within.
+struct Group<'a> {
+    txns: &'a [u32],
+    events: &'a [usize],
+    directed: &'a [(usize, usize)],
+}
+
+impl Group<'_> {
+    fn part<'a>(
+        &self,
+        order: &'a TraceOrder<'a>,
+        txns: &Txns,
+        meter: &mut Meter<'_>,
+    ) -> Result<Part<'a>, Limit> {
+        Part::new(order, txns, self.txns, self.events, self.directed, meter)
+    }
 }
 
 struct Checker<'a> {
@@ -147,8 +170,15 @@ impl Checker<'_> {
                 }
             }
             for number in open {
-                let (events, directed) = (&events[number], &directed[number]);
-                let part = Part::new(&order, &txns, &groups[number], events, directed, meter)?;
+                let group = Group {
+                    txns: &groups[number],
+                    events: &events[number],
+                    directed: &directed[number],
+                };
+                if let Some(violation) = self.windows(&order, &txns, &group, &mut graph, meter)? {
+                    return Ok(violation);
+                }
+                let part = group.part(&order, &txns, meter)?;
                 match self.part(&part, &mut graph, meter)? {
                     Ok(no_cycle) => why[number] = Some(no_cycle),
                     Err(violation) => return Ok(violation),
@@ -160,6 +190,51 @@ impl Checker<'_> {
             Some(TxnGroup { txns: numbers(group), why: why? })
         };
         Ok(TraceEvidence::Groups(groups.iter().zip(why).filter_map(group).collect()))
+    }
+
+    /// Looks for cycles of transactions of a large group that are near each other. A group has
+    /// quadratically many ties; these have not.
+    fn windows<'a>(
+        &mut self,
+        order: &'a TraceOrder<'a>,
+        txns: &Txns,
+        group: &Group<'_>,
+        graph: &mut Acyclic,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<TraceEvidence>, Limit> {
+        let is_large = group.txns.len() > 2 * WINDOW;
+        if self.method != TraceMethod::Auto || !is_large || !order.choices.is_empty() {
+            return Ok(None);
+        }
+        self.stage = self.stage_at_least(TraceStage::Chains);
+        // A window is two halves; an event or tie belongs to those windows that have all of it.
+        let mut halves: HashMap<u32, usize> = HashMap::new();
+        halves.extend(group.txns.iter().enumerate().map(|(at, &txn)| (txn, 2 * at / WINDOW)));
+        let half = |event: usize| halves[&txns.of[event]];
+        let windows = group.txns.len().div_ceil(WINDOW / 2) - 1;
+        let mut events = vec![Vec::new(); windows];
+        for &at in group.events {
+            let windows = &mut events[half(at).saturating_sub(1)..=half(at).min(windows - 1)];
+            windows.iter_mut().for_each(|window| window.push(at));
+        }
+        let mut directed = vec![Vec::new(); windows];
+        for &(from, to) in group.directed {
+            let (low, high) = (half(from).min(half(to)), half(from).max(half(to)));
+            if high > low + 1 {
+                continue;
+            }
+            let windows = &mut directed[high.saturating_sub(1)..=low.min(windows - 1)];
+            windows.iter_mut().for_each(|window| window.push((from, to)));
+        }
+        for (at, window) in group.txns.windows(WINDOW).step_by(WINDOW / 2).enumerate() {
+            let near = Group { txns: window, events: &events[at], directed: &directed[at] };
+            let part = near.part(order, txns, meter)?;
+            let found = search(&part, graph, Some(BEGINNINGS / 10), meter)?;
+            if let Searched::Cycle(ties) = found {
+                return Ok(part.violation(&ties, &[]));
+            }
+        }
+        Ok(None)
     }
 
     /// Why a group has no cycle, or evidence that it has one.

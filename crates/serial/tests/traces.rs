@@ -202,3 +202,34 @@ fn what_is_no_trace() {
     assert_eq!(bad(&[commit]), Some(BadTrace::Commit(0)));
     assert_eq!(bad(&[]), None);
 }
+
+/// Some thousand transactions of one event, without a fence, and a few of two or three.
+#[test]
+fn large_groups() {
+    let mut by_chains = 0;
+    for seed in 0..30 {
+        let mut rng = Rng::new(seed);
+        let size = TxnSize { threads: 4, vars: 100, events: 3000, txn: 1, fences: 0 };
+        let mut events = random_trace(&mut rng, size);
+        // Per thread the last transaction and how many events it may still get.
+        let mut last = [(0, 0); 4];
+        for e in &mut events {
+            let (txn, left) = &mut last[e.thread as usize];
+            if *left > 0 && rng.one_in(200) {
+                (e.txn, *left) = (*txn, *left - 1);
+            } else {
+                (*txn, *left) = (e.txn, 2);
+            }
+        }
+        let limits = Limits { memory: Some(400_000_000), ..NO_LIMITS };
+        let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, &limits, &mut Silent);
+        let found = found.expect("a trace");
+        if let Some(evidence) = &found.evidence {
+            let checked = certify::trace(&events, TraceMode::Exact, &found.verdict, evidence);
+            assert_eq!(checked, Ok(()));
+        }
+        let is_bad = found.verdict == Verdict::Violated;
+        by_chains += usize::from(is_bad && found.decided_by == TraceStage::Chains);
+    }
+    assert!(by_chains > 0, "{by_chains}");
+}
