@@ -11,6 +11,7 @@ use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, Write
 use crate::args::ConvertArgs;
 use crate::convert_history;
 use crate::exit::Exit;
+use crate::output::is_same_file;
 
 /// Converts one file of logs or histories.
 pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
@@ -118,8 +119,3 @@ fn convert_log(
 
 const ENDINGS: &str = ".wstrace, .jsonl, .json, .std or .wslog for a log, or .wshist, .jsonl, .json, \
                        .axe, .hist, .plume or .awdit for histories";
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok().filter(|p| p.is_file());
-    real(a).is_some_and(|a| real(b) == Some(a))
-}

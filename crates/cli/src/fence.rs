@@ -31,7 +31,7 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
         bail!("--witness is not for fences: `robust` and `reach` write witnesses of single runs");
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
-    pool::check(common, inputs.len())?;
+    pool::check(common, &inputs)?;
     if args.patch.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
         bail!("--patch takes one file and one model");
     }

@@ -15,7 +15,7 @@ use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::history::part;
+use crate::history::{NO_HISTORY, part};
 use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
@@ -33,8 +33,9 @@ pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Ex
     if path.is_dir() {
         bail!("--follow takes a file, and {} is a folder", path.display());
     }
+    pool::about_histories();
     let shared = &args.shared;
-    pool::check_models(shared, 1, models)?;
+    pool::check_models(shared, &args.files, models)?;
     let start = Instant::now();
     let time = shared.timeout.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
     let limits = Limits { time: Some(time), ..pool::limits_of(shared) };
@@ -78,8 +79,8 @@ struct Current {
     following: Following,
     /// Which one of the file, from 1.
     number: usize,
-    /// When it began.
-    since: Instant,
+    /// When the rate was told last, how many operations had come then, and the rate.
+    told: (Instant, u64, u64),
 }
 
 impl Job<'_> {
@@ -115,7 +116,7 @@ impl Job<'_> {
                 rest = LOOK.max(10 * looked.elapsed());
                 looked = Instant::now();
             }
-            self.tell(&current);
+            self.tell(&mut current);
             for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
                 part(self.violated(&current, &reader, together), Exit::Violated);
             }
@@ -134,6 +135,12 @@ impl Job<'_> {
                 NextOps::End if current.number > 1 && current.following.window().arrived() == 0 => {
                     return Ok(());
                 }
+                NextOps::End if is_nothing(&current, &reader) => {
+                    return Err(LogError {
+                        message: NO_HISTORY.into(),
+                        place: LogPlace::Offset(0),
+                    });
+                }
                 NextOps::End => {
                     self.end(&current, &reader, None, part);
                     return Ok(());
@@ -149,7 +156,7 @@ impl Job<'_> {
     fn begin(&self, number: usize) -> Current {
         let size = self.args.window as usize;
         let following = Following::new(size, self.models, self.method, &self.limits);
-        Current { following, number, since: Instant::now() }
+        Current { following, number, told: (Instant::now(), 0, 0) }
     }
 
     /// What ends the following before the history does.
@@ -162,11 +169,19 @@ impl Job<'_> {
     }
 
     /// For the progress line.
-    fn tell(&self, current: &Current) {
+    fn tell(&self, current: &mut Current) {
         let window = current.following.window();
-        let rate = window.arrived() as f64 / current.since.elapsed().as_secs_f64().max(1e-3);
+        let (since, before, _) = current.told;
+        let time = since.elapsed();
+        if time >= LOOK || before == 0 {
+            let rate = (window.arrived() - before) as f64 / time.as_secs_f64().max(1e-3);
+            current.told.2 = rate as u64;
+        }
+        if time >= LOOK {
+            (current.told.0, current.told.1) = (Instant::now(), window.arrived());
+        }
         let found = self.models.len() - current.following.open().len();
-        pool::follow_log(window.arrived(), rate as u64, found as u64, window.bytes() as u64);
+        pool::follow_log(window.arrived(), current.told.2, found as u64, window.bytes() as u64);
     }
 
     /// What violates models in one window.
@@ -194,6 +209,8 @@ impl Job<'_> {
             names: &names,
             lines: &excerpt.lines,
             notes: &[],
+            unchecked: &[],
+            rechecked: false,
             model: found.model,
             verdict: &found.verdict,
             evidence: found.evidence.as_deref(),
@@ -246,13 +263,15 @@ impl Job<'_> {
     ) {
         let following = &current.following;
         let followed = self.followed(current, reader);
-        let notes: Vec<String> = match followed.left_out {
+        let mut notes: Vec<String> = match followed.left_out {
             0 => Vec::new(),
             1 => vec!["1 read was left out: its write was not among those remembered".into()],
             n => vec![format!(
-                "{n} reads were left out: their writes were not among those remembered"
+                "{} reads were left out: their writes were not among those remembered",
+                indicatif::HumanCount(n)
             )],
         };
+        notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
         let verdicts: Vec<(HistoryModel, Verdict)> = following
             .open()
             .iter()
@@ -270,6 +289,8 @@ impl Job<'_> {
             names: &names,
             lines: &[],
             notes: &notes,
+            unchecked: reader.unchecked(),
+            rechecked: false,
             model,
             verdict,
             evidence: None,
@@ -293,7 +314,7 @@ impl Job<'_> {
         answer.out = match shared.format {
             OutputFormat::Text => history_text(answers, !shared.quiet, color),
             OutputFormat::Json => answers.iter().map(|a| history_json(a) + "\n").collect(),
-            OutputFormat::Dot => answers.iter().map(history_dot).collect(),
+            OutputFormat::Dot => history_dot(answers),
         };
         answer
     }
@@ -312,12 +333,18 @@ impl Job<'_> {
         };
         if self.args.shared.format == OutputFormat::Json {
             for &model in self.models {
-                answer.out += &history_error_json(&self.file, model, &error.message, place);
+                answer.out += &history_error_json(&self.file, model, &error.message, place, None);
                 answer.out.push('\n');
             }
         }
         answer
     }
+}
+
+/// Whether there was not even an empty history.
+fn is_nothing(current: &Current, reader: &OpReader) -> bool {
+    let is_empty = current.following.window().arrived() == 0;
+    is_empty && reader.id().is_none() && reader.names().threads.is_empty()
 }
 
 /// Why a history cannot be followed any further, at its place.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use weakspot_core::testing::Rng;
 use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::families::{Family, Syntax};
@@ -60,6 +60,10 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
         None => source.key().to_owned(),
     };
     let mix = &args.mix;
+    let format = output_format(args.output.as_deref())?;
+    if args.count > 1 && !format.holds_many() {
+        bail!("{} has room for one history, not for --count {}", format.key(), args.count);
+    }
     let mut out = None;
     for seed in (0..args.count).map(|i| mix.seed.wrapping_add(i)) {
         let client = Client {
@@ -85,7 +89,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
             out = Some(sink(args.output.as_deref())?);
         }
         if let Some(out) = &mut out {
-            write(out, &format!("{name}-{seed}"), history)?;
+            write(out, format, &format!("{name}-{seed}"), history)?;
         }
     }
     if let Some(mut out) = out {
@@ -106,11 +110,26 @@ pub(crate) fn sink(path: Option<&Path>) -> Result<Box<dyn Write>> {
     }
 }
 
-/// Writes a history, one line of JSON.
-pub(crate) fn write(out: &mut dyn Write, id: &str, history: Generated) -> Result<()> {
+/// The format of histories that go to this file: what its ending says, else JSON Lines.
+pub(crate) fn output_format(path: Option<&Path>) -> Result<HistoryFormat> {
+    let format = path.and_then(HistoryFormat::from_path).unwrap_or(HistoryFormat::Jsonl);
+    match format {
+        HistoryFormat::Edn => bail!("EDN is not written; expected another ending, such as .jsonl"),
+        _ => Ok(format),
+    }
+}
+
+/// Writes a history.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    format: HistoryFormat,
+    id: &str,
+    history: Generated,
+) -> Result<()> {
     let Generated { ops, names, .. } = history;
-    let history = Recorded { id: Some(id.to_owned()), ops, names, notes: Vec::new() };
-    match write_history(out, HistoryFormat::Jsonl, &history) {
+    let history =
+        Recorded { id: Some(id.to_owned()), ops, names, notes: Vec::new(), unchecked: Vec::new() };
+    match write_history(out, format, &history) {
         Err(WriteError::Io(error)) => Err(error.into()),
         written => Ok(written?),
     }

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use weakspot_core::{HistoryModel, Limits, OpNames, Verdict, certify};
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::{HistoryEvidence, HistoryModel, Limits, OpNames, Ops, Verdict};
 use weakspot_history::{Classified, Method, Minimal, classify, minimise};
 use weakspot_report::{
     HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
@@ -17,9 +18,16 @@ use weakspot_trace::{
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::follow;
-use crate::history_files::{expand, hash_file, open};
+use crate::history_files::{expand, hash_file, hint, open};
 use crate::log::is_stdin;
 use crate::pool::{self, Answer, Listener};
+
+/// What is wrong with a file in which there is nothing.
+pub(crate) const NO_HISTORY: &str = "no history in it";
+
+/// Answers without small evidence about histories of so many operations are evaluated again by the
+/// definition before they are shown, which takes milliseconds.
+const RECHECKED: usize = 40;
 
 /// What a history came to under a model; `None` for bad input.
 type Came = (HistoryModel, Option<Verdict>);
@@ -31,8 +39,9 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     if args.follow {
         return follow::run(args, &models);
     }
+    pool::about_histories();
     let files = expand(&args.files)?;
-    pool::check_models(shared, files.len(), &models)?;
+    pool::check_models(shared, &files, &models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
     }
@@ -85,7 +94,7 @@ impl Job<'_> {
         let format = self.args.input_format.map(Into::into);
         let mut reader = match open(self.path, format) {
             Ok(reader) => reader,
-            Err(error) => return part(self.refused(&error)),
+            Err(error) => return part(self.refused(&error, None)),
         };
         reader.keep_lines();
         let mut number = 0;
@@ -105,17 +114,22 @@ impl Job<'_> {
                     part(self.answer(&read));
                 }
                 Err(error) => {
+                    let kind = if reader.has_ended() { "syntax" } else { "value" };
+                    let mut answer = self.refused(&error, Some(kind));
+                    if number == 0 && reader.has_ended() && !self.args.shared.quiet {
+                        answer.err += &hint(self.path, reader.format());
+                    }
                     number += 1;
-                    part(self.refused(&error));
+                    part(answer);
                     if reader.has_ended() {
                         return;
                     }
                 }
             }
         }
-        if number == 0 && !self.args.shared.quiet {
+        if number == 0 {
             let mut answer = Answer::new();
-            answer.err = format!("warning: {}: there are no histories\n", self.file);
+            self.refuse(&mut answer, self.models, NO_HISTORY, None, None);
             part(answer);
         }
     }
@@ -129,14 +143,14 @@ impl Job<'_> {
         let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
         for found in found {
             if let Some(evidence) = &found.evidence
-                && let Err(rejected) = certify::history(ops, found.model, &found.verdict, evidence)
+                && let Err(rejected) = check(ops, &found, evidence)
             {
                 let message = format!(
                     "the answer under {} did not pass its own check ({rejected}); this is a \
                      defect of weakspot, please report it with the input",
                     history_model_name(found.model)
                 );
-                self.refuse(&mut answer, &[found.model], &message, None);
+                self.refuse(&mut answer, &[found.model], &message, None, None);
                 continue;
             }
             let minimal = self.minimal(read, &found);
@@ -164,7 +178,7 @@ impl Job<'_> {
         read: &Read<'_>,
         good: &[(Classified, Option<HistoryPart>)],
     ) {
-        let Recorded { id, ops, names, notes } = &read.history;
+        let Recorded { id, ops, names, notes, unchecked } = &read.history;
         let shared = &self.args.shared;
         let answers: Vec<HistoryAnswer<'_>> = good
             .iter()
@@ -176,9 +190,11 @@ impl Job<'_> {
                 names,
                 lines: read.lines,
                 notes,
+                unchecked,
                 model: found.model,
                 verdict: &found.verdict,
                 evidence: found.evidence.as_deref(),
+                rechecked: is_rechecked(ops),
                 decided_by: found.decided_by.key(),
                 implied_by: found.implied_by,
                 minimal: minimal.as_ref(),
@@ -200,7 +216,15 @@ impl Job<'_> {
                     answer.out.push('\n');
                 }
             }
-            OutputFormat::Dot => answers.iter().for_each(|a| answer.out += &history_dot(a)),
+            OutputFormat::Dot => {
+                answer.out += &history_dot(&answers);
+                if !answers.iter().any(|a| *a.verdict == Verdict::Violated) && !shared.quiet {
+                    answer.err += &format!(
+                        "{}: nothing is violated, so there is no cycle to draw\n",
+                        self.file
+                    );
+                }
+            }
         }
     }
 
@@ -248,13 +272,14 @@ impl Job<'_> {
         }
     }
 
-    fn refused(&self, error: &LogError) -> Answer<Came> {
+    fn refused(&self, error: &LogError, kind: Option<&str>) -> Answer<Came> {
         let mut answer = Answer::new();
         let place = match error.place {
             LogPlace::Line { line, column } => Some((line as usize, column as usize)),
             LogPlace::Offset(_) => None,
         };
-        self.refuse(&mut answer, self.models, &error.message, place);
+        let kind = kind.filter(|_| !error.message.starts_with("failed to read"));
+        self.refuse(&mut answer, self.models, &error.message, place, kind);
         answer
     }
 
@@ -264,6 +289,7 @@ impl Job<'_> {
         models: &[HistoryModel],
         message: &str,
         place: Option<(usize, usize)>,
+        kind: Option<&str>,
     ) {
         answer.exit = Exit::Bad;
         answer.err += &match place {
@@ -274,12 +300,26 @@ impl Job<'_> {
         };
         for &model in models {
             if self.args.shared.format == OutputFormat::Json {
-                answer.out += &history_error_json(&self.file, model, message, place);
+                answer.out += &history_error_json(&self.file, model, message, place, kind);
                 answer.out.push('\n');
             }
             answer.results.push((model, None));
         }
     }
+}
+
+/// Checks an answer without the engine that gave it.
+fn check(ops: &Ops, found: &Classified, evidence: &HistoryEvidence) -> Result<(), Rejected> {
+    match evidence {
+        HistoryEvidence::ByDefinition if is_rechecked(ops) => {
+            certify::search_history(ops, found.model, &found.verdict, RECHECKED)
+        }
+        _ => certify::history(ops, found.model, &found.verdict, evidence),
+    }
+}
+
+fn is_rechecked(ops: &Ops) -> bool {
+    ops.len() <= RECHECKED
 }
 
 /// A part of a history, written down so that it can be checked again. `place` says where an
@@ -301,6 +341,7 @@ pub(crate) fn part(
             values: kept.iter().map(|&op| names.values[op as usize]).collect(),
         },
         notes: Vec::new(),
+        unchecked: Vec::new(),
     };
     let place = |op: u32| place(kept[op as usize]);
     let mut text = Vec::new();

@@ -27,6 +27,32 @@ pub(crate) fn open(path: &Path, format: Option<HistoryFormat>) -> Result<History
     }
 }
 
+/// What a file that cannot be read may be instead, as a line that helps; nothing if it looks like
+/// nothing else.
+pub(crate) fn hint(path: &Path, format: HistoryFormat) -> String {
+    let mut first = Vec::new();
+    if !log::is_stdin(path) {
+        let file = std::fs::File::open(path);
+        let _ = file.and_then(|file| file.take(1 << 16).read_to_end(&mut first));
+    }
+    let text = first.trim_ascii_start();
+    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word.as_bytes()));
+    let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
+    let like = HistoryFormat::sniff(text);
+    let help = if begins(&["X86"]) {
+        "it looks like a litmus test, which `weakspot litmus` reads".to_owned()
+    } else if begins(&["shared ", "thread ", "const "]) {
+        "it looks like a program, which `weakspot reach` and `weakspot robust` read".to_owned()
+    } else if begins(&["WSLOG", "trace"]) || has(b"\"events\"") || has(b"|w(") || has(b"|r(") {
+        "it looks like a log of one execution, which `weakspot monitor` reads".to_owned()
+    } else if like != format && like != HistoryFormat::Text && !text.is_empty() {
+        format!("it looks like {0}: try --input-format {0}", like.key())
+    } else {
+        return String::new();
+    };
+    format!("hint: {help}\n")
+}
+
 /// The history with this number, from 1, of a file; `None` if there are not so many.
 pub(crate) fn read_history(
     path: &Path,

@@ -18,6 +18,12 @@ pub(crate) struct Input {
     format: Option<Format>,
 }
 
+impl AsRef<Path> for Input {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// A text that was read.
 #[derive(Debug)]
 pub(crate) struct Source {

@@ -22,7 +22,7 @@ use crate::pool::{self, Answer, Listener};
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.input_format.map(Into::into), &["litmus"])?;
-    pool::check(common, inputs.len())?;
+    pool::check(common, &inputs)?;
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
         eprint!("{}", litmus_summary(&results));

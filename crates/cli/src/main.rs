@@ -18,6 +18,7 @@ mod litmus;
 mod log;
 mod monitor;
 mod monitor_program;
+mod output;
 mod pool;
 mod print;
 mod reach;

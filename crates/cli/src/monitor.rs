@@ -36,7 +36,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         bail!("SOBER is about TSO only: expected --model tso");
     }
     let logs = expand(&args.files)?;
-    pool::check(common, logs.len())?;
+    pool::check(common, &logs)?;
     if common.shared.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
         bail!(
             "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"

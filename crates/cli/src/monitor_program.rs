@@ -32,7 +32,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         );
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
-    pool::check(common, inputs.len())?;
+    pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, told) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {

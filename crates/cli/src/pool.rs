@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use weakspot_core::{Limits, Progress, Snapshot};
 
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
+use crate::output::spare_inputs;
 
 /// What one input came to.
 pub(crate) struct Answer<T> {
@@ -44,6 +46,8 @@ static RATE: AtomicU64 = AtomicU64::new(0);
 /// The events of the current log, instead of states; the pairs of accesses reported.
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static PAIRS: AtomicU64 = AtomicU64::new(0);
+/// Whether the questions are about histories, which have other words.
+static HISTORIES: AtomicBool = AtomicBool::new(false);
 
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
 pub(crate) fn run<I: Sync, T: Send>(
@@ -155,20 +159,21 @@ pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
     if inputs == 1 { threads(&common.shared) } else { 1 }
 }
 
-/// Refuses options that do not go with this many inputs.
-pub(crate) fn check(common: &Common, inputs: usize) -> Result<()> {
+/// Refuses options that do not go with these inputs.
+pub(crate) fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
     check_models(&common.shared, inputs, &common.model)
 }
 
 /// The same for whatever models a question has.
-pub(crate) fn check_models<M: Ord + Copy>(
+pub(crate) fn check_models<P: AsRef<Path>, M: Ord + Copy>(
     shared: &Shared,
-    inputs: usize,
+    inputs: &[P],
     models: &[M],
 ) -> Result<()> {
-    if shared.witness.is_some() && (inputs > 1 || models.len() > 1) {
+    if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
+    spare_inputs("--witness", shared.witness.as_deref(), inputs)?;
     let mut distinct = models.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -239,10 +244,18 @@ pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) 
     MEMORY.store(memory, Ordering::Relaxed);
 }
 
+/// From now on the progress line is about histories.
+pub(crate) fn about_histories() {
+    HISTORIES.store(true, Ordering::Relaxed);
+}
+
 fn search_message() -> String {
+    let histories = HISTORIES.load(Ordering::Relaxed);
     if EVENTS.load(Ordering::Relaxed) > 0 {
+        let (events, reported) =
+            if histories { ("operations", "violated") } else { ("events", "reported") };
         return format!(
-            "current log: {} events, {} per second, {} reported, {}",
+            "current log: {} {events}, {} per second, {} {reported}, {}",
             HumanCount(EVENTS.load(Ordering::Relaxed)),
             HumanCount(RATE.load(Ordering::Relaxed)),
             HumanCount(PAIRS.load(Ordering::Relaxed)),
@@ -251,6 +264,12 @@ fn search_message() -> String {
     }
     match STATES.load(Ordering::Relaxed) {
         0 => String::new(),
+        steps if histories => format!(
+            "current history: {} steps, {} per second, {}",
+            HumanCount(steps),
+            HumanCount(RATE.load(Ordering::Relaxed)),
+            HumanBytes(MEMORY.load(Ordering::Relaxed))
+        ),
         states => format!(
             "current search: {} states, {} per second, {} waiting, {}",
             HumanCount(states),

@@ -23,7 +23,7 @@ use crate::pool::{self, Answer, Listener};
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
-    pool::check(common, inputs.len())?;
+    pool::check(common, &inputs)?;
     let tso_only = ReachAlgorithm::tso_only(args.algorithm);
     let default = [Model::Sc, Model::Tso, Model::Pso(Drain::All)];
     let models = if tso_only && common.model == default { &default[1..2] } else { &common.model };

@@ -4,27 +4,30 @@ use std::fs::File;
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow, bail};
+use indicatif::HumanCount;
 use weakspot_core::Ops;
 use weakspot_gen::{Client, Layout, MOST_CPUS};
 use weakspot_trace::{HistoryReader, LogError};
 
 use crate::args::RecordArgs;
 use crate::exit::Exit;
-use crate::generate::{sink, write};
+use crate::generate::{output_format, sink, write};
+use crate::output::spare_inputs;
 
 /// Runs a random client, or those of a file, on real threads.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     let layout = if args.packed { Layout::Packed } else { Layout::Apart };
+    spare_inputs("-o", args.output.as_deref(), args.client.as_slice())?;
+    let format = output_format(args.output.as_deref())?;
     let mut sink = sink(args.output.as_deref())?;
+    let (mut histories, mut operations, mut seconds) = (0, 0, 0.0);
     let mut record = |id: &str, client: &Ops, vars: Option<Vec<String>>| -> Result<()> {
         let (mut history, time) = weakspot_gen::record(client, layout);
         history.names.vars = vars.unwrap_or(history.names.vars);
-        if !args.quiet {
-            let (ops, seconds) = (client.len(), time.as_secs_f64());
-            let rate = ops as f64 / seconds.max(1e-9) / 1e6;
-            eprintln!("{id}: {ops} operations in {seconds:.6} s, {rate:.1} million per second");
-        }
-        write(&mut sink, id, history)
+        histories += 1;
+        operations += client.len();
+        seconds += time.as_secs_f64();
+        write(&mut sink, format, id, history)
     };
     if let Some(path) = &args.client {
         let name = path.display().to_string();
@@ -61,5 +64,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
         record(&format!("cpu-{}", mix.seed), &client.operations()?, None)?;
     }
     sink.flush()?;
+    if !args.quiet {
+        let rate = operations as f64 / seconds.max(1e-9) / 1e6;
+        let of = if histories == 1 {
+            String::new()
+        } else {
+            format!("{} histories: ", HumanCount(histories))
+        };
+        let operations = HumanCount(operations as u64);
+        eprintln!("{of}{operations} operations in {seconds:.6} s, {rate:.1} million per second");
+    }
     Ok(Exit::Holds)
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
         bail!("--trf has no witness files; --format json shows the run");
     }
     let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
-    pool::check(common, inputs.len())?;
+    pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;

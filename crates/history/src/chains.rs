@@ -9,7 +9,7 @@
 //!
 //! [`Within::Global`]: weakspot_core::Within::Global
 
-use weakspot_core::{HistoryEvidence, INITIAL, OpKind, Ops, Within, initial_write};
+use weakspot_core::{HistoryEvidence, INITIAL, OpKind, Ops, Within};
 
 use crate::explain::{Explain, Ppo};
 use crate::extra::Extra;
@@ -211,7 +211,7 @@ pub(crate) fn coherence(chains: &Chains<'_>) -> Result<Extra, HistoryEvidence> {
                             extra.push(own, w, op);
                         }
                     }
-                    None if own != INITIAL => extra.push(own, initial_write(var), op),
+                    None if own != INITIAL => return Err(reads_over(chains, own, op)),
                     Some(_) => {}
                     None => last_initial[var as usize] = op,
                 }
@@ -234,15 +234,6 @@ pub(crate) fn coherence(chains: &Chains<'_>) -> Result<Extra, HistoryEvidence> {
             }
         }
     }
-    if let Some(at) = (0..extra.len() as u32).find(|&i| extra.get(i).to >= ops.len() as u32) {
-        let explain = Explain::strong(ops, chains.ppo, &extra);
-        let edge = extra.get(at);
-        let cycle = [
-            Link { from: edge.from, to: edge.to, kind: LinkKind::Extra(at) },
-            Link { from: edge.to, to: edge.from, kind: LinkKind::Po },
-        ];
-        return Err(explain.cycle(Within::Global, &cycle));
-    }
     first_writes.sort_unstable();
     for &(var, read) in &initial_reads {
         let start = first_writes.partition_point(|&(x, _)| x < var);
@@ -259,15 +250,23 @@ pub(crate) fn coherence(chains: &Chains<'_>) -> Result<Extra, HistoryEvidence> {
 
 /// The evidence for a read of a later write of its own thread.
 fn reads_ahead(chains: &Chains<'_>, w: u32, read: u32) -> HistoryEvidence {
+    let rf = Link { from: w, to: read, kind: LinkKind::Rf };
+    let po = Link { from: read, to: w, kind: LinkKind::Po };
+    on_one_variable(chains, &Extra::new(chains.ops.len()), [rf, po])
+}
+
+/// The evidence for a read of the initial value after a write of its own thread.
+fn reads_over(chains: &Chains<'_>, w: u32, read: u32) -> HistoryEvidence {
+    let mut extra = Extra::new(chains.ops.len());
+    extra.push(read, w, read);
+    let po = Link { from: w, to: read, kind: LinkKind::Po };
+    let overtaken = Link { from: read, to: w, kind: LinkKind::Extra(0) };
+    on_one_variable(chains, &extra, [po, overtaken])
+}
+
+fn on_one_variable(chains: &Chains<'_>, extra: &Extra, cycle: [Link; 2]) -> HistoryEvidence {
     let within = if chains.ppo.is_relaxed() { Within::Local } else { Within::Global };
-    let none = Extra::new(chains.ops.len());
-    Explain::strong(chains.ops, chains.ppo, &none).cycle(
-        within,
-        &[
-            Link { from: w, to: read, kind: LinkKind::Rf },
-            Link { from: read, to: w, kind: LinkKind::Po },
-        ],
-    )
+    Explain::strong(chains.ops, chains.ppo, extra).cycle(within, &cycle)
 }
 
 /// Visits all operations in an order that respects chains, reads-from and derived edges, or finds

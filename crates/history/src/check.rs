@@ -52,7 +52,7 @@ fn stronger_run(
     };
     let chains = Chains::new(ops, Ppo::of(stronger));
     let Ok(extra) = coherence(&chains) else { return Ok(None) };
-    Ok(match greedy(&chains, &extra, meter)? {
+    Ok(match greedy(&chains, &extra, 2, meter)? {
         Greedy::Run(order) => Some(linear(ops, stronger, &order)),
         Greedy::Stuck(_) => None,
     })
@@ -70,6 +70,9 @@ fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'
     };
     Answer { verdict, evidence, decided_by: stage }
 }
+
+/// How often a greedy run may go back before the next stage is tried: so many steps per operation.
+const PATIENCE: u64 = 64;
 
 /// What a stage finds.
 pub(crate) enum Found {
@@ -93,7 +96,7 @@ fn strong(
             Ok(extra) => extra,
             Err(evidence) => return Ok(Found::Contradiction(evidence)),
         };
-        match greedy(&chains, &extra, meter)? {
+        match greedy(&chains, &extra, PATIENCE, meter)? {
             Greedy::Run(order) => {
                 *stage = DecidedBy::Greedy;
                 return Ok(Found::Run(order));
@@ -116,7 +119,7 @@ fn strong(
         Ok(orders) => orders,
     };
     if matches!(method.complete, Complete::Auto | Complete::Search)
-        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, meter)?
+        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, PATIENCE, meter)?
     {
         *stage = DecidedBy::Greedy;
         return Ok(Found::Run(order));

@@ -29,6 +29,9 @@ impl Clocks {
         meter: &mut Meter<'_>,
     ) -> Result<Result<Clocks, Vec<Link>>, Limit> {
         let k = ops.threads();
+        // What is taken at once, here and by whoever then looks at the past of each thread.
+        let fixed = 4 * (k as u64) * (2 * k + ops.vars()) as u64 + extra.bytes();
+        meter.room(fixed)?;
         let starts: Vec<u32> = (0..k).map(|t| ops.of_thread(t).start).collect();
         // Per thread what comes before its next write, and before its next read if that is less.
         let mut of_writes: Vec<u32> = (0..k).flat_map(|_| starts.iter().copied()).collect();
@@ -64,6 +67,10 @@ impl Clocks {
             let kind = ops.kind(op);
             if matches!(kind, OpKind::Write | OpKind::Update) {
                 if std::mem::take(&mut is_new[thread]) {
+                    if clocks.rows.len() + k > clocks.rows.capacity() {
+                        // The rows are about to be twice as many, and to be copied.
+                        meter.room(fixed + 3 * clocks.bytes())?;
+                    }
                     last_row[thread] = (clocks.rows.len() / k) as u32;
                     clocks.rows.extend_from_slice(&of_writes[own.clone()]);
                 }

@@ -3,9 +3,10 @@
 //!
 //! Derived edges are numbered in the order in which they were found, and each was found with the
 //! earlier ones alone, so a path for it is sought among those. The search goes backwards from
-//! where the path ends and is breadth-first, so paths are short.
+//! where the path ends and takes the shortest way, in terms of what a reader has to follow.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use weakspot_core::{
     Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, OpKind, Ops, Rule, Why,
@@ -70,6 +71,10 @@ pub(crate) struct Explain<'a> {
     /// The stages, each with the number of edges that there were when it ended.
     pub(crate) stages: &'a [(usize, Stage)],
 }
+
+/// So many steps of program order are taken rather than a step to another thread; a derived one, which
+/// has to be explained, counts twice.
+const PO_STEPS: u32 = 1_000;
 
 /// How many operations to look at for a shorter cycle.
 const SHORTENING: usize = 200_000;
@@ -161,40 +166,88 @@ impl<'a> Explain<'a> {
         if initial_write_var(from).is_some() {
             return Some(vec![Link { from, to, kind: LinkKind::Po }]);
         }
-        // From each operation that was reached the link that leads towards `to`.
-        let mut towards: HashMap<u32, Link> = HashMap::new();
-        let mut queue = VecDeque::from([to]);
-        while let Some(op) = queue.pop_front() {
-            if initial_write_var(op).is_some() {
+        // From each operation that was reached the link that leads towards `to`, and how far it is.
+        let mut towards: HashMap<u32, (u32, Link)> = HashMap::new();
+        let mut queue = BinaryHeap::from([(Reverse(0), to)]);
+        while let Some((Reverse(distance), op)) = queue.pop() {
+            if op == from && distance > 0 {
+                break;
+            }
+            if initial_write_var(op).is_some()
+                || towards.get(&op).is_some_and(|&(known, _)| known < distance)
+            {
                 continue;
             }
             *budget = budget.checked_sub(1)?;
-            let mut reached = |link: Link| {
-                towards.entry(link.from).or_insert_with(|| {
-                    queue.push_back(link.from);
-                    link
-                });
+            let mut reached = |link: Link, length: u32| {
+                let distance = distance.saturating_add(length);
+                let known = towards.entry(link.from).or_insert((u32::MAX, link));
+                if distance < known.0 {
+                    *known = (distance, link);
+                    queue.push((Reverse(distance), link.from));
+                }
             };
             self.po_before(op, within, |before| {
-                reached(Link { from: before, to: op, kind: LinkKind::Po });
+                reached(Link { from: before, to: op, kind: LinkKind::Po }, 1);
             });
             if let Some(w) = self.ops.from(op)
                 && !(self.ppo.is_relaxed() && self.ops.thread_of(w) == self.ops.thread_of(op))
             {
-                reached(Link { from: w, to: op, kind: LinkKind::Rf });
+                reached(Link { from: w, to: op, kind: LinkKind::Rf }, PO_STEPS);
             }
             for (index, edge) in self.extra.leading_to(op).filter(|&(index, _)| allowed(index)) {
-                reached(Link { from: edge.from, to: op, kind: LinkKind::Extra(index) });
-            }
-            if towards.contains_key(&from) {
-                break;
+                let link = Link { from: edge.from, to: op, kind: LinkKind::Extra(index) };
+                reached(link, 2 * PO_STEPS);
             }
         }
-        let mut path = vec![*towards.get(&from)?];
+        let mut path = vec![towards.get(&from)?.1];
         while let Some(&Link { to: at, .. }) = path.last().filter(|link| link.to != to) {
-            path.push(*towards.get(&at)?);
+            path.push(towards.get(&at)?.1);
         }
-        Some(path)
+        Some(self.shortcut(within, &path))
+    }
+
+    /// The path with a step of program order wherever it comes back to a thread.
+    fn shortcut(&self, within: Within, links: &[Link]) -> Vec<Link> {
+        let mut short = Vec::new();
+        let mut at = 0;
+        while let Some(&link) = links.get(at) {
+            let far =
+                (at..links.len()).rev().find(|&far| self.is_po(link.from, links[far].to, within));
+            match far {
+                Some(far) => {
+                    short.push(Link { from: link.from, to: links[far].to, kind: LinkKind::Po });
+                    at = far + 1;
+                }
+                None => {
+                    short.push(link);
+                    at += 1;
+                }
+            }
+        }
+        short
+    }
+
+    /// Whether two operations are in program order, as far as the relation has it.
+    fn is_po(&self, a: u32, b: u32, within: Within) -> bool {
+        let ops = self.ops;
+        let is_op = |node: u32| initial_write_var(node).is_none();
+        if !is_op(a) || !is_op(b) || a >= b || ops.thread_of(a) != ops.thread_of(b) {
+            return false;
+        }
+        let (first, second) = (ops.kind(a), ops.kind(b));
+        if within == Within::Local {
+            let accesses = first != OpKind::Fence && second != OpKind::Fence;
+            return accesses && ops.var(a) == ops.var(b);
+        }
+        let may_change = match (self.ppo, first, second) {
+            (Ppo::Full, _, _) => false,
+            (_, OpKind::Write, OpKind::Read) => true,
+            (Ppo::Pso, OpKind::Write, OpKind::Write) => ops.var(a) != ops.var(b),
+            _ => false,
+        };
+        let is_barrier = |op: u32| matches!(ops.kind(op), OpKind::Fence | OpKind::Update);
+        !may_change || (a + 1..b).any(is_barrier)
     }
 
     /// The operations right before this one in program order, as far as the relation has it.
@@ -311,7 +364,7 @@ impl<'a> Explain<'a> {
     /// The cycle, or a shorter one through one of its operations that uses no other derived edges
     /// than it does.
     fn shortened(&self, within: Within, links: &[Link]) -> Vec<Link> {
-        let mut best = merged(links);
+        let mut best = merged(&self.shortcut(within, links));
         let used: Vec<u32> = derived(links).collect();
         let mut budget = SHORTENING;
         for link in merged(links) {

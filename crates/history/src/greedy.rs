@@ -39,14 +39,16 @@ pub(crate) struct Place {
     heads: Vec<u32>,
 }
 
-/// Tries to run a history so that the given edges are respected.
+/// Tries to run a history so that the given edges are respected. About `patience` steps may be undone
+/// per operation.
 pub(crate) fn greedy(
     chains: &Chains<'_>,
     extra: &Extra,
+    patience: u64,
     meter: &mut Meter<'_>,
 ) -> Result<Greedy, Limit> {
     let mut run = Run::new(chains, extra);
-    let mut patience = PATIENCE + 64 * chains.ops.len() as u64;
+    let mut patience = PATIENCE + patience * chains.ops.len() as u64;
     loop {
         if let Some(chain) = run.ready.pop() {
             if let Some(circle) = run.advance(chain as usize) {
@@ -265,7 +267,8 @@ impl<'r, 'a> Run<'r, 'a> {
             _ => None,
         };
         let mut last = start;
-        while let Some(chain) = next(last) {
+        for _ in 0..self.states.len() {
+            let Some(chain) = next(last) else { break };
             if chain == start {
                 let after = |&chain: &usize| next(chain).filter(|&chain| chain != start);
                 return Some(std::iter::successors(Some(start), after).collect());

@@ -15,6 +15,8 @@ pub(crate) struct Past<'a> {
     pub(crate) bounds: Vec<u32>,
     /// Per variable and thread the last write in the past, or [`INITIAL`] for none.
     last: Vec<u32>,
+    /// Which entries of `last` there are.
+    found: Vec<usize>,
     /// The row of the last write of the own thread that was looked at.
     own_row: u32,
     own_write: u32,
@@ -35,6 +37,7 @@ impl<'a> Past<'a> {
             threads,
             bounds,
             last,
+            found: Vec::new(),
             own_row: u32::MAX,
             own_write: INITIAL,
             own_bound: 0,
@@ -47,7 +50,11 @@ impl<'a> Past<'a> {
         for (t, bound) in self.bounds.iter_mut().enumerate() {
             *bound = self.ops.of_thread(t).start;
         }
-        self.last.fill(INITIAL);
+        // Most entries are empty if there are many threads.
+        for cell in self.found.drain(..) {
+            self.last[cell] = INITIAL;
+        }
+        self.work += self.threads as u64;
         self.own_row = u32::MAX;
         self.own_write = INITIAL;
         self.own_bound = 0;
@@ -109,7 +116,11 @@ impl<'a> Past<'a> {
         self.work += u64::from(to.saturating_sub(self.bounds[thread]));
         for op in self.bounds[thread]..to {
             if self.ops.writes(op) {
-                self.last[self.ops.var(op) as usize * self.threads + thread] = op;
+                let cell = self.ops.var(op) as usize * self.threads + thread;
+                if self.last[cell] == INITIAL {
+                    self.found.push(cell);
+                }
+                self.last[cell] = op;
                 entered(op);
             }
         }
@@ -128,6 +139,6 @@ impl<'a> Past<'a> {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        4 * (self.last.capacity() + self.bounds.capacity()) as u64
+        (4 * (self.last.capacity() + self.bounds.capacity()) + 8 * self.found.capacity()) as u64
     }
 }

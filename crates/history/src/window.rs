@@ -486,10 +486,14 @@ impl Refused {
     #[must_use]
     pub fn message(&self, names: &OpNames) -> String {
         let var = names.vars.get(self.op.var as usize).map_or("", String::as_str);
+        // Numbers stand in brackets, not to be taken for values.
+        let bracketed = var.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("[{var}]"));
+        let var = bracketed.as_deref().unwrap_or(var);
         let value = self.op.read().unwrap_or(self.op.value);
         match self.why {
             RefusedWhy::WrittenTwice => format!(
-                "{} is written to `{var}` a second time, so it is not clear what a read of it reads",
+                "{} is written to `{var}` a second time, so it is not clear what a read of it \
+                 reads; reads can say `from`",
                 self.op.value
             ),
             RefusedWhy::ReadOfRepeated => format!(

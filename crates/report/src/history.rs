@@ -11,7 +11,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use weakspot_core::{
-    HistoryEvidence, HistoryModel, Names, OpKind, OpNames, Ops, Value, Verdict, initial_write_var,
+    HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Ops, Value, Verdict,
+    initial_write_var,
 };
 
 use crate::limit::limit_text;
@@ -38,12 +39,16 @@ pub struct HistoryAnswer<'a> {
     pub lines: &'a [u32],
     /// Where the file says more than the history does.
     pub notes: &'a [String],
+    /// What of this no model asks about, a few words each.
+    pub unchecked: &'a [String],
     /// The model asked about.
     pub model: HistoryModel,
     /// Whether the history satisfies it.
     pub verdict: &'a Verdict,
     /// Why.
     pub evidence: Option<&'a HistoryEvidence>,
+    /// Whether an answer without small evidence was evaluated again by the definition.
+    pub rechecked: bool,
     /// The stage that decided, as scripts read it.
     pub decided_by: &'a str,
     /// The model whose evidence this is, if this one was not asked itself.
@@ -97,7 +102,12 @@ pub struct HistoryPart {
 pub fn history_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
     let mut out = String::new();
     for (i, a) in answers.iter().enumerate() {
-        let _ = writeln!(out, "{} {}: {}", head(a), model_name(a.model), outcome(a));
+        let told = answers[..i].iter().find(|b| same_violation(a, b));
+        let outcome = match told.filter(|_| details) {
+            Some(told) => format!("violated, as shown for {}", model_name(told.model)),
+            None => outcome(a),
+        };
+        let _ = writeln!(out, "{} {}: {outcome}", head(a), model_name(a.model));
         if !details {
             continue;
         }
@@ -177,42 +187,40 @@ fn head(a: &HistoryAnswer<'_>) -> String {
 
 /// What was found, in a clause.
 fn outcome(a: &HistoryAnswer<'_>) -> String {
-    let mut operations = counted(a.ops.len() as u64, "operation");
-    if let Some(followed) = a.followed {
-        operations += &format!(" of {} so far", grouped(followed.operations.into()));
-    }
-    let of = match a.implied_by {
-        Some(model) => format!(", found for {}", model_name(model)),
-        None => String::new(),
-    };
     if let Some(outcome) = outcome_followed(a) {
         return outcome;
     }
+    let operations = match a.followed {
+        None => counted(a.ops.len() as u64, "operation"),
+        Some(f) => format!("within the first {}", counted(f.operations, "operation")),
+    };
+    let under = match a.implied_by {
+        Some(model) => format!(" under {}", model_name(model)),
+        None => String::new(),
+    };
+    let unchecked = unchecked(a);
     match (a.verdict, a.evidence) {
         (Verdict::Unknown(limit), _) => {
-            let why = limit_text(limit, &Names::default());
-            let done = counted(a.explored, "unit");
-            format!("unknown: {operations}, {why} after {done} of work")
+            format!("unknown: {operations}, {}{}", stopped(limit), hint(limit))
         }
         (_, Some(HistoryEvidence::Linear { steps, .. })) => {
-            let steps = counted(steps.len() as u64, "step");
-            format!("satisfied: {operations}, done by a run of {steps}{of}")
+            let steps = counted(run::length(a.ops, steps) as u64, "step");
+            format!("satisfied{unchecked}: {operations}, shown by a run of {steps}{under}")
         }
         (_, Some(HistoryEvidence::Cycle(cycle))) => {
-            let edges = counted(cycle.edges.len() as u64, "step");
-            format!("violated: {operations}, with a cycle of {edges}{of}")
+            format!("violated: {operations}, shown by {}", cycle::length(a.model, cycle))
         }
-        (_, Some(HistoryEvidence::Refuted { pairs, conflicts, proof })) => {
+        (_, Some(HistoryEvidence::Refuted { pairs, conflicts, .. })) => {
             let pairs = counted(pairs.len() as u64, "pair");
             let conflicts = counted(conflicts.len() as u64, "cycle");
-            let proof = counted(proof.len() as u64, "step");
-            format!(
-                "violated: {operations}, whatever the order of {pairs} of writes: {conflicts} and \
-                 a proof of {proof}{of}"
-            )
+            format!("violated: {operations}, whatever the order of {pairs} of writes: {conflicts}")
         }
         (Verdict::Holds, _) => {
-            format!("satisfied: {operations}, by definition; nothing small shows it")
+            let how = match a.rechecked {
+                true => "computed with clocks and checked by the definition",
+                false => "computed with clocks, there is no small evidence",
+            };
+            format!("satisfied{unchecked}: {operations} ({how})")
         }
         (Verdict::Violated, _) => format!("violated: {operations}"),
     }
@@ -223,12 +231,42 @@ fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
     let all = counted(a.followed?.operations, "operation");
     match a.verdict {
         Verdict::Violated => None,
-        Verdict::Holds => Some(format!("satisfied: {all}, all in one window")),
+        Verdict::Holds => Some(format!("satisfied{}: {all}, all in one window", unchecked(a))),
         Verdict::Unknown(limit) => {
-            let why = limit_text(limit, &Names::default());
+            let why = match limit {
+                Limit::Interrupted => "following was interrupted".to_owned(),
+                Limit::Time(_) => "the time to follow it was over (--timeout)".to_owned(),
+                _ => stopped(limit),
+            };
             Some(format!("unknown: {all} without a violation, but {why}"))
         }
     }
+}
+
+fn stopped(limit: &Limit) -> String {
+    limit_text(limit, &Names::default())
+}
+
+/// What may help against a limit.
+fn hint(limit: &Limit) -> &'static str {
+    match limit {
+        Limit::Time(_) => "; a higher --timeout may decide it",
+        Limit::Memory(_) => "; a higher --memory may decide it",
+        _ => "",
+    }
+}
+
+/// What a history that satisfies a model was not asked, in brackets.
+fn unchecked(a: &HistoryAnswer<'_>) -> String {
+    match a.unchecked {
+        [] => String::new(),
+        parts => format!(" (not checked: {})", parts.join(", ")),
+    }
+}
+
+/// Whether two answers have the same cycle to show.
+fn same_violation(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
+    *a.verdict == Verdict::Violated && a.verdict == b.verdict && a.evidence == b.evidence
 }
 
 fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
@@ -237,21 +275,23 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
     }
 }
 
-/// The evidence, drawn; if it was drawn before, for which model.
+/// The evidence, drawn unless it was drawn before.
 fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], color: bool) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut out = match a.evidence {
+        _ if told.iter().any(|b| same_violation(a, b)) => String::new(),
         Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
         Some(HistoryEvidence::Cycle(cycle)) => cycle::drawing(&show, a.model, cycle),
-        Some(HistoryEvidence::Refuted { conflicts, .. }) => {
-            cycle::conflicts(&show, a.model, conflicts)
+        Some(HistoryEvidence::Refuted { pairs, conflicts, .. }) => {
+            cycle::conflicts(&show, a.model, pairs, conflicts)
         }
         Some(HistoryEvidence::ByDefinition) | None => String::new(),
     };
-    let is_source = |b: &&HistoryAnswer<'_>| b.implied_by.or(Some(b.model)) == a.implied_by;
-    let same = told.iter().filter(is_source).find(|b| b.evidence == a.evidence);
-    if let Some(told) = same.filter(|_| !out.is_empty()) {
-        out = format!("  It is the one shown for {}.\n", model_name(told.model));
+    let drawn = |b: &&HistoryAnswer<'_>| b.evidence == a.evidence && b.verdict == a.verdict;
+    if *a.verdict == Verdict::Holds
+        && let Some(told) = told.iter().find(drawn).filter(|_| !out.is_empty())
+    {
+        out = format!("  It is the run shown for {}.\n", model_name(told.model));
     }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");
@@ -286,20 +326,20 @@ impl ShowOps<'_> {
         }
     }
 
+    /// The name of a variable. A number stands in brackets, not to be taken for a value.
     fn var(&self, var: u32) -> Cow<'_, str> {
         match self.names.vars.get(var as usize) {
+            Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("[{}]", plain(name)).into()
+            }
             Some(name) => plain(name),
             None => format!("x{var}").into(),
         }
     }
 
-    /// `x=1`; a variable that is called by a number stands in brackets.
+    /// `x=1`.
     fn cell(&self, var: u32, value: Value) -> String {
-        let name = self.var(var);
-        match name.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("[{name}]={value}"),
-            false => format!("{name}={value}"),
-        }
+        format!("{}={value}", self.var(var))
     }
 
     fn initial(&self, var: u32) -> Value {

@@ -37,7 +37,7 @@ fn read(bencher: divan::Bencher<'_, '_>, format: HistoryFormat) {
         changes: 0,
     };
     let (ops, names) = random_history(&mut Rng::new(1), size);
-    let history = Recorded { id: None, ops, names, notes: Vec::new() };
+    let history = Recorded { id: None, ops, names, notes: Vec::new(), unchecked: Vec::new() };
     let mut bytes = Vec::new();
     write_history(&mut bytes, format, &history).expect("it can be said");
     let bytes: Arc<[u8]> = bytes.into();

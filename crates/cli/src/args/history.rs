@@ -31,6 +31,9 @@ operations, each before the next one for the reason given; -q leaves all but the
 
 --follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
 together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.",
+    mut_arg("timeout", |a| a.help(
+        "Give up on a question after this time [default: 60s]; with --follow end after it [default: never]"
+    )),
     mut_arg("quiet", |a| a.help("One line per answer; no warnings, no summary"))
 )]
 pub(crate) struct HistoryCheckArgs {
@@ -125,6 +128,7 @@ pub(crate) enum HistoryFormatKey {
     /// JSON Lines.
     Jsonl,
     /// One operation per line, for people.
+    #[value(alias = "wshist")]
     Text,
     /// Axe.
     Axe,
@@ -137,6 +141,7 @@ pub(crate) enum HistoryFormatKey {
     /// AWDIT's tests.
     Awdit,
     /// Jepsen.
+    #[value(aliases = ["jepsen", "elle"])]
     Edn,
 }
 

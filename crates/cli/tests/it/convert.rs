@@ -338,7 +338,7 @@ fn histories() {
         "0: M[0] := 1\n1: M[0] == 2\n",
         expect![[r#"
             --- standard error
-            error: -:2:4: nobody wrote 2 to `0`
+            error: -:2:4: nobody wrote 2 to `[0]`
             --- exit 2
         "#]],
     );

@@ -14,9 +14,9 @@ fn the_first_violation_of_each_model() {
         &["history", "--follow", "-"],
         "t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\n",
         expect![[r#"
-            - SC: violated: 4 operations of 4 so far, with a cycle of 4 steps
+            - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -32,9 +32,9 @@ fn the_first_violation_of_each_model() {
         &["history", "--follow", "--window", "4", "--minimise", "-"],
         "t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\nt0: w a 1\nt0: w b 1\nt1: r b 1\nt1: r a 0\nt1: w a 2\n",
         expect![[r#"
-            - SC: violated: 4 operations of 4 so far, with a cycle of 4 steps
+            - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              SC has no place for this: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -49,9 +49,9 @@ fn the_first_violation_of_each_model() {
                 t1: w y 1  // operation 0 of t1, line 2
                 t1: r x 0  // operation 1 of t1, line 4
 
-            - TSO: violated: 4 operations of 8 so far, with a cycle of 4 steps
+            - TSO: violated: within the first 8 operations, shown by a cycle of 4 steps
 
-              TSO has no place for this: each arrow means "comes before" in memory, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" in memory, where a write counts when it leaves its buffer, and together they form a circle.
               t1 2  r b 1  line 7  -po->  program order of t1
               t1 3  r a 0  line 8  -rw->  read a=0, which the next overwrites
               t0 2  w a 1  line 5  -po->  program order of t0
@@ -110,7 +110,7 @@ fn several_histories_in_one_log() {
         "history one\nt0: w x 1\nt1: r x 1\nhistory two\nt0: w x 1\nt1: r x 1\nt1: r x 0\n",
         expect![[r#"
             - one SC: satisfied: 2 operations, all in one window
-            - two SC: violated: 3 operations of 3 so far, with a cycle of 3 steps
+            - two SC: violated: within the first 3 operations, shown by a cycle of 3 steps
             --- exit 1
         "#]],
     );
@@ -133,7 +133,7 @@ fn wrong_logs_are_refused_at_their_place() {
         ran.err
     };
     expect![[r#"
-        error: -:2:5: 1 is written to `x` a second time, so it is not clear what a read of it reads
+        error: -:2:5: 1 is written to `x` a second time, so it is not clear what a read of it reads; reads can say `from`
     "#]]
     .assert_eq(&follow("t0: w x 1\nt1: w x 1\n"));
     expect![[r#"
@@ -220,11 +220,17 @@ fn a_violation_is_told_at_once() {
     log.write_all(b"t0: w x 1\nt1: w y 1\nt0: r y 0\nt1: r x 0\n").expect("somebody reads");
     let mut answer = String::new();
     answers.read_line(&mut answer).expect("text");
-    assert_eq!(answer, "- SC: violated: 4 operations of 4 so far, with a cycle of 4 steps\n");
+    assert_eq!(
+        answer,
+        "- SC: violated: within the first 4 operations, shown by a cycle of 4 steps\n"
+    );
     log.write_all(b"t0: r x 1\nt0: r x 0\n").expect("somebody reads");
     answer.clear();
     answers.read_to_string(&mut answer).expect("text");
-    assert_eq!(answer, "- CC: violated: 6 operations of 6 so far, with a cycle of 2 steps\n");
+    assert_eq!(
+        answer,
+        "- CC: violated: within the first 6 operations, shown by a chain of 3 operations\n"
+    );
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
 
@@ -241,7 +247,7 @@ fn a_file_that_grows() {
     let ran = run(&["history", "--follow", "-q", "--timeout", "1500ms", "--model", "sc", name], "");
     assert_eq!(
         ran.out.trim_start_matches(name),
-        " SC: unknown: 3 operations without a violation, but the search stopped at the time limit of 1.5 s\n"
+        " SC: unknown: 3 operations without a violation, but the time to follow it was over (--timeout)\n"
     );
     assert_eq!(ran.code, Some(3));
     let mut child = weakspot()
@@ -252,7 +258,34 @@ fn a_file_that_grows() {
     file.write_all(b"2\nt1: r x 1\n").expect("written");
     let mut answer = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut answer).expect("text");
-    assert!(answer.contains("SC: violated: 5 operations of 5 so far"), "{answer}");
+    assert!(answer.contains("SC: violated: within the first 5 operations"), "{answer}");
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// A log that was rotated is not waited for.
+#[test]
+fn a_file_that_becomes_shorter() {
+    let folder = std::env::temp_dir().join(format!("weakspot-shorter-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("log.wshist");
+    std::fs::write(&path, "t0: w x 1\nt0: r y 0\nt1: w y 1\nt1: r x 0\n").expect("a file");
+    let mut child = weakspot()
+        .args(["history", "--follow", "-q", "--model", "sc,cc"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // When SC is answered for, all of the file was read.
+    let mut answer = String::new();
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+    answers.read_line(&mut answer).expect("text");
+    assert!(answer.contains("SC: violated"), "{answer}");
+    std::fs::write(&path, "t0").expect("a shorter file");
+    let mut err = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+    assert!(err.contains("cut off while it was followed"), "{err}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
     std::fs::remove_dir_all(&folder).expect("removed");
 }

@@ -526,7 +526,7 @@ fn record() {
     let random = run(&["record", "--cpus", "2", "--operations", "1000", "--packed"], "");
     assert_eq!(random.code, Some(0));
     assert_eq!(random.out.matches("\"kind\"").count(), 1000);
-    assert!(random.err.contains("1000 operations"), "{}", random.err);
+    assert!(random.err.contains("1,000 operations"), "{}", random.err);
     check(
         &["record", "-"],
         "\n{\"threads\":[[{\"kind\":\"w\"}]]}\n",
@@ -545,4 +545,26 @@ fn record() {
             --- exit 2
         "#]],
     );
+}
+
+/// The ending of the output says the format.
+#[test]
+fn histories_as_text() {
+    let folder = std::env::temp_dir().join(format!("weakspot-endings-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let text = path("h.wshist");
+    let ran = run(&["gen", "history", "--operations", "4", "--count", "2", "-o", &text], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let written = std::fs::read_to_string(&text).expect("a file");
+    assert!(written.starts_with("history atomic-1\nt0: "), "{written}");
+    let again = path("r.wshist");
+    assert_eq!(run(&["record", "-q", &text, "-o", &again], "").code, Some(0));
+    let written = std::fs::read_to_string(&again).expect("a file");
+    assert!(written.starts_with("history atomic-1\nt0: "), "{written}");
+    // One history has room there, and no two.
+    let plume = path("h.plume");
+    assert_eq!(run(&["gen", "history", "--count", "2", "-o", &plume], "").code, Some(2));
+    assert_eq!(run(&["gen", "history", "-o", &path("h.edn")], "").code, Some(2));
+    let _ = std::fs::remove_dir_all(folder);
 }

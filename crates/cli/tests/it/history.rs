@@ -22,29 +22,29 @@ fn store_buffering_under_all_models() {
         &["history", "-"],
         SB,
         expect![[r#"
-        - sb: satisfies TSO and CM, violates CCM
+            - sb: not SC: satisfies TSO and CM, violates CCM
 
-                        ✗ SC
-                      ╱      ╲
-                ✗ CCM          ✓ TSO
-               ╱      ╲      ╱      ╲
-           ✓ CM        ✓ wCCM        ✓ PSO
-               ╲         │
-                ╲      ✓ CCv
-                 ╲    ╱
-                  ✓ CC
+                            ✗ SC
+                          ╱      ╲
+                    ✗ CCM          ✓ TSO
+                   ╱      ╲      ╱      ╲
+               ✓ CM        ✓ wCCM        ✓ PSO
+                   ╲         │
+                    ╲      ✓ CCv
+                     ╲    ╱
+                      ✓ CC
 
-          CCM: violated: 4 operations, with a cycle of 4 steps, found for SC
+              SC, CCM: violated: 4 operations, shown by a cycle of 4 steps
 
-          CCM has no place for this: each arrow means "comes before", and together they form a circle.
-          t0 0  w x 1  line 2  -po->  program order of t0
-          t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
-          t1 0  w y 1  line 4  -po->  program order of t1
-          t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
-          t0 0  w x 1  line 2  (back at the start)
+              Under CCM this cannot be: each arrow means "comes before", and together they form a circle.
+              t0 0  w x 1  line 2  -po->  program order of t0
+              t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
+              t1 0  w y 1  line 4  -po->  program order of t1
+              t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
+              t0 0  w x 1  line 2  (back at the start)
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -54,29 +54,29 @@ fn store_buffering_under_two_models() {
         &["history", "--model", "sc,tso", "-"],
         SB,
         expect![[r#"
-        - sb SC: violated: 4 operations, with a cycle of 4 steps
+            - sb SC: violated: 4 operations, shown by a cycle of 4 steps
 
-          SC has no place for this: each arrow means "comes before", and together they form a circle.
-          t0 0  w x 1  line 2  -po->  program order of t0
-          t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
-          t1 0  w y 1  line 4  -po->  program order of t1
-          t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
-          t0 0  w x 1  line 2  (back at the start)
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              t0 0  w x 1  line 2  -po->  program order of t0
+              t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
+              t1 0  w y 1  line 4  -po->  program order of t1
+              t1 1  r x 0  line 5  -rw->  read x=0, which the next overwrites
+              t0 0  w x 1  line 2  (back at the start)
 
-        - sb TSO: satisfied: 4 operations, done by a run of 6 steps
+            - sb TSO: satisfied: 4 operations, shown by a run of 6 steps
 
-          t0                         │ t1                         │ memory
-          ───────────────────────────┼────────────────────────────┼────────
-                                     │                            │ x=0 y=0
-          w x 1  waits in the buffer │                            │
-          r y 0                      │                            │
-                                     │ w y 1  waits in the buffer │
-                                     │ r x 0                      │
-                                     │ w y 1  reaches memory      │ y=1
-          w x 1  reaches memory      │                            │ x=1
+              t0                         │ t1                         │ memory
+              ───────────────────────────┼────────────────────────────┼────────
+                                         │                            │ x=0 y=0
+              w x 1  waits in the buffer │                            │
+              r y 0                      │                            │
+                                         │ w y 1  waits in the buffer │
+                                         │ r x 0                      │
+                                         │ w y 1  reaches memory      │ y=1
+              w x 1  reaches memory      │                            │ x=1
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -86,9 +86,9 @@ fn a_causal_model() {
         &["history", "--model", "cc", "-"],
         SB,
         expect![[r#"
-        - sb CC: satisfied: 4 operations, by definition; nothing small shows it
-        --- exit 0
-    "#]],
+            - sb CC: satisfied: 4 operations (computed with clocks and checked by the definition)
+            --- exit 0
+        "#]],
     );
 }
 
@@ -149,31 +149,31 @@ fn derived_orders_are_explained() {
         &["history", "-"],
         history,
         expect![[r#"
-        - history 1: satisfies TSO and CCM, violates SC
+            - history 1: not SC: satisfies TSO and CCM
 
-                        ✗ SC
-                      ╱      ╲
-                ✓ CCM          ✓ TSO
-               ╱      ╲      ╱      ╲
-           ✓ CM        ✓ wCCM        ✓ PSO
-               ╲         │
-                ╲      ✓ CCv
-                 ╲    ╱
-                  ✓ CC
+                            ✗ SC
+                          ╱      ╲
+                    ✓ CCM          ✓ TSO
+                   ╱      ╲      ╱      ╲
+               ✓ CM        ✓ wCCM        ✓ PSO
+                   ╲         │
+                    ╲      ✓ CCv
+                     ╲    ╱
+                      ✓ CC
 
-          SC: violated: 8 operations, with a cycle of 2 steps
+              SC: violated: 8 operations, shown by a cycle of 2 steps
 
-          SC has no place for this: each arrow means "comes before", and together they form a circle.
-          t0 0  w x 1  line 1  -ww->  older than the next, see (1)
-          t1 0  w x 2  line 5  -ww->  older than the next, see (2)
-          t0 0  w x 1  line 1  (back at the start)
-          (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
-              t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
-          (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
-              t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              t0 0  w x 1  line 1  -ww->  older than the next, see (1)
+              t1 0  w x 2  line 5  -ww->  older than the next, see (2)
+              t0 0  w x 1  line 1  (back at the start)
+              (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
+                  t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
+              (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
+                  t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -183,14 +183,14 @@ fn fences_are_named() {
         &["history", "--model", "tso", "--input-format", "axe", "-"],
         "0: M[0] := 1 0: sync 0: M[1] == 0 1: M[1] := 1 1: sync 1: M[0] == 0 check",
         expect![[r#"
-            - history 1 TSO: violated: 6 operations, with a cycle of 4 steps
+            - history 1 TSO: violated: 6 operations, shown by a cycle of 4 steps
 
-              TSO has no place for this: each arrow means "comes before" in memory, and together they form a circle.
-              t0 2  r 1 0  line 1  -rw->  read [1]=0, which the next overwrites
-              t1 0  w 1 1  line 1  -po->  program order of t1, with a fence in between
-              t1 2  r 0 0  line 1  -rw->  read [0]=0, which the next overwrites
-              t0 0  w 0 1  line 1  -po->  program order of t0, with a fence in between
-              t0 2  r 1 0  line 1  (back at the start)
+              Under TSO this cannot be: each arrow means "comes before" in memory, where a write counts when it leaves its buffer, and together they form a circle.
+              t0 2  r [1] 0  line 1  -rw->  read [1]=0, which the next overwrites
+              t1 0  w [1] 1  line 1  -po->  program order of t1, with a fence in between
+              t1 2  r [0] 0  line 1  -rw->  read [0]=0, which the next overwrites
+              t0 0  w [0] 1  line 1  -po->  program order of t0, with a fence in between
+              t0 2  r [1] 0  line 1  (back at the start)
 
             --- exit 1
         "#]],
@@ -204,19 +204,15 @@ fn one_variable() {
         &["history", "--model", "tso,pso,wccm", "-"],
         history,
         expect![[r#"
-            - history 1 TSO: violated: 2 operations, with a cycle of 2 steps
+            - history 1 TSO: violated: 2 operations, shown by a cycle of 2 steps
 
-              TSO has no place for this: each arrow means "comes before" on one variable, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" among the accesses to x, which store buffers keep in order, and together they form a circle.
               t0 1  w x 1  line 2  -wr->  wrote x=1, which the next reads
               t0 0  r x 1  line 1  -po->  program order of t0
               t0 1  w x 1  line 2  (back at the start)
 
-            - history 1 PSO: violated: 2 operations, with a cycle of 2 steps, found for TSO
-              It is the one shown for TSO.
-
-            - history 1 wCCM: violated: 2 operations, with a cycle of 2 steps, found for TSO
-              It is the one shown for TSO.
-
+            - history 1 PSO: violated, as shown for TSO
+            - history 1 wCCM: violated, as shown for TSO
             --- exit 1
         "#]],
     );
@@ -231,42 +227,61 @@ fn by_cases() {
         &["history", "--model", "sc", "--complete", "sat", "-"],
         first,
         expect![[r#"
-        - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles and a proof of 5 steps
+            - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles
 
-          SC has no place for this: each of these circles forbids to put some writes into the assumed order, and no order is left.
-          t0 0  w y 1  line 4   -po->  program order of t0
-          t0 2  w x 1  line 6   -ww->  assumed
-          t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
-          t4 0  r x 2  line 14  -po->  program order of t4
-          t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
-          t0 0  w y 1  line 4   (back at the start)
-          (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
-              t1 0 w y 2 -ww-> (assumed) t0 0 w y 1
+              Under SC this cannot be. These writes have no order yet:
+              pair 1: t2 0 w z 1 and t3 0 w z 2
+              pair 2: t0 2 w x 1 and t2 2 w x 2
+              pair 3: t0 0 w y 1 and t1 0 w y 2
+              However they are ordered, one of these circles appears; each arrow means "comes before".
+              A checked proof says that no order avoids all of them.
 
-          t1 0  w y 2  line 7   -po->  program order of t1
-          t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
-          t0 1  r f 1  line 5   -po->  program order of t0
-          t0 2  w x 1  line 6   -ww->  assumed
-          t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
-          t5 0  r x 2  line 16  -po->  program order of t5
-          t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
-          t1 0  w y 2  line 7   (back at the start)
-          (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
-              t0 0 w y 1 -ww-> (assumed) t1 0 w y 2
+              Circle 1:
+              t0 0  w y 1  line 4   -po->  program order of t0
+              t0 2  w x 1  line 6   -ww->  if so ordered, pair 2
+              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+              t4 0  r x 2  line 14  -po->  program order of t4
+              t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
+              t0 0  w y 1  line 4   (back at the start)
+              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
+                  t1 0 w y 2 -ww-> (if so ordered, pair 3) t0 0 w y 1
 
-          t2 0  w z 1  line 9   -po->  program order of t2
-          t2 2  w x 2  line 11  -ww->  assumed
-          t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
-          t6 0  r x 1  line 18  -po->  program order of t6
-          t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
-          t2 0  w z 1  line 9   (back at the start)
-          (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
-              t3 0 w z 2 -ww-> (assumed) t2 0 w z 1
+              Circle 2:
+              t1 0  w y 2  line 7   -po->  program order of t1
+              t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
+              t0 1  r f 1  line 5   -po->  program order of t0
+              t0 2  w x 1  line 6   -ww->  if so ordered, pair 2
+              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+              t5 0  r x 2  line 16  -po->  program order of t5
+              t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
+              t1 0  w y 2  line 7   (back at the start)
+              (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
+                  t0 0 w y 1 -ww-> (if so ordered, pair 3) t1 0 w y 2
 
-          and 1 more; --witness writes them all
+              Circle 3:
+              t2 0  w z 1  line 9   -po->  program order of t2
+              t2 2  w x 2  line 11  -ww->  if so ordered, pair 2
+              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+              t6 0  r x 1  line 18  -po->  program order of t6
+              t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
+              t2 0  w z 1  line 9   (back at the start)
+              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
+                  t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
 
-        --- exit 1
-    "#]],
+              Circle 4:
+              t3 0  w z 2  line 12  -po->  program order of t3
+              t3 1  w g 1  line 13  -wr->  wrote g=1, which the next reads
+              t2 1  r g 1  line 10  -po->  program order of t2
+              t2 2  w x 2  line 11  -ww->  if so ordered, pair 2
+              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+              t7 0  r x 1  line 20  -po->  program order of t7
+              t7 1  r z 1  line 21  -rw->  read z=1, which the next overwrites, see (1)
+              t3 0  w z 2  line 12  (back at the start)
+              (1) t7 1 r z 1 comes before t3 0 w z 2, because t2 0 w z 1, which it reads, is overwritten by it:
+                  t2 0 w z 1 -ww-> (if so ordered, pair 1) t3 0 w z 2
+
+            --- exit 1
+        "#]],
     );
     check(
         &["history", "--model", "sc", "--format", "json", "-"],
@@ -289,26 +304,26 @@ fn the_smallest_part() {
         &["history", "--model", "sc", "--minimise", "-"],
         &history,
         expect![[r#"
-        - long SC: violated: 407 operations, with a cycle of 4 steps
+            - long SC: violated: 407 operations, shown by a cycle of 4 steps
 
-          SC has no place for this: each arrow means "comes before", and together they form a circle.
-          t0 200  w x 1  line 403  -po->  program order of t0
-          t0 201  r y 7  line 404  -rw->  read y=7, which the next overwrites
-          t1 200  w y 8  line 406  -po->  program order of t1
-          t1 202  r x 0  line 408  -rw->  read x=0, which the next overwrites
-          t0 200  w x 1  line 403  (back at the start)
+              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              t0 200  w x 1  line 403  -po->  program order of t0
+              t0 201  r y 7  line 404  -rw->  read y=7, which the next overwrites
+              t1 200  w y 8  line 406  -po->  program order of t1
+              t1 202  r x 0  line 408  -rw->  read x=0, which the next overwrites
+              t0 200  w x 1  line 403  (back at the start)
 
-          4 operations of these violate it without the others:
+              4 operations of these violate it without the others:
 
-            history long
-            init y 7
-            t0: w x 1  // operation 200 of t0, line 403
-            t0: r y 7  // operation 201 of t0, line 404
-            t1: w y 8  // operation 200 of t1, line 406
-            t1: r x 0  // operation 202 of t1, line 408
+                history long
+                init y 7
+                t0: w x 1  // operation 200 of t0, line 403
+                t0: r y 7  // operation 201 of t0, line 404
+                t1: w y 8  // operation 200 of t1, line 406
+                t1: r x 0  // operation 202 of t1, line 408
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     let args = ["history", "--model", "sc", "--minimise", "--format", "json", "-"];
     check(
@@ -333,10 +348,10 @@ fn bad_histories() {
         &["history", "-q", "--model", "sc", "-"],
         "history a\nt0: r x 5\nhistory b\nt0: w x 5\nt0: w x 5\nhistory c\nt0: w x 5\n",
         expect![[r#"
-            - c SC: satisfied: 1 operation, done by a run of 1 step
+            - c SC: satisfied: 1 operation, shown by a run of 1 step
             --- standard error
             error: -:2:5: nobody wrote 5 to `x`
-            error: -:5:5: 5 is written to `x` a second time, so it is not clear what a read of it reads
+            error: -:5:5: 5 is written to `x` a second time (first at line 4, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
             --- exit 2
         "#]],
     );
@@ -344,7 +359,7 @@ fn bad_histories() {
         &["history", "--format", "json", "--model", "sc", "-"],
         "{\"threads\":[[{",
         expect![[r#"
-            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_}
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_,"kind":"syntax"}
             --- standard error
             error: -:1:15: expected a key in quotes, found the end of the text
             --- exit 2
@@ -354,7 +369,7 @@ fn bad_histories() {
         &["history", "-q", "no-such-file", "corpus/histories/lost-update.json"],
         "",
         expect![[r#"
-            corpus/histories/lost-update.json: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
             --- standard error
             error: no-such-file: failed to read: No such file or directory (os error 2)
             --- exit 2
@@ -364,10 +379,10 @@ fn bad_histories() {
         &["history", "-"],
         "",
         expect![[r#"
-        --- standard error
-        warning: -: there are no histories
-        --- exit 0
-    "#]],
+            --- standard error
+            error: -: no history in it
+            --- exit 2
+        "#]],
     );
 }
 
@@ -499,7 +514,8 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s]
+                      Give up on a question after this time [default: 60s]; with --follow end after it [default:
+                      never]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
@@ -551,63 +567,63 @@ fn a_folder() {
         &["history", "-q", "corpus/histories"],
         "",
         expect![[r#"
-        corpus/histories/by-cases.wshist by-cases: satisfies PSO and CCM, violates TSO
-        corpus/histories/by-cases.wshist by-cases-fenced: satisfies CCM, violates PSO
-        corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
-        corpus/histories/causality.plume: satisfies no model, violates PSO and CC
-        corpus/histories/classic.jsonl store-buffering: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.jsonl store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.jsonl store-buffering-half-fenced: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.jsonl store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.jsonl message-passing: satisfies PSO, violates CC
-        corpus/histories/classic.jsonl message-passing-fenced: satisfies no model, violates PSO and CC
-        corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
-        corpus/histories/classic.jsonl iriw: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.jsonl iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.jsonl corr: satisfies no model, violates PSO and CC
-        corpus/histories/classic.jsonl corr-two-readers: satisfies CM, violates PSO and CCv
-        corpus/histories/classic.jsonl forwarding: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.jsonl counter: satisfies SC, and so all models
-        corpus/histories/classic.jsonl lost-update: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.jsonl own-future: satisfies no model, violates PSO and CC
-        corpus/histories/classic.wshist store-buffering: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.wshist store-buffering-fenced: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.wshist store-buffering-half-fenced: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.wshist store-buffering-updates: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.wshist message-passing: satisfies PSO, violates CC
-        corpus/histories/classic.wshist message-passing-fenced: satisfies no model, violates PSO and CC
-        corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
-        corpus/histories/classic.wshist iriw: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.wshist iriw-fenced: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.wshist corr: satisfies no model, violates PSO and CC
-        corpus/histories/classic.wshist corr-two-readers: satisfies CM, violates PSO and CCv
-        corpus/histories/classic.wshist forwarding: satisfies TSO and CM, violates CCM
-        corpus/histories/classic.wshist counter: satisfies SC, and so all models
-        corpus/histories/classic.wshist lost-update: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/classic.wshist own-future: satisfies no model, violates PSO and CC
-        corpus/histories/gradual.jsonl fig-1a: satisfies CM, violates PSO and CCv
-        corpus/histories/gradual.jsonl fig-1b: satisfies TSO, violates CM
-        corpus/histories/gradual.jsonl fig-1c: satisfies TSO and CM, violates CCM
-        corpus/histories/gradual.jsonl fig-1d: satisfies TSO and CCM, violates SC
-        corpus/histories/gradual.jsonl fig-3: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/gradual.jsonl fig-3-mended: satisfies CCM, violates PSO
-        corpus/histories/gradual.wshist fig-1a: satisfies CM, violates PSO and CCv
-        corpus/histories/gradual.wshist fig-1b: satisfies TSO, violates CM
-        corpus/histories/gradual.wshist fig-1c: satisfies TSO and CM, violates CCM
-        corpus/histories/gradual.wshist fig-1d: satisfies TSO and CCM, violates SC
-        corpus/histories/gradual.wshist fig-3: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/gradual.wshist fig-3-mended: satisfies CCM, violates PSO
-        corpus/histories/long-fork.awdit: satisfies SC, and so all models
-        corpus/histories/long-fork.hist: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/lost-update.json: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/registers.edn: satisfies SC, and so all models
-        corpus/histories/store-buffering.axe history 1: satisfies TSO and CM, violates CCM
-        corpus/histories/store-buffering.axe history 2: satisfies CM and CCv, violates PSO and wCCM
-        corpus/histories/store-buffering.wshist history 1: satisfies TSO and CM, violates CCM
-        corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
-        corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models
-        --- exit 1
-    "#]],
+            corpus/histories/by-cases.wshist by-cases: not SC: satisfies PSO and CCM, violates TSO
+            corpus/histories/by-cases.wshist by-cases-fenced: not SC: satisfies CCM, violates PSO
+            corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
+            corpus/histories/causality.plume: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl store-buffering: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl message-passing: not SC: satisfies PSO, violates CC
+            corpus/histories/classic.jsonl message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
+            corpus/histories/classic.jsonl iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl corr: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.jsonl forwarding: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl counter: satisfies SC, and so all models
+            corpus/histories/classic.jsonl lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl own-future: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist store-buffering: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist message-passing: not SC: satisfies PSO, violates CC
+            corpus/histories/classic.wshist message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
+            corpus/histories/classic.wshist iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist corr: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.wshist forwarding: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist counter: satisfies SC, and so all models
+            corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/gradual.jsonl fig-1b: not SC: satisfies TSO, violates CM
+            corpus/histories/gradual.jsonl fig-1c: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/gradual.jsonl fig-1d: not SC: satisfies TSO and CCM
+            corpus/histories/gradual.jsonl fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.jsonl fig-3-mended: not SC: satisfies CCM, violates PSO
+            corpus/histories/gradual.wshist fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/gradual.wshist fig-1b: not SC: satisfies TSO, violates CM
+            corpus/histories/gradual.wshist fig-1c: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/gradual.wshist fig-1d: not SC: satisfies TSO and CCM
+            corpus/histories/gradual.wshist fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.wshist fig-3-mended: not SC: satisfies CCM, violates PSO
+            corpus/histories/long-fork.awdit: satisfies SC (not checked: atomicity of 1 transaction), and so all models
+            corpus/histories/long-fork.hist: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/registers.edn: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: final values, real-time order), violates CCM
+            corpus/histories/store-buffering.axe history 2: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/store-buffering.wshist history 1: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
+            corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models
+            --- exit 1
+        "#]],
     );
 }
 
@@ -619,9 +635,10 @@ fn notes_and_a_summary() {
         &["history", "--model", "sc,cc", files[0], files[1]],
         "",
         expect![[r#"
-            corpus/histories/registers.edn SC: satisfied: 4 operations, done by a run of 4 steps
-              note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
+            corpus/histories/registers.edn SC: satisfied (not checked: real-time order): 4 operations, shown by a run of 4 steps
+              note: of the writes of which it is not known whether they happened, 1 was read and is counted as done, and 0 were not and are left out
               note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
 
               t0    │ t1    │ t2    │ memory
               ──────┼───────┼───────┼────────
@@ -631,26 +648,26 @@ fn notes_and_a_summary() {
                     │ w y 1 │       │ y=1
               r y 1 │       │       │
 
-            corpus/histories/registers.edn CC: satisfied: 4 operations, done by a run of 4 steps, found for SC
-              It is the one shown for SC.
+            corpus/histories/registers.edn CC: satisfied (not checked: real-time order): 4 operations, shown by a run of 4 steps under SC
+              It is the run shown for SC.
 
-            corpus/histories/long-fork.awdit SC: satisfied: 8 operations, done by a run of 8 steps
-              note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
+            corpus/histories/long-fork.awdit SC: satisfied (not checked: atomicity of 1 transaction): 8 operations, shown by a run of 8 steps
+              note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
 
-              t0    │ t1    │ t2    │ t3    │ t4    │ memory
-              ──────┼───────┼───────┼───────┼───────┼────────────
-                    │       │       │       │       │ [0]=0 [1]=0
-                    │       │ w 1 1 │       │       │ [1]=1
-                    │       │       │       │ r 1 1 │
-              w 0 0 │       │       │       │       │ [0]=0
-                    │       │       │       │ r 0 0 │
-                    │ w 0 1 │       │       │       │ [0]=1
-                    │       │       │ r 0 1 │       │
-              w 1 0 │       │       │       │       │ [1]=0
-                    │       │       │ r 1 0 │       │
+              t0      │ t1      │ t2      │ t3      │ t4      │ memory
+              ────────┼─────────┼─────────┼─────────┼─────────┼────────────
+                      │         │         │         │         │ [0]=0 [1]=0
+                      │         │ w [1] 1 │         │         │ [1]=1
+                      │         │         │         │ r [1] 1 │
+              w [0] 0 │         │         │         │         │ [0]=0
+                      │         │         │         │ r [0] 0 │
+                      │ w [0] 1 │         │         │         │ [0]=1
+                      │         │         │ r [0] 1 │         │
+              w [1] 0 │         │         │         │         │ [1]=0
+                      │         │         │ r [1] 0 │         │
 
-            corpus/histories/long-fork.awdit CC: satisfied: 8 operations, done by a run of 8 steps, found for SC
-              It is the one shown for SC.
+            corpus/histories/long-fork.awdit CC: satisfied (not checked: atomicity of 1 transaction): 8 operations, shown by a run of 8 steps under SC
+              It is the run shown for SC.
 
             --- standard error
             2 histories
@@ -818,7 +835,7 @@ fn endless_histories() {
     stdin.write_all(format!("{SB}{SB}").as_bytes()).expect("a reader");
     let mut first = String::new();
     stdout.read_line(&mut first).expect("a line");
-    assert_eq!(first, "- sb: satisfies TSO and CM, violates CCM\n");
+    assert_eq!(first, "- sb: not SC: satisfies TSO and CM, violates CCM\n");
     drop(stdout);
     // The pipe breaks when the command has ended.
     while stdin.write_all(SB.as_bytes()).is_ok() {}
@@ -871,4 +888,215 @@ fn the_page_is_real() {
     }
     assert!(real.matches("$ weakspot").count() >= 3);
     assert_eq!(real, text, "UPDATE_EXPECT=1 rewrites what is shown");
+}
+
+/// A file that is read is never written.
+#[test]
+fn inputs_are_spared() {
+    let folder = std::env::temp_dir().join(format!("weakspot-spared-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("sub")).expect("a folder");
+    let file = folder.join("h.wshist");
+    std::fs::write(&file, SB).expect("a file");
+    let (file, other) = (file.display().to_string(), folder.join("sub/../h.wshist"));
+    let other = other.display().to_string();
+    for args in [
+        &["history", "--model", "sc", "--witness", &other, &file][..],
+        &["record", "-q", &file, "-o", &other],
+        &["convert", &file, &other],
+    ] {
+        let ran = run(args, "");
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.err);
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), SB, "{args:?}");
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[test]
+fn nothing_to_check() {
+    check(
+        &["history", "-q", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "--follow", "-"],
+        "// nothing\n",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--format", "json", "-"],
+        "// nothing\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"no history in it","line":null,"column":null,"time_s":_}
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+}
+
+/// What a file says and no model asks is said where it is satisfied.
+#[test]
+fn what_is_not_checked() {
+    let dbcop = "[x:=1 y:=1]\n---\n[y==1 x==1]\n";
+    check(
+        &["history", "-q", "--input-format", "dbcop", "-"],
+        dbcop,
+        expect![[r#"
+        -: satisfies SC (not checked: atomicity of 2 transactions), and so all models
+        --- exit 0
+    "#]],
+    );
+    let edn =
+        "{:type :ok :process 0 :f :write :value 1}\n{:type :ok :process 1 :f :read :value 1}\n";
+    check(
+        &["history", "-q", "--model", "sc,cc", "-"],
+        edn,
+        expect![[r#"
+        - SC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps
+        - CC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps under SC
+        --- exit 0
+    "#]],
+    );
+    let axe = "0: M[0] := 1 @ 1:2\n1: M[0] == 1 @ 3:4\n";
+    check(
+        &["history", "-q", "-"],
+        axe,
+        expect![[r#"
+        - history 1: satisfies SC (not checked: real-time order), and so all models
+        --- exit 0
+    "#]],
+    );
+    let plume = "w(0,1,0,1)\nw(1,1,0,1)\nr(0,1,1,2)\n";
+    check(
+        &["history", "-q", "--follow", "--model", "sc", "-"],
+        plume,
+        expect![[r#"
+        - SC: satisfied (not checked: atomicity of transactions): 3 operations, all in one window
+        --- exit 0
+    "#]],
+    );
+}
+
+/// A causal model that holds is evaluated again, if the history is small.
+#[test]
+fn checked_by_the_definition() {
+    check(
+        &["history", "-q", "--model", "cc,cm", "-"],
+        SB,
+        expect![[r#"
+        - sb CC: satisfied: 4 operations (computed with clocks and checked by the definition)
+        - sb CM: satisfied: 4 operations (computed with clocks and checked by the definition)
+        --- exit 0
+    "#]],
+    );
+    let mut large = SB.to_owned();
+    for i in 0..40 {
+        large += &format!("t2: w z {}\n", i + 1);
+    }
+    check(
+        &["history", "-q", "--model", "cc", "-"],
+        &large,
+        expect![[r#"
+        - sb CC: satisfied: 44 operations (computed with clocks, there is no small evidence)
+        --- exit 0
+    "#]],
+    );
+}
+
+/// What is wrong with a file is said so that people find the way out.
+#[test]
+fn helpful_errors() {
+    let check_model = |input: &str, expected: expect_test::Expect| {
+        check(&["history", "-q", "--model", "sc", "--format", "json", "-"], input, expected);
+    };
+    // A value that nobody wrote is another kind of error than a text that cannot be read.
+    check_model(
+        "t0: r 5 7\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 7 to `[5]`","line":1,"column":5,"time_s":_,"kind":"value"}
+        --- standard error
+        error: -:1:5: nobody wrote 7 to `[5]`
+        --- exit 2
+    "#]],
+    );
+    check_model(
+        "t0: r x seven\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a value, a whole number, found `s`","line":1,"column":9,"time_s":_,"kind":"syntax"}
+        --- standard error
+        error: -:1:9: expected a value, a whole number, found `s`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        hint: it looks like a litmus test, which `weakspot litmus` reads
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: r x 1 from t0 3\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:11: there is no operation 3 of `t0`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: w x 1\nt1: w x 1\n",
+        expect![[r#"
+            --- standard error
+            error: -:2:5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            --- exit 2
+        "#]],
+    );
+}
+
+/// One operation per line is one history, also when nobody follows it; and `x=1` is as in logs.
+#[test]
+fn other_ways_to_write_operations() {
+    let lines = "{\"t\":0,\"kind\":\"w\",\"var\":\"x\",\"val\":1}
+{\"t\":\"main\",\"kind\":\"r\",\"var\":\"x\",\"val\":1}
+";
+    check(
+        &["history", "-q", "-"],
+        lines,
+        expect![[r#"
+            - history 1: satisfies SC, and so all models
+            --- exit 0
+        "#]],
+    );
+    let text = "t0: w x=1\nt0: w a=b 1\nt1: r x = 1 // so\nt1: r x=1 from t0 0\nt1: r a=b=1\n";
+    check(
+        &["history", "-q", "--input-format", "wshist", "-"],
+        text,
+        expect![[r#"
+        - history 1: satisfies SC, and so all models
+        --- exit 0
+    "#]],
+    );
 }

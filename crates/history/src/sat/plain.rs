@@ -59,7 +59,8 @@ impl Encoding {
         let mut open = vec![Vec::new(); n];
         let mut solver = Solver::new(false);
         for a in 0..n {
-            meter.work(a as u64, || below + 8 * (n * n) as u64)?;
+            // The lists of the solver double when they grow.
+            meter.work(a as u64, || below + 8 * (n * n) as u64 + 2 * solver.bytes())?;
             for b in 0..a {
                 let (first, second) =
                     (orders.has_before(a as u32, b as u32), orders.has_before(b as u32, a as u32));

@@ -13,51 +13,187 @@ use crate::table::{cut, pad, width};
 
 /// How many edges of a cycle or path, and how many derivations, are told.
 const MAX_TOLD: usize = 40;
-/// How many cycles of a proof by cases are drawn.
+/// All cycles of a proof by cases are drawn if they are so few.
+const ALL_CONFLICTS: usize = 8;
+/// How many are drawn of more.
 const MAX_CONFLICTS: usize = 3;
 /// The most columns of an operation.
 const MAX_OP: usize = 40;
 
 /// The cycle, one edge per line, and below it what derived edges follow from.
 pub(super) fn drawing(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) -> String {
-    let mut out = String::from("\n");
-    let memory = match (cycle.within, is_relaxed(model)) {
-        (Within::Local, _) => " on one variable",
-        (Within::Global, true) => " in memory",
-        (Within::Global, false) => "",
-    };
-    let _ = writeln!(
-        out,
-        "  {} has no place for this: each arrow means \"comes before\"{memory}, and together they \
-         form a circle.",
+    if let Some((steps, within)) = unrolled(model, cycle) {
+        let arrows = arrows(show, model, within, &steps);
+        let mut out = format!(
+            "\n  Under {} this cannot be: {arrows}, and the last operation reads what was \
+             overwritten before it.\n",
+            model_name(model)
+        );
+        push_unrolled(&mut out, show, model, cycle, &steps);
+        return out;
+    }
+    let arrows = arrows(show, model, cycle.within, &cycle.edges);
+    let mut out = format!(
+        "\n  Under {} this cannot be: {arrows}, and together they form a circle.\n",
         model_name(model)
     );
     push_cycle(&mut out, show, model, cycle);
     out
 }
 
-/// The first of the cycles that leave no order of writes.
+/// How long what is drawn of a cycle is.
+pub(super) fn length(model: HistoryModel, cycle: &HistoryCycle) -> String {
+    match unrolled(model, cycle) {
+        Some((steps, _)) => {
+            format!("a chain of {}", counted(steps.len() as u64 + 1, "operation"))
+        }
+        None => format!("a cycle of {}", counted(cycle.edges.len() as u64, "step")),
+    }
+}
+
+/// What the arrows mean.
+fn arrows(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    within: Within,
+    edges: &[HistoryEdge],
+) -> String {
+    const ARROW: &str = "each arrow means \"comes before\"";
+    match (within, is_relaxed(model)) {
+        (Within::Local, _) => {
+            let var = edges.first().map(|edge| match initial_write_var(edge.from) {
+                Some(var) => var,
+                None => show.ops.var(edge.from),
+            });
+            let var = var.map_or("one variable".into(), |var| show.var(var));
+            format!("{ARROW} among the accesses to {var}, which store buffers keep in order")
+        }
+        (Within::Global, true) => {
+            format!("{ARROW} in memory, where a write counts when it leaves its buffer")
+        }
+        (Within::Global, false) => ARROW.to_owned(),
+    }
+}
+
+/// The cycles, or the first of many, one of which appears whatever the order of some writes is.
 pub(super) fn conflicts(
     show: &ShowOps<'_>,
     model: HistoryModel,
+    pairs: &[(u32, u32)],
     conflicts: &[HistoryCycle],
 ) -> String {
-    let mut out = String::from("\n");
+    let name = model_name(model);
+    let arrows = conflicts
+        .first()
+        .map_or(String::new(), |first| arrows(show, model, first.within, &first.edges));
+    let mut out = format!("\n  Under {name} this cannot be. These writes have no order yet:\n");
+    for (i, &(a, b)) in pairs.iter().enumerate().take(MAX_TOLD) {
+        let _ = writeln!(out, "  pair {}: {} and {}", i + 1, show.placed(a), show.placed(b));
+    }
+    if pairs.len() > MAX_TOLD {
+        let more = counted((pairs.len() - MAX_TOLD) as u64, "more pair");
+        let _ = writeln!(out, "  and {more}");
+    }
     let _ = writeln!(
         out,
-        "  {} has no place for this: each of these circles forbids to put some writes into the \
-         assumed order, and no order is left.",
-        model_name(model)
+        "  However they are ordered, one of these circles appears; {arrows}.\n  A checked proof \
+         says that no order avoids all of them."
     );
-    for (i, conflict) in conflicts.iter().enumerate().take(MAX_CONFLICTS) {
-        out.push_str(if i == 0 { "" } else { "\n" });
+    let most = if conflicts.len() <= ALL_CONFLICTS { ALL_CONFLICTS } else { MAX_CONFLICTS };
+    for (i, conflict) in conflicts.iter().enumerate().take(most) {
+        let _ = writeln!(out, "\n  Circle {}:", i + 1);
         push_cycle(&mut out, show, model, conflict);
     }
-    if conflicts.len() > MAX_CONFLICTS {
-        let more = grouped((conflicts.len() - MAX_CONFLICTS) as u128);
+    if conflicts.len() > most {
+        let more = grouped((conflicts.len() - most) as u128);
         let _ = writeln!(out, "\n  and {more} more; --witness writes them all");
     }
     out
+}
+
+/// A cycle that closes with a read of an old value, as a path to that read. Such a cycle has one
+/// edge that says that a write w' is older than w, because it comes before a read of w; so it goes
+/// from w to w' and then on to that read. Also the relation that the path is in. `None` for other
+/// cycles.
+fn unrolled(model: HistoryModel, cycle: &HistoryCycle) -> Option<(Vec<HistoryEdge>, Within)> {
+    let older = |edge: &HistoryEdge| match edge.why {
+        Why::Derived(index) => derivation(cycle, index).filter(|d| d.rule == Rule::Older),
+        _ => None,
+    };
+    let at = cycle.edges.iter().position(|edge| older(edge).is_some())?;
+    let path = older(&cycle.edges[at])?;
+    let is_direct = |edge: &HistoryEdge| match edge.why {
+        Why::Po | Why::Rf => true,
+        Why::Chosen(_) => false,
+        Why::Derived(index) => derivation(cycle, index)
+            .is_some_and(|d| matches!(d.rule, Rule::Overtaken { .. }) && is_plain(d)),
+    };
+    let others = cycle.edges[at + 1..].iter().chain(&cycle.edges[..at]);
+    // What a variable holds at the start comes first in both relations.
+    let is_start = |edge: &HistoryEdge| initial_write_var(edge.from).is_some();
+    let is_one_order =
+        path.within == cycle.within || !is_relaxed(model) || others.clone().all(is_start);
+    let fits = is_one_order
+        && others.clone().all(is_direct)
+        && path.path.iter().all(|edge| matches!(edge.why, Why::Po | Why::Rf))
+        && !path.path.is_empty()
+        && cycle.edges.len() + path.path.len() <= MAX_TOLD;
+    fits.then(|| (others.chain(&path.path).copied().collect(), path.within))
+}
+
+/// The steps of such a path, and what its last operation reads.
+fn push_unrolled(
+    out: &mut String,
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+    steps: &[HistoryEdge],
+) {
+    let Some(read) = steps.last().map(|last| last.to) else { return };
+    let lines = Lines::new(show, steps.iter().map(|edge| edge.from).chain([read]));
+    for edge in steps {
+        let reason = reason(show, model, cycle, edge, &[]);
+        let _ = writeln!(out, "  {}  -{}->  {reason}", lines.of(edge.from), link(cycle, edge));
+    }
+    let var = show.ops.var(read);
+    let value = show.cell(var, show.read(read));
+    let old = cycle.edges.iter().find_map(|edge| match edge.why {
+        Why::Derived(index) => {
+            derivation(cycle, index).filter(|d| d.rule == Rule::Older).map(|_| edge.from)
+        }
+        _ => None,
+    });
+    let by =
+        old.map_or(String::new(), |old| format!(", which {} had overwritten", show.placed(old)));
+    let _ = writeln!(out, "  {}  reads {value}{by}", lines.of(read));
+}
+
+/// Operations as they stand below each other, in columns.
+struct Lines<'a, 's> {
+    show: &'a ShowOps<'s>,
+    widths: [usize; 3],
+}
+
+impl<'a, 's> Lines<'a, 's> {
+    fn new(show: &'a ShowOps<'s>, ops: impl Iterator<Item = u32>) -> Lines<'a, 's> {
+        let mut lines = Lines { show, widths: [0; 3] };
+        for op in ops {
+            for (widest, text) in lines.widths.iter_mut().zip(Lines::cells(show, op)) {
+                *widest = width(&text).max(*widest);
+            }
+        }
+        lines
+    }
+
+    fn cells(show: &ShowOps<'_>, op: u32) -> [String; 3] {
+        [show.place(op), cut(&show.op(op), MAX_OP), show.line(op)]
+    }
+
+    fn of(&self, op: u32) -> String {
+        let cells = Lines::cells(self.show, op);
+        let padded = cells.iter().zip(self.widths).filter(|&(_, w)| w > 0);
+        padded.map(|(text, w)| pad(text, w)).collect::<Vec<_>>().join("  ")
+    }
 }
 
 fn is_relaxed(model: HistoryModel) -> bool {
@@ -67,30 +203,17 @@ fn is_relaxed(model: HistoryModel) -> bool {
 fn push_cycle(out: &mut String, show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) {
     let marks = marks(cycle);
     let edges = &cycle.edges[..cycle.edges.len().min(MAX_TOLD)];
-    let cells: Vec<[String; 3]> = edges
-        .iter()
-        .map(|edge| [show.place(edge.from), cut(&show.op(edge.from), MAX_OP), show.line(edge.from)])
-        .collect();
-    let mut widths = [0; 3];
-    for cell in &cells {
-        for (widest, text) in widths.iter_mut().zip(cell) {
-            *widest = width(text).max(*widest);
-        }
-    }
-    let text = |cell: &[String; 3]| {
-        let padded = cell.iter().zip(widths).filter(|&(_, w)| w > 0).map(|(text, w)| pad(text, w));
-        padded.collect::<Vec<_>>().join("  ")
-    };
-    for (edge, cell) in edges.iter().zip(&cells) {
+    let lines = Lines::new(show, edges.iter().map(|edge| edge.from));
+    for edge in edges {
         let reason = reason(show, model, cycle, edge, &marks);
-        let _ = writeln!(out, "  {}  -{}->  {reason}", text(cell), link(cycle, edge));
+        let _ = writeln!(out, "  {}  -{}->  {reason}", lines.of(edge.from), link(cycle, edge));
     }
     if cycle.edges.len() > edges.len() {
         let more = counted((cycle.edges.len() - edges.len()) as u64, "more step");
         let _ = writeln!(out, "  … {more}");
     }
-    if let Some(first) = cells.first() {
-        let _ = writeln!(out, "  {}  (back at the start)", text(first));
+    if let Some(first) = edges.first() {
+        let _ = writeln!(out, "  {}  (back at the start)", lines.of(first.from));
     }
     for &index in marks.iter().take(MAX_TOLD) {
         push_derivation(out, show, cycle, index, &marks);
@@ -170,7 +293,7 @@ fn reason(
             format!("program order of {thread}{}", barrier(show, model, cycle.within, edge))
         }
         Why::Rf => format!("wrote {}, which the next reads", value(false)),
-        Why::Chosen(_) => "assumed".to_owned(),
+        Why::Chosen(literal) => format!("if so ordered, pair {}", literal.unsigned_abs()),
         Why::Derived(index) => {
             let mark = marks.iter().position(|&mark| mark == index);
             let mark = mark.map_or(String::new(), |mark| format!(", see ({})", mark + 1));
@@ -253,7 +376,7 @@ fn push_derivation(
         let mark = |index| marks.iter().position(|&mark| mark == index);
         let reference = match edge.why {
             Why::Derived(index) => mark(index).map_or(String::new(), |at| format!(" ({})", at + 1)),
-            Why::Chosen(_) => " (assumed)".to_owned(),
+            Why::Chosen(literal) => format!(" (if so ordered, pair {})", literal.unsigned_abs()),
             Why::Po | Why::Rf => String::new(),
         };
         let step = format!("{} -{}->{reference} ", show.placed(edge.from), link(cycle, edge));

@@ -5,18 +5,33 @@ use std::fmt::Write;
 use weakspot_core::{HistoryCycle, HistoryEdge, HistoryEvidence, initial_write_var};
 
 use super::cycle::link;
-use super::{HistoryAnswer, ShowOps, head, model_name};
+use super::{HistoryAnswer, ShowOps, head, model_name, same_violation};
 use crate::json::push_string;
 
-/// The cycle that shows a violation, or the first one of a proof by cases, as a graph for
-/// Graphviz: derived edges are dashed. Nothing if the model is satisfied.
+/// The cycles that show violations, or the first ones of proofs by cases, as graphs for Graphviz:
+/// derived edges are dashed. A cycle of several models is drawn once, and nothing for models that
+/// are satisfied. The answers are for one history.
 #[must_use]
-pub fn history_dot(a: &HistoryAnswer<'_>) -> String {
-    let cycle = match a.evidence {
-        Some(HistoryEvidence::Cycle(cycle)) => cycle,
-        Some(HistoryEvidence::Refuted { conflicts, .. }) if !conflicts.is_empty() => &conflicts[0],
-        _ => return String::new(),
-    };
+pub fn history_dot(answers: &[HistoryAnswer<'_>]) -> String {
+    let mut out = String::new();
+    for (i, a) in answers.iter().enumerate() {
+        if answers[..i].iter().any(|b| same_violation(a, b)) {
+            continue;
+        }
+        let same = answers.iter().filter(|b| same_violation(a, b));
+        let models: Vec<&str> = same.map(|b| model_name(b.model)).collect();
+        match a.evidence {
+            Some(HistoryEvidence::Cycle(cycle)) => out += &graph(a, cycle, &models),
+            Some(HistoryEvidence::Refuted { conflicts, .. }) => {
+                out += &conflicts.first().map_or(String::new(), |c| graph(a, c, &models));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn graph(a: &HistoryAnswer<'_>, cycle: &HistoryCycle, models: &[&str]) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let quoted = |text: &str| {
         let mut out = String::new();
@@ -24,7 +39,7 @@ pub fn history_dot(a: &HistoryAnswer<'_>) -> String {
         out
     };
     let mut out = String::from("digraph history {\n");
-    let label = format!("{} under {}", head(a), model_name(a.model));
+    let label = format!("{} under {}", head(a), models.join(", "));
     let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
     out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\"];\n");
     out.push_str("  edge [fontname=\"monospace\"];\n");

@@ -84,15 +84,24 @@ pub fn history_json(a: &HistoryAnswer<'_>) -> String {
     o.end()
 }
 
-/// The line for a history, or a file of histories, that could not be answered for.
+/// The line for a history, or a file of histories, that could not be answered for. `kind` says
+/// whether it is the text or the values that are wrong.
 #[must_use]
 pub fn history_error_json(
     file: &str,
     model: HistoryModel,
     message: &str,
     place: Option<(usize, usize)>,
+    kind: Option<&str>,
 ) -> String {
-    error_json(file, "history", Some(model.key()), message, place)
+    let mut line = error_json(file, "history", Some(model.key()), message, place);
+    if let Some(kind) = kind {
+        line.truncate(line.len() - 1);
+        line += ",\"kind\":";
+        push_string(&mut line, kind);
+        line.push('}');
+    }
+    line
 }
 
 fn push_run(o: &mut Object, show: &ShowOps<'_>, store_order: &[Vec<u32>], steps: &[HistoryStep]) {
@@ -176,7 +185,8 @@ fn operation(show: &ShowOps<'_>, op: u32) -> String {
     let mut o = Object::new();
     match initial_write_var(op) {
         Some(var) => {
-            o.string("initial", &show.var(var));
+            let name = show.names.vars.get(var as usize).map_or("", String::as_str);
+            o.string("initial", name);
         }
         None => {
             o.raw("thread", show.thread_of(op)).raw("index", show.index(op));
@@ -193,6 +203,7 @@ fn minimal(show: &ShowOps<'_>, part: &HistoryPart) -> String {
     let kept: Vec<String> = part.kept.iter().map(|&op| pair(show, op)).collect();
     let mut o = Object::new();
     o.raw("operations", format_args!("[{}]", kept.join(",")));
-    o.raw("history", &part.json).raw("is_minimal", part.is_minimal);
+    let history = if part.json.is_empty() { "null" } else { &part.json };
+    o.raw("history", history).raw("is_minimal", part.is_minimal);
     o.end()
 }

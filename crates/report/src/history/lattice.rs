@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use weakspot_core::{HistoryModel, Verdict};
 
-use super::{HistoryAnswer, head, model_name, outcome, push_notes, why};
+use super::{HistoryAnswer, head, model_name, outcome, push_notes, same_violation, unchecked, why};
 use crate::table::Paint;
 
 /// Stronger models are above the weaker ones that they imply.
@@ -42,12 +42,22 @@ pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: boo
         if !shown {
             continue;
         }
-        let _ = writeln!(out, "\n  {}: {}", model_name(a.model), outcome(a));
+        if told.iter().any(|b| same_answer(a, b)) {
+            continue;
+        }
+        let same = answers.iter().rev().filter(|b| same_answer(a, b));
+        let models: Vec<&str> = same.map(|b| model_name(b.model)).collect();
+        let _ = writeln!(out, "\n  {}: {}", models.join(", "), outcome(a));
         out += &why(a, &told, color);
         told.push(*a);
     }
     out.push('\n');
     out
+}
+
+/// Whether one line can tell of both answers.
+fn same_answer(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
+    same_violation(a, b) || matches!(a.verdict, Verdict::Unknown(_)) && a.verdict == b.verdict
 }
 
 /// Whether an answer with this verdict is for such a model.
@@ -67,11 +77,16 @@ fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     };
     let holds = |a: &HistoryAnswer<'_>| *a.verdict == Verdict::Holds;
     if answers.iter().all(holds) {
-        return "satisfies SC, and so all models".to_owned();
+        let unchecked = answers.first().map_or(String::new(), unchecked);
+        return format!("satisfies SC{unchecked}, and so all models");
     }
     let strongest = list(&|a| holds(a) && !has(answers, &Verdict::Holds, |m| implies(m, a.model)));
+    let is_sc = |m: HistoryModel| m == HistoryModel::Sc;
+    let not_sc = has(answers, &Verdict::Violated, is_sc);
+    // That SC is violated is said first.
     let weakest = list(&|a| {
         *a.verdict == Verdict::Violated
+            && !is_sc(a.model)
             && !has(answers, &Verdict::Violated, |m| implies(a.model, m))
     });
     let unknown = list(&|a| matches!(a.verdict, Verdict::Unknown(_)));
@@ -79,14 +94,25 @@ fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     if strongest.is_empty() && unknown.is_empty() {
         parts.push("satisfies no model".to_owned());
     }
-    for (verb, models) in
-        [("satisfies", strongest), ("violates", weakest), ("unknown for", unknown)]
-    {
+    if !strongest.is_empty() {
+        let unchecked = answers.first().map_or(String::new(), unchecked);
+        parts.push(format!("satisfies {}{unchecked}", listed(&strongest)));
+    }
+    for (verb, models) in [("violates", weakest), ("unknown for", unknown)] {
         if !models.is_empty() {
-            parts.push(format!("{verb} {}", models.join(" and ")));
+            parts.push(format!("{verb} {}", listed(&models)));
         }
     }
-    parts.join(", ")
+    let sc = if not_sc { "not SC: " } else { "" };
+    format!("{sc}{}", parts.join(", "))
+}
+
+/// `A, B and C`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use weakspot_core::{HistoryStep, OpKind};
+use weakspot_core::{HistoryStep, OpKind, Ops};
 
 use super::ShowOps;
 use crate::table::{Paint, Row, draw};
@@ -11,6 +11,17 @@ use crate::table::{Paint, Row, draw};
 const MAX_STEPS: usize = 40;
 /// The initial values of so many variables are drawn.
 const MAX_VARS: usize = 12;
+
+/// How many steps a run has if a write that reaches memory at once is one.
+pub(super) fn length(ops: &Ops, steps: &[HistoryStep]) -> usize {
+    let at_once = |pair: &&[HistoryStep]| match **pair {
+        [HistoryStep::Issue(op), HistoryStep::Commit(other)] => {
+            op == other && (op as usize) < ops.len() && ops.kind(op) == OpKind::Write
+        }
+        _ => false,
+    };
+    steps.len() - steps.windows(2).filter(at_once).count()
+}
 
 /// The run with a column per thread, if it is short.
 pub(super) fn drawing(show: &ShowOps<'_>, steps: &[HistoryStep], color: bool) -> String {

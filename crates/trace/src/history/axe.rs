@@ -129,9 +129,11 @@ impl Axe {
         if finals > 0 {
             let note = "the lines `final` are left out: what memory held at the end is not used";
             builder.notes.push(note.into());
+            builder.unchecked.push("final values".into());
         }
         if times {
             builder.notes.push("the times behind `@` are not used".into());
+            builder.unchecked.push("real-time order".into());
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::names::Index;
 pub(crate) struct Builder {
     pub(crate) id: Option<String>,
     pub(crate) notes: Vec<String>,
+    pub(crate) unchecked: Vec<String>,
     threads: Index,
     /// Plus one, the threads that are called `t` and a number of few digits.
     numbered: Vec<u32>,
@@ -147,6 +148,14 @@ impl Builder {
     /// The name of a variable.
     pub(crate) fn var_name(&self, var: u32) -> &str {
         &self.vars.names[var as usize]
+    }
+
+    /// The same for messages: numbers stand in brackets, not to be taken for values.
+    fn shown_var(&self, var: u32) -> String {
+        match self.var_name(var) {
+            name if name.starts_with(|c: char| c.is_ascii_digit()) => format!("[{name}]"),
+            name => name.to_owned(),
+        }
     }
 
     /// How many operations there are.
@@ -367,7 +376,8 @@ impl Builder {
             initial,
             values: self.values,
         };
-        Ok(Recorded { id: self.id, ops, names, notes: self.notes })
+        let (notes, unchecked) = (self.notes, self.unchecked);
+        Ok(Recorded { id: self.id, ops, names, notes, unchecked })
     }
 
     /// Puts operations and values into their order by thread. Who did what, and the places, stay
@@ -400,19 +410,34 @@ impl Builder {
     fn writes(&self, starts: &[u32]) -> Result<WriteTable, LogError> {
         let count = self.ops.iter().filter(|op| op.writes()).count();
         let mut writes = WriteTable::with_room_for(count);
-        let may_repeat = self.froms.iter().any(|f| f.source != SaidFrom::Initial);
+        let may_repeat = !self.froms.is_empty();
         for (i, number) in numbers(&self.of, starts).enumerate() {
             let (op, value) = (self.ops[number as usize], self.values[number as usize]);
             if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {
-                let message = format!(
-                    "{value} is written to `{}` a second time, so it is not clear what a read of \
-                     it reads",
-                    self.var_name(op.var())
-                );
-                return Err(LogError::new(self.places[i].into(), message));
+                return Err(LogError::new(self.places[i].into(), self.repeated(starts, i, number)));
             }
         }
         Ok(writes)
+    }
+
+    /// What to say of a second write of a value, by its place in the file and its number.
+    #[cold]
+    fn repeated(&self, starts: &[u32], at: usize, number: u32) -> String {
+        let (op, value) = (self.ops[number as usize], self.values[number as usize]);
+        let is_first = |other: u32| {
+            let first = self.ops[other as usize];
+            first.writes() && first.var() == op.var() && self.values[other as usize] == value
+        };
+        let first = numbers(&self.of, starts).take(at).position(is_first);
+        let first = first.map_or(String::new(), |i| {
+            let place = self.places[i];
+            format!(" (first at line {}, column {})", place.line(), place.column())
+        });
+        format!(
+            "{value} is written to `{}` a second time{first}, so it is not clear what a read of it \
+             reads; in jsonl and text reads can say `from`",
+            self.shown_var(op.var())
+        )
     }
 
     /// What each operation reads, thread by thread.
@@ -465,7 +490,7 @@ impl Builder {
 
     #[cold]
     fn not_found(&self, found: &Written, var: u32, value: Value) -> String {
-        let name = self.var_name(var);
+        let name = self.shown_var(var);
         match found {
             Written::Once(_) => format!(
                 "{value} is the initial value of `{name}` and is written to it as well, so it is \
@@ -492,7 +517,7 @@ impl Builder {
         starts: &[u32],
         initial: &[Value],
     ) -> Result<u32, String> {
-        let name = self.var_name(var);
+        let name = self.shown_var(var);
         let SaidFrom::Op(thread, index) = source else {
             let first = initial[var as usize];
             if first != value {
@@ -500,20 +525,24 @@ impl Builder {
             }
             return Ok(INITIAL);
         };
+        let who = match self.threads.names.get(thread as usize) {
+            Some(name) => format!("`{name}`"),
+            None => format!("thread {thread}"),
+        };
         let bounds = starts.get(thread as usize).zip(starts.get(thread as usize + 1));
         let number =
             bounds.and_then(|(&start, &end)| start.checked_add(index).filter(|&n| n < end));
         let Some(number) = number else {
-            return Err(format!("there is no operation {index} of thread {thread}"));
+            return Err(format!("there is no operation {index} of {who}"));
         };
         let op = self.ops[number as usize];
         if !op.writes() || op.var() != var {
-            return Err(format!("operation {index} of thread {thread} does not write `{name}`"));
+            return Err(format!("operation {index} of {who} does not write `{name}`"));
         }
         match self.values[number as usize] {
-            other if other != value => Err(format!(
-                "operation {index} of thread {thread} writes {other} to `{name}`, not {value}"
-            )),
+            other if other != value => {
+                Err(format!("operation {index} of {who} writes {other} to `{name}`, not {value}"))
+            }
             _ => Ok(number),
         }
     }

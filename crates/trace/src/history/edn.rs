@@ -165,12 +165,22 @@ impl Edn {
             }
         }
         if kept + lost > 0 {
+            let verbs = |n: usize| if n == 1 { ("was", "is") } else { ("were", "are") };
+            let ((were, are), (lost_were, lost_are)) = (verbs(kept), verbs(lost));
             builder.notes.push(format!(
-                "of the writes of which it is not known whether they happened, {kept} were read \
-                 and are taken to have happened, and {lost} were not and are left out"
+                "of the writes of which it is not known whether they happened, {kept} {were} read \
+                 and {are} counted as done, and {lost} {lost_were} not and {lost_are} left out"
             ));
         }
         self.txns.note(builder);
+        if !builder.is_empty() {
+            builder.notes.push(
+                "when operations began and ended is not used: neither real-time order nor \
+                 linearizability is checked"
+                    .into(),
+            );
+            builder.unchecked.push("real-time order".into());
+        }
         Ok(())
     }
 }

@@ -129,14 +129,15 @@ impl HistoryFormat {
 
 /// Ours has `threads`, and dbcop's has `data`.
 fn json(text: &[u8]) -> Option<HistoryFormat> {
+    let ends = |text: &[u8]| text.ends_with(b"\n") && text.trim_ascii_end().ends_with(b"}");
     let find = |key: &[u8]| text.windows(key.len()).position(|w| w == key);
     match (find(b"\"threads\""), find(b"\"data\"")) {
         (Some(ours), Some(data)) if data < ours => Some(HistoryFormat::DbcopJson),
         (Some(_), _) => Some(HistoryFormat::Jsonl),
         (None, Some(_)) => Some(HistoryFormat::DbcopJson),
-        (None, None) if text.len() > 1 << 16 || text.ends_with(b"}\n") => {
-            Some(HistoryFormat::Jsonl)
-        }
+        // A log of single operations begins with a thread.
+        (None, None) if text.starts_with(b"\"t\"") => Some(HistoryFormat::Jsonl),
+        (None, None) if text.len() > 1 << 16 || ends(text) => Some(HistoryFormat::Jsonl),
         (None, None) => None,
     }
 }

@@ -17,21 +17,34 @@ pub(crate) struct Json {
     id: bool,
     init: bool,
     threads: bool,
+    /// Whether a history in one object was there.
+    whole: bool,
 }
 
 /// Where in the text reading goes on. `first` says whether no comma is needed.
 #[derive(Clone, Copy)]
 enum State {
     Top,
-    Members { first: bool },
-    Init { first: bool },
-    Threads { first: bool },
-    Ops { thread: u32, first: bool },
+    Members {
+        first: bool,
+    },
+    Init {
+        first: bool,
+    },
+    Threads {
+        first: bool,
+    },
+    Ops {
+        thread: u32,
+        first: bool,
+    },
+    /// Operations that are objects of their own, all of one history.
+    Single,
 }
 
 impl Json {
     pub(crate) fn new() -> Json {
-        Json { state: State::Top, id: false, init: false, threads: false }
+        Json { state: State::Top, id: false, init: false, threads: false, whole: false }
     }
 }
 
@@ -70,11 +83,22 @@ impl Decoder for Json {
                 None => self.state = State::Members { first: false },
             },
             State::Members { first } => return self.member(first, cursor, builder),
+            State::Single => return JsonOps.step(cursor, builder),
             State::Top => match cursor.solid()? {
                 None => return Ok(Step::End),
                 Some(b'{') => {
+                    let start = cursor.at;
                     cursor.at += 1;
-                    *self = Json { state: State::Members { first: true }, ..Json::new() };
+                    // An object that begins with a thread is an operation of a log.
+                    let first = value::key(cursor, true)?;
+                    if first == Some(b"\"t\"") && !self.whole {
+                        cursor.at = start;
+                        self.state = State::Single;
+                        return Ok(Step::Item);
+                    }
+                    cursor.at = start + 1;
+                    *self =
+                        Json { state: State::Members { first: true }, whole: true, ..Json::new() };
                 }
                 Some(_) => return cursor.unexpected("`{`, a history"),
             },
@@ -93,7 +117,9 @@ impl Json {
         let before = cursor.at;
         let Some(key) = value::key(cursor, first)? else {
             if !self.threads {
-                return fault(before, "a history without `threads`");
+                let message = "a history without `threads`; a line with a single operation \
+                               begins with its thread, as in {\"t\":0,\"kind\":\"w\",…}";
+                return fault(before, message);
             }
             self.state = State::Top;
             return Ok(Step::History);

@@ -64,6 +64,12 @@ impl OpReader {
         self.items.as_ref().and_then(|items| items.builder.id.as_deref())
     }
 
+    /// What a history that has just ended says and no model asks about, a few words each.
+    #[must_use]
+    pub fn unchecked(&self) -> &[String] {
+        self.items.as_ref().map_or(&[], |items| &items.builder.unchecked)
+    }
+
     /// Waits for operations, and puts those that are there behind the ones in `ops`.
     ///
     /// # Errors

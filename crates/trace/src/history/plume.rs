@@ -96,6 +96,9 @@ impl Plume {
     fn end(self, builder: &mut Builder) {
         let several = if self.gather && !self.follows { builder.gather(&self.txns) } else { 0 };
         Txns { several, dropped: 0 }.note(builder);
+        if self.gather && self.follows {
+            builder.unchecked.push("atomicity of transactions".into());
+        }
         if self.aborted > 0 {
             let (n, it) = (self.aborted, if self.aborted == 1 { "event is" } else { "events are" });
             builder.notes.push(format!("of aborted transactions {n} {it} left out"));

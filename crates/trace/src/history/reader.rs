@@ -22,6 +22,9 @@ pub struct Recorded {
     pub names: OpNames,
     /// Where the file says more than the history does, one sentence each.
     pub notes: Vec<String>,
+    /// What of this no model asks about, so that an answer does not cover it: a few words each,
+    /// such as `real-time order`.
+    pub unchecked: Vec<String>,
 }
 
 /// Reads histories, one after the other.

@@ -214,7 +214,12 @@ impl<'a> Cursor<'a> {
         let value = if negative { Some(value) } else { value.checked_neg() };
         match value.filter(|_| fits) {
             Some(value) => Ok(value),
-            None => fault(start, format!("expected {what}, found a number of more than 64 bits")),
+            None => fault(
+                start,
+                format!(
+                    "expected {what}, found a number that does not fit into 64 bits with a sign"
+                ),
+            ),
         }
     }
 

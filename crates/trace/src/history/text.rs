@@ -123,7 +123,17 @@ impl Text {
             return cursor.unexpected("a variable");
         }
         let var_at = cursor.at;
-        let var = name_bytes(cursor)?;
+        let mut var = name_bytes(cursor)?;
+        // In `r x=1` the word goes on with the value, unless a value follows.
+        if kind != OpKind::Update
+            && let Cow::Borrowed(word) = var
+            && let Some(end) = word.iter().rposition(|&b| b == b'=').filter(|&end| end > 0)
+            && cursor.data.get(var_at) != Some(&b'"')
+            && !matches!(cursor.in_line()?, Some(b'0'..=b'9' | b'-' | b'='))
+        {
+            cursor.at = var_at + end;
+            var = Cow::Borrowed(&word[..end]);
+        }
         if cursor.in_line()? == Some(b'=') && kind != OpKind::Update {
             cursor.at += 1;
         }

@@ -33,12 +33,16 @@ impl Txns {
             n => format!("{n} transactions"),
         };
         if several > 0 {
-            let (it, its) = if several == 1 { ("is", "its") } else { ("are", "their") };
+            let (it, its, they) = match several {
+                1 => ("is", "its", "it is"),
+                _ => ("are", "their", "they are"),
+            };
             builder.notes.push(format!(
-                "{} of several operations {it} read as {its} operations one after the other, \
-                 without saying that nothing happens in between",
+                "{} of several operations {it} read as {its} operations one after the other; \
+                 whether {they} atomic is not checked",
                 count(several)
             ));
+            builder.unchecked.push(format!("atomicity of {}", count(several)));
         }
         if dropped > 0 {
             let it = if dropped == 1 { "is" } else { "are" };

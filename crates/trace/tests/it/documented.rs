@@ -76,7 +76,7 @@ fn the_examples_are_histories() {
         (HistoryFormat::DbcopJson, "And its JSON,", 1, 2, 0),
         (HistoryFormat::Plume, "The text that Plume,", 1, 2, 1),
         (HistoryFormat::Awdit, "AWDIT's tests are written", 1, 3, 0),
-        (HistoryFormat::Edn, "Histories of registers", 1, 3, 1),
+        (HistoryFormat::Edn, "Histories of registers", 1, 3, 2),
     ] {
         let text = block_after(&page, line);
         let all = good(text.as_bytes(), format);

@@ -98,7 +98,7 @@ fn what_is_read_one_by_one_is_what_is_read_as_a_whole() {
             changes: 5,
         };
         let (ops, names) = random_history(&mut rng, size);
-        let history = Recorded { id: None, ops, names, notes: Vec::new() };
+        let history = Recorded { id: None, ops, names, notes: Vec::new(), unchecked: Vec::new() };
         for format in [HistoryFormat::Text, HistoryFormat::Axe, HistoryFormat::Plume] {
             let mut bytes = Vec::new();
             // Not every format can say every history.

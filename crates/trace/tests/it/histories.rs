@@ -50,7 +50,7 @@ fn written(format: HistoryFormat, history: &Recorded) -> Vec<u8> {
 }
 
 fn recorded((ops, names): (Ops, OpNames), id: Option<&str>) -> Recorded {
-    Recorded { id: id.map(str::to_owned), ops, names, notes: Vec::new() }
+    Recorded { id: id.map(str::to_owned), ops, names, notes: Vec::new(), unchecked: Vec::new() }
 }
 
 /// The formats that can say a history, as it is.
@@ -282,13 +282,13 @@ fn jsonl_that_is_wrong() {
         &cases,
         &expect_test::expect![[r#"
             line 1, column 14: nobody wrote 1 to `x`
-            line 2, column 3: 1 is written to `x` a second time, so it is not clear what a read of it reads
+            line 2, column 3: 1 is written to `x` a second time (first at line 1, column 14), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
             line 1, column 45: 0 is the initial value of `x` and is written to it as well, so it is not clear what this reads
             line 1, column 29: nobody wrote 0 to `x`
             line 1, column 14: an update that reads what it writes itself
-            line 1, column 82: operation 0 of thread 0 writes 1 to `x`, not 2
+            line 1, column 82: operation 0 of `t0` writes 1 to `x`, not 2
             line 1, column 82: there is no operation 0 of thread 1
-            line 1, column 82: operation 0 of thread 0 does not write `y`
+            line 1, column 82: operation 0 of `t0` does not write `y`
             line 1, column 84: expected `,`, found `]`
             line 1, column 82: the initial value of `x` is 0, not 1
             line 1, column 120: 1 is written to `x` more than once, and this does not say which write it reads
@@ -296,7 +296,7 @@ fn jsonl_that_is_wrong() {
             line 1, column 43: expected `,` or `}`, found the end of the text
             line 1, column 36: expected `,` or `}`, found `"`
             line 1, column 13: expected `[`, the operations of a thread, found `{`
-            line 1, column 10: a history without `threads`
+            line 1, column 10: a history without `threads`; a line with a single operation begins with its thread, as in {"t":0,"kind":"w",…}
             line 1, column 25: "threads" is given twice
             line 1, column 1: expected `{`, a history, found `[`
             line 1, column 32: an operation without `kind`
@@ -304,7 +304,7 @@ fn jsonl_that_is_wrong() {
             line 1, column 35: an operation without `val`
             line 1, column 22: expected "r", "w", "u" or "f", found "x"
             line 1, column 42: expected a whole number of 64 bits, found `1.5`
-            line 1, column 42: expected a whole number of 64 bits, found a number of more than 64 bits
+            line 1, column 42: expected a whole number of 64 bits, found a number that does not fit into 64 bits with a sign
             line 1, column 42: expected a whole number of 64 bits, found `"`
             line 1, column 32: expected a variable, a string or a number, found `[`
             line 1, column 50: "val" is given twice
@@ -365,29 +365,29 @@ fn texts() {
         HistoryFormat::Text,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w x 1 | t1: r x 1 | t1: u x 1 -> 2 | "a b": fence | t9: | 
-        history | t0: | t1: | t0: w x 1 | t0: w x 1 | t1: r x 1 from t0 1 | t1: r x 0 from init | 
-        history a | t0: w x 1 | 
-        history | t0: w x 1 | 
-        history "c d" | 
-        line 1, column 5: nobody wrote 1 to `ä`
-        line 3, column 5: 1 is written to `x` a second time, so it is not clear what a read of it reads
-        line 2, column 5: 1 is written to `x` a second time, so it is not clear what a read of it reads
-        line 1, column 1: expected a thread with a colon, such as `t0:`, or `history` or `init`
-        line 1, column 4: expected a blank behind the colon
-        line 1, column 5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
-        line 1, column 8: expected a value, a whole number, found the end of the text
-        line 1, column 9: expected a value, a whole number, found `o`
-        line 1, column 11: expected the end of the line, found `2`
-        line 1, column 10: expected `->` and the new value, found the end of the text
-        line 1, column 15: expected a thread and the number of its operation, or `init`, found the end of the text
-        line 1, column 11: there is no operation 0 of thread 1
-        line 1, column 11: expected the end of the line, found `x`
-        line 1, column 7: expected a value, a whole number, found the end of the text
-        line 2, column 6: the initial value of `x` is given twice
-        line 1, column 11: expected `"`, found the end of the text
-        line 1, column 9: expected a value, a whole number, found a number of more than 64 bits
-    "#]],
+            history | t0: w x 1 | t1: r x 1 | t1: u x 1 -> 2 | "a b": fence | t9: | 
+            history | t0: | t1: | t0: w x 1 | t0: w x 1 | t1: r x 1 from t0 1 | t1: r x 0 from init | 
+            history a | t0: w x 1 | 
+            history | t0: w x 1 | 
+            history "c d" | 
+            line 1, column 5: nobody wrote 1 to `ä`
+            line 3, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            line 2, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            line 1, column 1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+            line 1, column 4: expected a blank behind the colon
+            line 1, column 5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
+            line 1, column 8: expected a value, a whole number, found the end of the text
+            line 1, column 9: expected a value, a whole number, found `o`
+            line 1, column 11: expected the end of the line, found `2`
+            line 1, column 10: expected `->` and the new value, found the end of the text
+            line 1, column 15: expected a thread and the number of its operation, or `init`, found the end of the text
+            line 1, column 11: there is no operation 0 of `t1`
+            line 1, column 11: expected the end of the line, found `x`
+            line 1, column 7: expected a value, a whole number, found the end of the text
+            line 2, column 6: the initial value of `x` is given twice
+            line 1, column 11: expected `"`, found the end of the text
+            line 1, column 9: expected a value, a whole number, found a number that does not fit into 64 bits with a sign
+        "#]],
     );
 }
 
@@ -414,26 +414,26 @@ fn texts_of_axe() {
         HistoryFormat::Axe,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
-          note: the times behind `@` are not used
-        history | t0: w 0 1 | t0: fence | t3: u 0 1 -> 2 | 
-          note: the lines `final` are left out: what memory held at the end is not used
-        history | 
-        history | t7: r 1 0 | 
-        line 1, column 12: 0 is the initial value of all variables and cannot be written
-        line 1, column 4: nobody wrote 4 to `0`
-        line 1, column 17: 1 is written to `0` a second time, so it is not clear what a read of it reads
-        line 1, column 17: an atomic update of two variables
-        line 1, column 1: expected the number of a thread, `final` or `check`, found `x`
-        line 1, column 6: expected the number of a variable, found `x`
-        line 1, column 9: expected `==` or `:=`, found `=`
-        line 1, column 12: expected a value, a natural number, found `-`
-        line 1, column 9: expected `==` or `:=`, found `:`
-        line 1, column 4: expected `sync`, found `s`
-        line 1, column 17: expected `:` between the times, found the end of the text
-        line 1, column 12: expected `==`, found `1`
-        line 1, column 1: expected `check`, found `c`
-    "#]],
+            history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
+              note: the times behind `@` are not used
+            history | t0: w 0 1 | t0: fence | t3: u 0 1 -> 2 | 
+              note: the lines `final` are left out: what memory held at the end is not used
+            history | 
+            history | t7: r 1 0 | 
+            line 1, column 12: 0 is the initial value of all variables and cannot be written
+            line 1, column 4: nobody wrote 4 to `[0]`
+            line 1, column 17: 1 is written to `[0]` a second time (first at line 1, column 4), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            line 1, column 17: an atomic update of two variables
+            line 1, column 1: expected the number of a thread, `final` or `check`, found `x`
+            line 1, column 6: expected the number of a variable, found `x`
+            line 1, column 9: expected `==` or `:=`, found `=`
+            line 1, column 12: expected a value, a natural number, found `-`
+            line 1, column 9: expected `==` or `:=`, found `:`
+            line 1, column 4: expected `sync`, found `s`
+            line 1, column 17: expected `:` between the times, found the end of the text
+            line 1, column 12: expected `==`, found `1`
+            line 1, column 1: expected `check`, found `c`
+        "#]],
     );
 }
 
@@ -458,22 +458,22 @@ fn texts_of_dbcop() {
         HistoryFormat::Dbcop,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w x 1 | t0: r y 0 | t1: w y 1 | t1: r x 0 | 
-        history | t0: w x 1 | t0: w y 1 | t0: u z 0 -> 3 | t1: | t2: r x 1 | 
-          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-          note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-        history | t0: | t1: | t2: | t0: w x 0 | t1: r x 0 from t0 0 | t2: r y 0 | 
-        line 3, column 2: 1 was written to `x` only by a transaction that was aborted, failed or not committed
-        line 1, column 9: 1 is written to `x` a second time, so it is not clear what a read of it reads
-        line 1, column 2: nobody wrote 5 to `x`
-        line 1, column 5: expected a version, a number from 0 on, found `?`
-        line 1, column 3: expected `:=` or `==`, found `=`
-        line 1, column 6: expected an event such as `x:=1`, or `]`, found the end of the text
-        line 1, column 1: expected a transaction such as `[x:=1 y==2]`, or `---`, found `x`
-        line 1, column 6: expected a blank or `]`, found `,`
-        line 1, column 5: expected a version, a number from 0 on, found `-`
-        line 1, column 5: expected the end of the line, found `x`
-    "#]],
+            history | t0: w x 1 | t0: r y 0 | t1: w y 1 | t1: r x 0 | 
+            history | t0: w x 1 | t0: w y 1 | t0: u z 0 -> 3 | t1: | t2: r x 1 | 
+              note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
+              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+            history | t0: | t1: | t2: | t0: w x 0 | t1: r x 0 from t0 0 | t2: r y 0 | 
+            line 3, column 2: 1 was written to `x` only by a transaction that was aborted, failed or not committed
+            line 1, column 9: 1 is written to `x` a second time (first at line 1, column 2), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            line 1, column 2: nobody wrote 5 to `x`
+            line 1, column 5: expected a version, a number from 0 on, found `?`
+            line 1, column 3: expected `:=` or `==`, found `=`
+            line 1, column 6: expected an event such as `x:=1`, or `]`, found the end of the text
+            line 1, column 1: expected a transaction such as `[x:=1 y==2]`, or `---`, found `x`
+            line 1, column 6: expected a blank or `]`, found `,`
+            line 1, column 5: expected a version, a number from 0 on, found `-`
+            line 1, column 5: expected the end of the line, found `x`
+        "#]],
     );
 }
 
@@ -495,19 +495,19 @@ fn json_of_dbcop() {
         HistoryFormat::DbcopJson,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w 0 1 | t1: u 0 0 -> 2 | 
-        history | t0: w 0 1 | t0: r 1 0 | t1: r 0 1 | 
-          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-          note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-        line 1, column 22: nobody wrote 3 to `0`
-        line 1, column 22: a write without version
-        line 1, column 32: a transaction without `events` or `committed`
-        line 1, column 23: expected "r" or "w", found `"`
-        line 1, column 23: expected "Read" or "Write"
-        line 1, column 42: an event without `variable`
-        line 1, column 10: a history without `data`
-        line 1, column 22: expected an event, {"Read":…}, {"Write":…} or ["r",…], found the end of the text
-    "#]],
+            history | t0: w 0 1 | t1: u 0 0 -> 2 | 
+            history | t0: w 0 1 | t0: r 1 0 | t1: r 0 1 | 
+              note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
+              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+            line 1, column 22: nobody wrote 3 to `[0]`
+            line 1, column 22: a write without version
+            line 1, column 32: a transaction without `events` or `committed`
+            line 1, column 23: expected "r" or "w", found `"`
+            line 1, column 23: expected "Read" or "Write"
+            line 1, column 42: an event without `variable`
+            line 1, column 10: a history without `data`
+            line 1, column 22: expected an event, {"Read":…}, {"Write":…} or ["r",…], found the end of the text
+        "#]],
     );
 }
 
@@ -531,20 +531,20 @@ fn texts_of_plume_and_awdit() {
         HistoryFormat::Plume,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
-        history | t0: w 0 1 | t0: w 2 1 | t0: w 1 1 | t1: u 0 0 -> 2 | 
-          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-          note: of aborted transactions 1 event is left out
-        line 2, column 1: 1 was written to `0` only by a transaction that was aborted, failed or not committed
-        line 1, column 1: nobody wrote 3 to `0`
-        line 2, column 1: 1 is written to `0` a second time, so it is not clear what a read of it reads
-        line 1, column 8: expected `,`, found `)`
-        line 1, column 5: expected a value, a whole number, found `a`
-        line 1, column 3: expected a key, found `,`
-        line 1, column 12: expected the end of the line, found `x`
-        line 1, column 1: expected an event such as `w(1,2,0,7)` or `r(1,2,0,7)`, found `x`
-        line 1, column 10: expected `)`, found the end of the text
-    "#]],
+            history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
+            history | t0: w 0 1 | t0: w 2 1 | t0: w 1 1 | t1: u 0 0 -> 2 | 
+              note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
+              note: of aborted transactions 1 event is left out
+            line 2, column 1: 1 was written to `[0]` only by a transaction that was aborted, failed or not committed
+            line 1, column 1: nobody wrote 3 to `[0]`
+            line 2, column 1: 1 is written to `[0]` a second time (first at line 1, column 1), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            line 1, column 8: expected `,`, found `)`
+            line 1, column 5: expected a value, a whole number, found `a`
+            line 1, column 3: expected a key, found `,`
+            line 1, column 12: expected the end of the line, found `x`
+            line 1, column 1: expected an event such as `w(1,2,0,7)` or `r(1,2,0,7)`, found `x`
+            line 1, column 10: expected `)`, found the end of the text
+        "#]],
     );
     let cases = [
         "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0\n=====\nr 2 0\nw 2 1",
@@ -559,15 +559,15 @@ fn texts_of_plume_and_awdit() {
         HistoryFormat::Awdit,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: | t1: | t2: | t0: w 0 0 | t0: w 1 0 | t1: w 0 1 | t1: r 0 1 | t1: r 1 0 from t0 1 | t2: u 2 0 -> 1 | 
-          note: 2 transactions of several operations are read as their operations one after the other, without saying that nothing happens in between
-        line 1, column 1: nobody wrote 5 to `0`
-        line 1, column 4: expected a value, a number from 0 on, found the end of the text
-        line 1, column 5: expected a value, a number from 0 on, found `-`
-        line 1, column 7: expected the end of the line, found `2`
-        line 1, column 1: expected an event such as `w 1 2` or `r 1 2`, `-----` or `=====`
-        line 2, column 4: expected the end of the line, found `-`
-    "#]],
+            history | t0: | t1: | t2: | t0: w 0 0 | t0: w 1 0 | t1: w 0 1 | t1: r 0 1 | t1: r 1 0 from t0 1 | t2: u 2 0 -> 1 | 
+              note: 2 transactions of several operations are read as their operations one after the other; whether they are atomic is not checked
+            line 1, column 1: nobody wrote 5 to `[0]`
+            line 1, column 4: expected a value, a number from 0 on, found the end of the text
+            line 1, column 5: expected a value, a number from 0 on, found `-`
+            line 1, column 7: expected the end of the line, found `2`
+            line 1, column 1: expected an event such as `w 1 2` or `r 1 2`, `-----` or `=====`
+            line 2, column 4: expected the end of the line, found `-`
+        "#]],
     );
 }
 
@@ -597,28 +597,33 @@ fn edn_of_jepsen() {
         HistoryFormat::Edn,
         &cases,
         &expect_test::expect![[r#"
-        history | t0: w x 1 | t1: r x 1 | 
-        history | t0: u x 0 -> 2 | t1: w 7 1 | t1: r y 0 | 
-          note: 1 transaction of several operations is read as its operations one after the other, without saying that nothing happens in between
-        history | t0: w register 3 | t1: r register 3 | t1: u register 3 -> 4 | t2: r 5 0 | t2: u 5 0 -> 1 | 
-        history | t0: w x 2 | t1: w x 3 | t2: r x 2 | t2: r x 3 | 
-          note: of the writes of which it is not known whether they happened, 2 were read and are taken to have happened, and 1 were not and are left out
-          note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-        history | t0: w register 2 | t1: r register 1 | t2: w register 1 | 
-          note: of the writes of which it is not known whether they happened, 1 were read and are taken to have happened, and 0 were not and are left out
-        line 1, column 44: 1 was written to `register` only by a transaction that was aborted, failed or not committed
-        line 1, column 1: expected a read or write of a register, such as [:r :x 1] or [:w :x 1], found :append
-        line 1, column 1: expected a value that is a whole number of 64 bits, or nil
-        line 1, column 1: a write of nil
-        line 1, column 1: an operation without `:process`, a number or a keyword
-        line 1, column 1: an operation without `:type`
-        line 1, column 1: expected a `:type` of :invoke, :ok, :fail or :info
-        line 1, column 1: expected an `:f` of :txn, :read, :write or :cas
-        line 1, column 25: a map with a key that has no value
-        line 1, column 48: expected a form, found `}`
-        line 1, column 51: expected the end of the vector or list of operations, found the end of the text
-        line 1, column 1: expected an operation, a map such as {:type :ok …}
-    "#]],
+            history | t0: w x 1 | t1: r x 1 | 
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
+            history | t0: u x 0 -> 2 | t1: w 7 1 | t1: r y 0 | 
+              note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
+            history | t0: w register 3 | t1: r register 3 | t1: u register 3 -> 4 | t2: r 5 0 | t2: u 5 0 -> 1 | 
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
+            history | t0: w x 2 | t1: w x 3 | t2: r x 2 | t2: r x 3 | 
+              note: of the writes of which it is not known whether they happened, 2 were read and are counted as done, and 1 was not and is left out
+              note: 1 transaction that did not happen (aborted, failed or not committed) is left out
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
+            history | t0: w register 2 | t1: r register 1 | t2: w register 1 | 
+              note: of the writes of which it is not known whether they happened, 1 was read and is counted as done, and 0 were not and are left out
+              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
+            line 1, column 44: 1 was written to `register` only by a transaction that was aborted, failed or not committed
+            line 1, column 1: expected a read or write of a register, such as [:r :x 1] or [:w :x 1], found :append
+            line 1, column 1: expected a value that is a whole number of 64 bits, or nil
+            line 1, column 1: a write of nil
+            line 1, column 1: an operation without `:process`, a number or a keyword
+            line 1, column 1: an operation without `:type`
+            line 1, column 1: expected a `:type` of :invoke, :ok, :fail or :info
+            line 1, column 1: expected an `:f` of :txn, :read, :write or :cas
+            line 1, column 25: a map with a key that has no value
+            line 1, column 48: expected a form, found `}`
+            line 1, column 51: expected the end of the vector or list of operations, found the end of the text
+            line 1, column 1: expected an operation, a map such as {:type :ok …}
+        "#]],
     );
 }
 
@@ -765,4 +770,19 @@ fn histories_behind_a_wrong_one() {
     let mut reader = HistoryReader::new(Box::new(std::io::Cursor::new(torn)), HistoryFormat::Jsonl);
     assert!(reader.next().is_err());
     assert!(reader.has_ended());
+}
+
+/// Reads that say that they read the initial value are enough to make repeated values clear.
+#[test]
+fn repeated_values_and_initial_reads() {
+    let text = "t0: w x 1\nt0: w x 1\nt1: r x 0 from init\n";
+    let read = |text: Vec<u8>| {
+        let mut reader =
+            HistoryReader::new(Box::new(std::io::Cursor::new(text)), HistoryFormat::Text);
+        reader.next().expect("a history").expect("one")
+    };
+    let history = read(text.into());
+    let mut again = Vec::new();
+    write_history(&mut again, HistoryFormat::Text, &history).expect("it can be said");
+    assert_eq!(read(again).ops, history.ops);
 }
