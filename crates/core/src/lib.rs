@@ -24,6 +24,7 @@ mod program;
 mod record;
 pub mod reference;
 mod relation;
+pub mod serial;
 mod source;
 pub mod testing;
 mod triangular;
@@ -51,6 +52,7 @@ pub use program::{
     Thread, Undeclared, Value, View,
 };
 pub use record::{Recording, record};
+pub use serial::{TxnEvent, TxnKind};
 pub use source::{Names, Span};
 pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};

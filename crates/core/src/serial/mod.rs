@@ -1,0 +1,104 @@
+//! Serializability of executions with transactions, under SC and TSO, by definition: which events
+//! conflict, which transactions therefore come before which, and whether that has a cycle.
+//!
+//! Everything here is literal and slow, so that it can be believed; the engines are in
+//! `crates/serial`. Two sorts of event sequences are asked about: *executions* of TSO, in which
+//! every write is followed, some time, by its commit, and *traces*, which are executions without
+//! the commits and stand for all executions that they may come from.
+
+mod check;
+mod conflict;
+mod directed;
+mod evidence;
+mod execution;
+mod order;
+mod orientations;
+mod schedules;
+mod ties;
+mod trace;
+
+pub use check::{search_trace, trace};
+pub use conflict::{Conflicts, conflict};
+pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
+pub use execution::{
+    BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
+    serial_order, serializable,
+};
+pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
+pub use orientations::{
+    orientations, predicted, predicted_serializable, serializable_by_orientations,
+};
+pub use schedules::{scheduled, schedules};
+pub use ties::{BadTrace, Tie, Trace};
+pub use trace::{Executions, trace_serializable};
+
+/// What is asked about an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Whether it is TSO-serializable.
+    TsoSerializable,
+    /// Whether it is SC-serializable. Writes of executions without commits are in memory at once.
+    ScSerializable,
+    /// Whether it is equivalent to an execution of SC.
+    ScEquivalent,
+}
+
+impl Question {
+    /// The relation whose cycles answer it.
+    #[must_use]
+    pub fn conflicts(self) -> Conflicts {
+        match self {
+            Question::TsoSerializable => Conflicts::Tso,
+            Question::ScSerializable | Question::ScEquivalent => Conflicts::TsoPo,
+        }
+    }
+}
+
+/// A cycle that answers a question: pairs of events that conflict, by their numbers, the earlier one
+/// first. The second of each pair and the first of the next belong to one transaction; for
+/// SC-equivalence they are one write and its commit, or one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxnCycle(pub Vec<(u64, u64)>);
+
+/// One event of an execution or trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TxnEvent {
+    /// Who did it.
+    pub thread: u32,
+    /// What was done.
+    pub kind: TxnKind,
+    /// The variable; 0 for fences.
+    pub var: u32,
+    /// The transaction. Those of different threads are different; an event outside of all has one
+    /// of its own; a commit has that of the write.
+    pub txn: u32,
+}
+
+/// What an event did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TxnKind {
+    /// A load: of the newest write to the variable in the buffer of the thread, or of memory.
+    Read,
+    /// A store is put into the buffer.
+    Write,
+    /// A load and a store in one step, in memory. The buffer of the thread is empty.
+    Update,
+    /// The buffer of the thread is empty.
+    Fence,
+    /// The oldest store in the buffer of the thread reaches memory. Not part of traces.
+    Commit,
+}
+
+impl TxnKind {
+    /// Whether events of this kind look at a variable, or change it, in memory or in the buffer.
+    #[must_use]
+    pub fn is_access(self) -> bool {
+        self != TxnKind::Fence
+    }
+
+    /// Whether the buffer of the thread has to be empty.
+    #[must_use]
+    pub fn drains(self) -> bool {
+        matches!(self, TxnKind::Update | TxnKind::Fence)
+    }
+}

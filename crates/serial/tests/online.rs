@@ -1,0 +1,133 @@
+//! The online monitors against the definition, on random executions.
+
+use weakspot_core::serial::{
+    Conflicts, Question, TxnCycle, conflict, pair, sc_equivalent, serializable,
+};
+use weakspot_core::testing::Rng;
+use weakspot_core::{TxnEvent, TxnKind};
+use weakspot_serial::Online;
+
+/// A random complete execution: transactions of each thread have consecutive numbers.
+fn random_execution(rng: &mut Rng, threads: u32, vars: u32, steps: usize) -> Vec<TxnEvent> {
+    let mut events: Vec<TxnEvent> = Vec::new();
+    let mut buffers: Vec<Vec<TxnEvent>> = vec![Vec::new(); threads as usize];
+    let mut txns: Vec<u32> = (0..threads).map(|t| 1000 * t).collect();
+    let mut left = steps;
+    while left > 0 || buffers.iter().any(|buffer| !buffer.is_empty()) {
+        let thread = rng.below(threads as usize) as u32;
+        let buffer = &mut buffers[thread as usize];
+        if !buffer.is_empty() && (left == 0 || rng.one_in(3)) {
+            events.push(TxnEvent { kind: TxnKind::Commit, ..buffer.remove(0) });
+            continue;
+        }
+        if left == 0 {
+            continue;
+        }
+        if rng.one_in(3) {
+            txns[thread as usize] += 1;
+        }
+        let kind = match rng.below(12) {
+            0..5 => TxnKind::Read,
+            5..10 => TxnKind::Write,
+            10 => TxnKind::Fence,
+            _ => TxnKind::Update,
+        };
+        if kind.drains() && !buffer.is_empty() {
+            continue;
+        }
+        let var = if kind == TxnKind::Fence { 0 } else { rng.below(vars as usize) as u32 };
+        let event = TxnEvent { thread, kind, var, txn: txns[thread as usize] };
+        if kind == TxnKind::Write {
+            buffer.push(event);
+        }
+        events.push(event);
+        left -= 1;
+    }
+    events
+}
+
+fn online(events: &[TxnEvent], question: Question) -> Option<TxnCycle> {
+    let mut online = Online::new(question);
+    let mut found = None;
+    for &event in events {
+        let cycle = online.event(event).expect("an execution");
+        found = found.or(cycle);
+    }
+    found
+}
+
+fn check_cycle(events: &[TxnEvent], question: Question, cycle: &TxnCycle) {
+    let execution = pair(events).expect("an execution");
+    let relation = question.conflicts();
+    let node = |event: u64| match question {
+        Question::ScEquivalent => execution.issue_of(event as usize),
+        _ => events[event as usize].txn as usize,
+    };
+    let next = cycle.0.iter().cycle().skip(1);
+    for (&(a, b), &(c, _)) in cycle.0.iter().zip(next) {
+        assert!(conflict(&execution, relation, a as usize, b as usize), "{a} {b} do not conflict");
+        assert_eq!(node(b), node(c), "the cycle does not hold together");
+        assert_ne!(node(a), node(b));
+    }
+}
+
+fn expected(events: &[TxnEvent], question: Question) -> bool {
+    let execution = pair(events).expect("an execution");
+    match question {
+        Question::TsoSerializable => serializable(&execution, Conflicts::Tso),
+        Question::ScSerializable => serializable(&execution, Conflicts::TsoPo),
+        Question::ScEquivalent => sc_equivalent(&execution),
+    }
+}
+
+/// A smaller execution that is still answered wrongly.
+fn shrink(events: &[TxnEvent], question: Question) -> Vec<TxnEvent> {
+    let mut small = events.to_vec();
+    'again: loop {
+        for at in 0..small.len() {
+            let execution = pair(&small).expect("an execution");
+            let commit = execution.commit_of(at);
+            if small[at].kind == TxnKind::Commit {
+                continue;
+            }
+            let keep = |i: &usize| *i != at && Some(*i) != commit;
+            let fewer: Vec<TxnEvent> = (0..small.len()).filter(keep).map(|i| small[i]).collect();
+            if online(&fewer, question).is_none() != expected(&fewer, question) {
+                small = fewer;
+                continue 'again;
+            }
+        }
+        return small;
+    }
+}
+
+fn show(events: &[TxnEvent]) -> String {
+    let line = |e: &TxnEvent| format!("t{}: {:?} x{} #{}\n", e.thread, e.kind, e.var, e.txn);
+    events.iter().map(line).collect()
+}
+
+#[test]
+fn executions() {
+    let (mut bad, mut good) = (0, 0);
+    for seed in 0..60_000 {
+        let mut rng = Rng::new(seed);
+        let (threads, vars) = (2 + rng.below(3) as u32, 1 + rng.below(3) as u32);
+        let steps = 3 + rng.below(14);
+        let events = random_execution(&mut rng, threads, vars, steps);
+        for question in
+            [Question::TsoSerializable, Question::ScSerializable, Question::ScEquivalent]
+        {
+            let expect = expected(&events, question);
+            let found = online(&events, question);
+            if found.is_none() != expect {
+                let small = shrink(&events, question);
+                panic!("seed {seed} {question:?}, serializable {expect}:\n{}", show(&small));
+            }
+            if let Some(cycle) = &found {
+                check_cycle(&events, question, cycle);
+            }
+            *if expect { &mut good } else { &mut bad } += 1;
+        }
+    }
+    assert!(good > 10_000 && bad > 10_000, "{good} {bad}");
+}
