@@ -48,6 +48,8 @@ pub enum Rejected {
     HistoryOrder(usize, &'static str),
     /// The proof that choices contradict each other is wrong.
     Lrat(LratError),
+    /// The cycle or the order of transactions goes wrong at this event of the execution, and how.
+    Transactions(u64, &'static str),
 }
 
 impl fmt::Display for Rejected {
@@ -74,6 +76,7 @@ impl fmt::Display for Rejected {
                 write!(f, "derivation {} of the cycle: {why}", at + 1)
             }
             Rejected::Lrat(error) => write!(f, "the proof: {error}"),
+            Rejected::Transactions(event, why) => write!(f, "event {}: {why}", event + 1),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

@@ -6,10 +6,12 @@
 //! every write is followed, some time, by its commit, and *traces*, which are executions without
 //! the commits and stand for all executions that they may come from.
 
+mod check;
 mod conflict;
 mod execution;
 mod trace;
 
+pub use check::{CycleCheck, OrderCheck};
 pub use conflict::{Conflicts, conflict};
 pub use execution::{
     BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
