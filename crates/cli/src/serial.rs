@@ -69,7 +69,7 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
         job.answer
     })?;
     if logs.len() > 1 && args.shared.format == OutputFormat::Text && !args.shared.quiet {
-        let words = Words { noun: "log", holds: "serial.", violated: "not serial." };
+        let words = Words { noun: "log", holds: "holds", violated: "violated" };
         eprint!("{}", program_summary(&results, words));
     }
     Ok(exit)

@@ -301,7 +301,7 @@ pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
     out
 }
 
-/// The cycle with a box for each transaction, the event by which it is entered first.
+/// The cycle with a box for each transaction, with the events by which it is entered and left.
 fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
     let count = cycle.edges.len();
     let shown = count.min(MAX_DRAWN);
@@ -312,6 +312,7 @@ fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
         if *entering != edge.from {
             events.push(edge.from);
         }
+        events.sort_by_key(|event| event.number);
         let lines = events.iter().map(|event| cut(&event_text(a.tables, event), MAX_EVENT));
         boxes.push((txn_name(a.tables, &edge.txn), lines.collect()));
     }

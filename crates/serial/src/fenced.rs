@@ -1,7 +1,7 @@
 //! A log with a fence at the end of each transaction.
 //!
 //! A program whose transactions all end in fences is TSO-serializable if and only if it is robust
-//! and SC-serializable ("Checking serializability under TSO", section 6.3), and both can be watched
+//! and SC-serializable (Enea and Farzan, "On atomicity in presence of non-atomic writes", TACAS 2016, section 6.3), and both can be watched
 //! on its SC executions. A transaction that has stored nothing since its last fence needs none: if
 //! the others have theirs, its buffer is empty.
 

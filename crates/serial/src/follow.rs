@@ -212,6 +212,8 @@ pub struct Touched {
     pub number: u64,
     /// The event itself.
     pub event: TxnEvent,
+    /// For a commit the number of its store, for others the number again.
+    pub store: u64,
     /// Whether it is not the event of the log, but the start or end of a thread that belongs to it.
     pub aside: bool,
 }
@@ -249,7 +251,11 @@ impl<'a> Explain<'a> {
             let read = reader.event(log, |event, unit| {
                 if let Some(touched) = wanted.get_mut(now) {
                     let aside = unit == number as u32 ^ ASIDE;
-                    *touched = Some(Touched { log: *log, number, event, aside });
+                    let store = match event.kind {
+                        TxnKind::Commit => number - u64::from((number as u32).wrapping_sub(unit)),
+                        _ => number,
+                    };
+                    *touched = Some(Touched { log: *log, number, event, store, aside });
                 }
                 if end.is_ok() {
                     end = check.event(as_asked(*question, (event, unit)));
@@ -334,6 +340,7 @@ pub struct Extents {
     reader: TxnReader,
     all: bool,
     found: HashMap<u32, Extent>,
+    events: HashMap<u64, Option<LogEvent>>,
 }
 
 /// Where a transaction is.
@@ -353,13 +360,22 @@ impl Extents {
     pub fn new(has_commits: bool, tables: &LogTables, wanted: Option<&[u32]>) -> Extents {
         let none = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
         let found = wanted.unwrap_or_default().iter().map(|&txn| (txn, none)).collect();
-        Extents { reader: TxnReader::new(has_commits, tables), all: wanted.is_none(), found }
+        let reader = TxnReader::new(has_commits, tables);
+        Extents { reader, all: wanted.is_none(), found, events: HashMap::new() }
+    }
+
+    /// Looks for these events of the log, too.
+    pub fn look_for(&mut self, numbers: impl Iterator<Item = u64>) {
+        self.events.extend(numbers.map(|number| (number, None)));
     }
 
     /// Goes through the next events, which have been followed before.
     pub fn events(&mut self, events: &[LogEvent]) {
         for log in events {
             let number = self.reader.events();
+            if let Some(event) = self.events.get_mut(&number) {
+                *event = Some(*log);
+            }
             let (all, found) = (self.all, &mut self.found);
             // What does not fit was found when the log was followed.
             let _ = self.reader.event(log, |event, unit| {
@@ -375,6 +391,12 @@ impl Extents {
                 extent.events = (extent.events.0.min(number), number);
             });
         }
+    }
+
+    /// An event that was looked for.
+    #[must_use]
+    pub fn event(&self, number: u64) -> Option<&LogEvent> {
+        self.events.get(&number)?.as_ref()
     }
 
     /// The transactions, by their numbers.

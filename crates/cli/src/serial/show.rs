@@ -165,17 +165,34 @@ impl Job<'_> {
         let wanted: Vec<u32> = touched.values().map(|touched| touched.event.txn).collect();
         let mut extents =
             Extents::new(current.follow.has_commits(), &current.tables, Some(&wanted));
+        extents.look_for(touched.values().map(|touched| touched.store));
         self.replay(current, true, &mut |events| {
             extents.events(events);
             true
         });
-        let found = extents.end();
-        let edge = |&(from, to): &(u64, u64)| {
-            let (from, to) = (touched.get(&from)?, touched.get(&to)?);
-            let txn = txn(from.event.thread, found.get(&from.event.txn));
-            Some(SerialEdge { txn, from: event(from), to: event(to) })
+        // Where a commit is not said to come from, it comes from its store.
+        let shown = |touched: &Touched| {
+            let mut shown = event(touched);
+            if let Some(store) = extents.event(touched.store).filter(|_| shown.log.site == 0) {
+                shown.log.site = store.site;
+            }
+            shown
         };
-        SerialCycle { edges: cycle.0.iter().filter_map(edge).collect(), commits: Vec::new() }
+        let edges: Vec<(&Touched, SerialEvent, SerialEvent)> = cycle
+            .0
+            .iter()
+            .filter_map(|(from, to)| {
+                let (from, to) = (touched.get(from)?, touched.get(to)?);
+                Some((from, shown(from), shown(to)))
+            })
+            .collect();
+        let found = extents.end();
+        let edge = |(of, from, to): (&Touched, SerialEvent, SerialEvent)| SerialEdge {
+            txn: txn(of.event.thread, found.get(&of.event.txn)),
+            from,
+            to,
+        };
+        SerialCycle { edges: edges.into_iter().map(edge).collect(), commits: Vec::new() }
     }
 
     /// What the transactions of an order are.

@@ -118,7 +118,7 @@ fn read(current: &Current) -> Read {
         let _ = reader.event(log, |event, unit| {
             read.trace.push(event);
             let aside = unit != number as u32;
-            read.from.push(Touched { log: *log, number, event, aside });
+            read.from.push(Touched { log: *log, number, event, store: number, aside });
         });
     }
     read
