@@ -15,8 +15,9 @@ use anyhow::{Result, bail};
 use weakspot_core::serial::Question;
 use weakspot_core::{Limit, LogBatch, LogEvent, LogTables, Model, Names, Verdict};
 use weakspot_report::{
-    ProgramResult, SerialAnswer, SerialEvidence, SerialOf, SerialWitness, Words, error_json,
-    input_hash, limit_text, model_key, program_summary, serial_dot, serial_json, serial_text,
+    ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
+    SerialWitness, Words, error_json, input_hash, limit_text, model_key, program_summary,
+    serial_dot, serial_json, serial_text,
 };
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
@@ -99,7 +100,8 @@ struct Said<'a> {
     verdict: Verdict,
     shown: Shown,
     sc_equivalent: Option<bool>,
-    fenced: Option<&'a weakspot_report::SerialFenced>,
+    fenced: Option<&'a SerialFenced>,
+    others: &'a [SerialOther],
     decided_by: Option<&'a str>,
     remarks: Vec<String>,
 }
@@ -331,9 +333,8 @@ impl Job<'_> {
                 evidence,
             };
             self.write_witness(witness);
-        } else if self.args.shared.witness.is_some() {
-            self.answer.err +=
-                &format!("{}: no witness is written: the answer is unknown\n", self.file);
+        } else {
+            self.tell_no_witness();
         }
         let of = SerialOf::Execution;
         let said = Said {
@@ -343,6 +344,7 @@ impl Job<'_> {
             shown,
             sc_equivalent,
             fenced: None,
+            others: &[],
             decided_by: None,
             remarks,
         };
@@ -363,6 +365,7 @@ impl Job<'_> {
             order: said.shown.order.as_deref(),
             sc_equivalent: said.sc_equivalent,
             fenced: said.fenced,
+            others: said.others,
             decided_by: said.decided_by,
             events: current.follow.count(),
             transactions: current.follow.transactions(),
@@ -382,6 +385,13 @@ impl Job<'_> {
             model: Some(said.model),
             verdict: Some(said.verdict.clone()),
         });
+    }
+
+    fn tell_no_witness(&mut self) {
+        if self.args.shared.witness.is_some() {
+            let note = format!("{}: no witness is written: the answer is unknown\n", self.file);
+            self.answer.err += &note;
+        }
     }
 
     /// Writes the witness that `--witness` asks for.

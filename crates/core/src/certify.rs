@@ -5,6 +5,7 @@ use std::fmt;
 
 pub use crate::delayed::delayed;
 pub use crate::history::{history, search_history};
+pub use crate::serial::{search_trace, trace};
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
 use crate::{
@@ -46,6 +47,8 @@ pub enum Rejected {
     HistoryStep(usize, &'static str),
     /// This derivation does not hold, or, if there are no more, the cycle itself, and why.
     HistoryOrder(usize, &'static str),
+    /// The evidence about a trace with transactions does not hold, and why.
+    Trace(&'static str),
     /// The proof that choices contradict each other is wrong.
     Lrat(LratError),
     /// The cycle or the order of transactions goes wrong at this event of the execution, and how.
@@ -68,7 +71,7 @@ impl fmt::Display for Rejected {
                 write!(f, "the program has loops, or more than {n} executions by definition")
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
-            Rejected::Fences(why) => f.write_str(why),
+            Rejected::Fences(why) | Rejected::Trace(why) => f.write_str(why),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
             Rejected::HistoryStep(step, why) => write!(f, "step {} of the run: {why}", step + 1),

@@ -10,6 +10,7 @@ mod hard;
 mod history;
 mod log;
 mod ops;
+mod serial;
 
 pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
 pub use history::{HistorySize, random_history};
@@ -17,6 +18,7 @@ pub use log::{LogSize, random_log};
 pub use ops::{
     OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
 };
+pub use serial::{TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of};
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]

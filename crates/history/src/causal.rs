@@ -10,6 +10,7 @@ use weakspot_core::{
     HistoryEvidence, HistoryModel, INITIAL, Limit, Limits, Ops, Progress, Verdict, Within,
     initial_write,
 };
+use weakspot_sat::Meter;
 
 use crate::answer::{Answer, DecidedBy};
 use crate::clocks::Clocks;
@@ -17,7 +18,6 @@ use crate::convergent_memory::convergent_memory;
 use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::memory;
-use crate::meter::Meter;
 use crate::past::Past;
 use crate::walk::{Link, LinkKind, Walk};
 use crate::weak::weak;

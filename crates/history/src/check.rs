@@ -3,6 +3,7 @@
 //! calls this gradual checking).
 
 use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict};
+use weakspot_sat::Meter;
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::causal;
@@ -11,7 +12,6 @@ use crate::enumerate;
 use crate::explain::Ppo;
 use crate::greedy::{Greedy, greedy};
 use crate::linear::linear;
-use crate::meter::Meter;
 use crate::part::{Part, closed};
 use crate::sat;
 use crate::saturate::saturate;

@@ -6,9 +6,9 @@
 //! smaller number comes before.
 
 use weakspot_core::{Limit, OpKind, Ops};
+use weakspot_sat::Meter;
 
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::walk::{Link, Walk};
 
 /// The clocks of all writes.

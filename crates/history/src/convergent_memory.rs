@@ -4,13 +4,13 @@
 //! overwrites it (section 3.2 of the paper).
 
 use weakspot_core::{HistoryEvidence, INITIAL, Limit, Ops, Within, initial_write};
+use weakspot_sat::Meter;
 
 use crate::causal::{co_cycle, conflicts, later};
 use crate::clocks::Clocks;
 use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::Own;
-use crate::meter::Meter;
 use crate::past::Past;
 use crate::store::overtaken;
 use crate::walk::{Link, LinkKind, Walk};

@@ -9,13 +9,13 @@
 //! Cost: exponential in the number of open pairs; memory linear in it, and in the proof.
 
 use weakspot_core::Limit;
+use weakspot_sat::Meter;
 
 use crate::check::Found;
-use crate::meter::Meter;
 use crate::order::Order;
 use crate::refuted::refuted;
-use crate::sat::{Lit, Proof};
 use crate::saturate::Orders;
+use weakspot_sat::{Lit, Proof};
 
 /// A pair that has an order for now.
 struct Tried {

@@ -11,9 +11,9 @@ use weakspot_core::{
     Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, OpKind, Ops, Rule, Why,
     Within, initial_write, initial_write_var,
 };
+use weakspot_sat::Lit;
 
 use crate::extra::Extra;
-use crate::sat::Lit;
 use crate::walk::{Link, LinkKind};
 
 /// The stages in which the causal models derive edges.

@@ -17,10 +17,10 @@
 use std::collections::BinaryHeap;
 
 use weakspot_core::{INITIAL, Limit, OpKind};
+use weakspot_sat::Meter;
 
 use crate::chains::{Chains, END};
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::store::Readers;
 
 /// How a run ends.

@@ -13,12 +13,12 @@
 //! cycle is among operations that entered together, and only there it is looked for.
 
 use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
+use weakspot_sat::Meter;
 
 use crate::causal::{Conflict, co_cycle, conflicts, later};
 use crate::clocks::Clocks;
 use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::past::Past;
 use crate::walk::Walk;
 

@@ -3,12 +3,12 @@
 //! open.
 
 use weakspot_core::{HistoryModel, Limit, Limits, Ops, Progress};
+use weakspot_sat::Meter;
 
 use crate::clocks::Clocks;
 use crate::convergent_memory::{self, add_conflicts};
 use crate::explain::Ppo;
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::saturate::saturate;
 use crate::store::{Store, by_variable};
 use crate::walk::Walk;

@@ -14,15 +14,15 @@
 use std::collections::VecDeque;
 
 use weakspot_core::{HistoryEvidence, Limit, Within};
+use weakspot_sat::Lit;
 
 use crate::chains::{Chains, walk};
 use crate::explain::Explain;
 use crate::extra::Extra;
-use crate::meter::Meter;
-use crate::sat::Lit;
 use crate::saturate::Orders;
 use crate::store::Readers;
 use crate::walk::{Link, LinkKind};
+use weakspot_sat::Meter;
 
 mod fixed;
 

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use weakspot_core::{HistoryEvidence, Limit, LratStep, Within};
+use weakspot_sat::Meter;
 
 use crate::explain::Explain;
-use crate::meter::Meter;
 use crate::order::Order;
-use crate::sat::{Lit, Proof};
+use weakspot_sat::{Lit, Proof};
 
 /// The evidence, of a proof that ends in the empty clause.
 pub(crate) fn refuted(

@@ -9,23 +9,16 @@
 //! the number of open pairs.
 
 use weakspot_core::Limit;
+use weakspot_sat::{Lit, Meter, Solver, Theory};
 
 use crate::check::Found;
-use crate::meter::Meter;
 use crate::order::Order;
 use crate::refuted::refuted;
 use crate::saturate::Orders;
 
-mod cdcl;
-mod clauses;
-mod heap;
 mod plain;
-mod proof;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use plain::plain;
-pub(crate) use proof::{Lit, Proof};
 
 /// An order of memory that completes these orders, or the proof that there is none.
 pub(crate) fn complete(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Found, Limit> {
@@ -33,7 +26,7 @@ pub(crate) fn complete(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Fou
         Ok(order) => OrderTheory { order, first: Vec::new() },
         Err(evidence) => return Ok(Found::Contradiction(evidence)),
     };
-    let mut solver = cdcl::Solver::new(true);
+    let mut solver = Solver::new(true);
     if solver.solve(&mut theory, meter)? {
         return Ok(Found::Run(theory.order.into_run()));
     }
@@ -51,7 +44,7 @@ struct OrderTheory<'a> {
 /// Of so many writes between a write and a read of it the order is decided at once.
 const AT_ONCE: usize = 4;
 
-impl cdcl::Theory for OrderTheory<'_> {
+impl Theory for OrderTheory<'_> {
     fn assign(&mut self, lit: Lit, implied: &mut Vec<Lit>) -> Result<(), Vec<Lit>> {
         self.order.choose(lit, Some(implied))
     }

@@ -13,11 +13,11 @@
 //! Cost: operations times chains per round, for memory, too.
 
 use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
+use weakspot_sat::Meter;
 
 use crate::chains::{Chains, END, coherence, walk};
 use crate::explain::{Explain, Ppo};
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::store::Readers;
 
 /// What comes before what.

@@ -11,10 +11,10 @@
 use std::collections::HashSet;
 
 use weakspot_core::{INITIAL, Limit};
+use weakspot_sat::Meter;
 
 use crate::chains::{Chains, END};
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::saturate::Orders;
 use crate::store::Readers;
 

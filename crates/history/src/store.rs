@@ -6,10 +6,10 @@
 //! again, and only where it is more than the clocks say. Cost: operations times threads.
 
 use weakspot_core::{INITIAL, Limit, Ops};
+use weakspot_sat::Meter;
 
 use crate::clocks::Clocks;
 use crate::extra::Extra;
-use crate::meter::Meter;
 
 /// Derives the edges from reads to the writes that overwrite what they read. `order` has all
 /// writes, each after what precedes it; of the derived edges those from `conflicts` on are of cf.

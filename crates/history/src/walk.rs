@@ -7,9 +7,9 @@
 //! are in both chains. Cost: linear in operations and edges, and in threads per wait.
 
 use weakspot_core::{OpKind, Ops};
+use weakspot_sat::Lit;
 
 use crate::extra::Extra;
-use crate::sat::Lit;
 
 /// What to visit, and by which edges.
 pub(crate) struct Walk<'a> {

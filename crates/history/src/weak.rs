@@ -9,6 +9,7 @@
 //! to a later write, fence or update, and the global relation has that from the first write, too.
 
 use weakspot_core::{HistoryEvidence, INITIAL, Limit, OpKind, Ops, Within};
+use weakspot_sat::Meter;
 
 use crate::causal::{co_cycle, later};
 use crate::clocks::Clocks;
@@ -16,7 +17,6 @@ use crate::convergent_memory::{StoreOrder, add_conflicts};
 use crate::explain::{Explain, Ppo, Stage};
 use crate::extra::Extra;
 use crate::memory::Own;
-use crate::meter::Meter;
 use crate::store::{Readers, Store, by_variable};
 use crate::walk::{Link, LinkKind, Walk};
 

@@ -63,8 +63,8 @@ pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{
-    SerialAnswer, SerialCycle, SerialEdge, SerialEvent, SerialFenced, SerialOf, SerialRole,
-    SerialTxn, serial_dot, serial_json, serial_text,
+    SerialAnswer, SerialCycle, SerialEdge, SerialEvent, SerialFenced, SerialOf, SerialOther,
+    SerialRole, SerialTxn, serial_dot, serial_json, serial_text,
 };
 pub use serial_witness::{PlacedCommit, SerialEvidence, SerialWitness};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};

@@ -33,6 +33,8 @@ pub struct SerialAnswer<'a> {
     pub sc_equivalent: Option<bool>,
     /// What fences at the ends of transactions do, if that was asked.
     pub fenced: Option<&'a SerialFenced>,
+    /// What else was asked about a trace.
+    pub others: &'a [SerialOther],
     /// How the answer was found, if there are several ways.
     pub decided_by: Option<&'a str>,
     /// How many events were followed.
@@ -122,6 +124,17 @@ pub enum SerialRole {
     Fence,
 }
 
+/// What else may be asked about a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SerialOther {
+    /// Whether it is the test of the paper, rather than a prediction.
+    pub is_literal: bool,
+    /// Whether it finds the trace serializable.
+    pub verdict: Verdict,
+    /// Why not.
+    pub cycle: Option<SerialCycle>,
+}
+
 /// What fences at the ends of transactions do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SerialFenced {
@@ -196,13 +209,37 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
     if let Some(cycle) = a.cycle {
         out.push('\n');
         out.push_str(&drawing(a, cycle, Paint(color)));
+        push_commits(&mut out, a, cycle);
     } else if let Some(order) = a.order {
         let shown: Vec<String> =
             order.iter().take(MAX_ORDER).map(|txn| txn_name(a.tables, txn)).collect();
         let more = if order.len() > shown.len() { ", …" } else { "" };
         let _ = writeln!(out, "  serial order: {}{more}", shown.join(", "));
     }
+    for other in a.others {
+        push_other(&mut out, a, other, Paint(color));
+    }
     out
+}
+
+fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, paint: Paint) {
+    out.push_str(match (other.is_literal, &other.verdict) {
+        (false, Verdict::Holds) => "  predicted: no other schedule of these events is known to break it\n",
+        (false, Verdict::Violated) => {
+            "  warning: if the threads did the same on another schedule, it would not be serializable:\n"
+        }
+        (false, Verdict::Unknown(_)) => "  predicted: unknown\n",
+        (true, Verdict::Holds) => "  the test of the paper: serializable\n",
+        (true, Verdict::Violated) => {
+            "  the test of the paper: not serializable, counting directions of conflicts that no \
+             execution of this trace need have:\n"
+        }
+        (true, Verdict::Unknown(_)) => "  the test of the paper: unknown\n",
+    });
+    if let Some(cycle) = &other.cycle {
+        out.push('\n');
+        out.push_str(&drawing(a, cycle, paint));
+    }
 }
 
 /// The answer as a JSON object on one line.
@@ -223,23 +260,20 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
         o.raw("sc_equivalent", sc_equivalent);
     }
     if let Some(cycle) = a.cycle {
-        let edge = |i: usize| {
-            let edge = &cycle.edges[i];
-            let mut e = Object::new();
-            e.raw("transaction", txn_json(a.tables, &edge.txn));
-            e.raw("from", event_json(a.tables, &edge.from));
-            e.raw("to", event_json(a.tables, &edge.to));
-            e.string("why", &reason(a.tables, edge));
-            e.end()
-        };
-        let edges: Vec<String> = (0..cycle.edges.len()).map(edge).collect();
-        o.raw("cycle", format_args!("[{}]", edges.join(",")));
+        o.raw("cycle", cycle_json(a.tables, cycle));
         if a.of == SerialOf::Trace {
             let commit = |(commit, before): &(SerialEvent, u64)| {
                 format!("{{\"store\":{},\"before\":{}}}", commit.number + 1, before + 1)
             };
             let commits: Vec<String> = cycle.commits.iter().map(commit).collect();
             o.raw("commits", format_args!("[{}]", commits.join(",")));
+        }
+    }
+    for other in a.others {
+        let key = if other.is_literal { "literal" } else { "predicted" };
+        o.string(key, verdict_key(&other.verdict));
+        if let Some(cycle) = &other.cycle {
+            o.raw(&format!("{key}_cycle"), cycle_json(a.tables, cycle));
         }
     }
     if let Some(order) = a.order {
@@ -262,6 +296,19 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
     push_strings(o.key("remarks"), a.remarks);
     o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
     o.end()
+}
+
+fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
+    let edge = |edge: &SerialEdge| {
+        let mut e = Object::new();
+        e.raw("transaction", txn_json(tables, &edge.txn));
+        e.raw("from", event_json(tables, &edge.from));
+        e.raw("to", event_json(tables, &edge.to));
+        e.string("why", &reason(tables, edge));
+        e.end()
+    };
+    let edges: Vec<String> = cycle.edges.iter().map(edge).collect();
+    format!("[{}]", edges.join(","))
 }
 
 /// The cycle as a graph for Graphviz, a box around each transaction; nothing if there is none.
@@ -338,6 +385,11 @@ fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
         let more = counted((count - shown) as u64, "more transaction");
         let _ = writeln!(out, "    … {more}; --format json has all");
     }
+    out
+}
+
+/// Where the stores of a trace reach memory.
+fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
     if a.of == SerialOf::Trace {
         let place = |(commit, before): &(SerialEvent, u64)| {
             format!("{} before {}", commit.number + 1, before + 1)
@@ -355,7 +407,6 @@ fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
             ),
         };
     }
-    out
 }
 
 /// Why the one event comes before the other.

@@ -19,15 +19,19 @@
 //! which event of the trace the oldest store of which `thread` does (threads go by the order in which
 //! the log first names them, from 0). A cycle names events of the execution, with the commits, from 1;
 //! an access of several variables is as many events. The evidence for `holds` is `order`: the
-//! transactions, numbered from 0 as they begin, in a serial order. What no such order shows, that all
-//! executions of a trace are serializable, has `none` and is found out again.
+//! transactions, numbered from 0 as they begin, in a serial order. For a trace it is `groups`: the
+//! transactions in groups between which conflicts lead in one direction only, each with `why` it has no
+//! cycle: it is `single`; its conflicts are a `tree`; all was `searched` in so many steps; or a proof,
+//! with the meaning of its variables (`on` a transaction, `uses` a conflict of two events, or the `first`
+//! side of one), its clauses, and its steps as in LRAT.
 
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 use weakspot_core::Model;
-use weakspot_core::serial::TxnCycle;
+use weakspot_core::serial::{NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
 
+use crate::history_witness::{lrat_of_text, lrat_text};
 use crate::json::{model_key, model_of_key};
 use crate::witness_file::{At, BadWitness, beginning, document, push_list};
 
@@ -62,8 +66,8 @@ pub enum SerialEvidence {
     Cycle(TxnCycle),
     /// An order of them.
     Order(Vec<u32>),
-    /// Nothing small.
-    None,
+    /// Groups of them, each with why it has no cycle.
+    Groups(Vec<TxnGroup>),
 }
 
 impl SerialWitness {
@@ -72,7 +76,7 @@ impl SerialWitness {
     pub fn to_json(&self) -> String {
         let verdict = match self.evidence {
             SerialEvidence::Cycle(_) => "violated",
-            SerialEvidence::Order(_) | SerialEvidence::None => "holds",
+            SerialEvidence::Order(_) | SerialEvidence::Groups(_) => "holds",
         };
         let mut out = beginning("serial", &self.input_hash, model_key(self.model), verdict);
         let trace = self.trace.map_or("null".to_owned(), |trace| trace.to_string());
@@ -98,7 +102,10 @@ impl SerialWitness {
                 let order: Vec<String> = order.iter().map(u32::to_string).collect();
                 let _ = write!(out, "    \"order\": [{}]", order.join(","));
             }
-            SerialEvidence::None => out.push_str("    \"none\": true"),
+            SerialEvidence::Groups(groups) => {
+                let groups: Vec<String> = groups.iter().map(group_json).collect();
+                push_list(&mut out, 4, "groups", &groups);
+            }
         }
         out.push_str("\n  }\n}\n");
         out
@@ -141,8 +148,8 @@ impl SerialWitness {
             let order = order.list()?.iter().map(txn).collect::<Result<_, BadWitness>>()?;
             SerialEvidence::Order(order)
         } else {
-            evidence.get("none")?;
-            SerialEvidence::None
+            let groups = evidence.get("groups")?.list()?;
+            SerialEvidence::Groups(groups.iter().map(group).collect::<Result<_, BadWitness>>()?)
         };
         let verdict = root.get("verdict")?;
         let expected = match found {
@@ -166,9 +173,94 @@ impl SerialWitness {
     }
 }
 
+fn group_json(group: &TxnGroup) -> String {
+    let txns = numbers(&group.txns);
+    let why = match &group.why {
+        NoCycle::Single => "\"single\"".to_owned(),
+        NoCycle::Tree => "\"tree\"".to_owned(),
+        NoCycle::Searched { steps } => format!("{{\"searched\":{steps}}}"),
+        NoCycle::Refuted(TxnRefutation { vars, clauses, proof }) => {
+            let var = |var: &TxnVar| match var {
+                TxnVar::On(txn) => format!("{{\"on\":{txn}}}"),
+                TxnVar::Uses(from, to) => format!("{{\"uses\":[{},{}]}}", from + 1, to + 1),
+                TxnVar::First(from, to) => format!("{{\"first\":[{},{}]}}", from + 1, to + 1),
+            };
+            let vars: Vec<String> = vars.iter().map(var).collect();
+            let clauses: Vec<String> = clauses.iter().map(|clause| numbers(clause)).collect();
+            let proof: Vec<String> =
+                proof.iter().map(|step| format!("\"{}\"", lrat_text(step))).collect();
+            format!(
+                "{{\"vars\":[{}],\"clauses\":[{}],\"proof\":[{}]}}",
+                vars.join(","),
+                clauses.join(","),
+                proof.join(",")
+            )
+        }
+    };
+    format!("{{\"txns\":{txns},\"why\":{why}}}")
+}
+
+fn numbers<T: ToString>(list: &[T]) -> String {
+    format!("[{}]", list.iter().map(T::to_string).collect::<Vec<_>>().join(","))
+}
+
+fn group(at: &At<'_>) -> Result<TxnGroup, BadWitness> {
+    let txn = |at: &At<'_>| at.integer("the number of a transaction");
+    let why = at.get("why")?;
+    let no_cycle = match why.json.as_str() {
+        Some("single") => NoCycle::Single,
+        Some("tree") => NoCycle::Tree,
+        Some(_) => return Err(why.bad("`single`, `tree`, `searched` or a proof")),
+        None => match why.find("searched") {
+            Some(steps) => NoCycle::Searched { steps: steps.integer("a number of steps")? },
+            None => NoCycle::Refuted(refutation(&why)?),
+        },
+    };
+    Ok(TxnGroup { txns: all(&at.get("txns")?, txn)?, why: no_cycle })
+}
+
+fn refutation(at: &At<'_>) -> Result<TxnRefutation, BadWitness> {
+    let two = |at: &At<'_>| {
+        let event = |at: &At<'_>| {
+            let number: usize = at.integer("the number of an event")?;
+            number.checked_sub(1).ok_or_else(|| at.bad("the number of an event, from 1"))
+        };
+        match all(at, event)?[..] {
+            [from, to] => Ok((from, to)),
+            _ => Err(at.bad("two events")),
+        }
+    };
+    let var = |at: &At<'_>| {
+        if let Some(txn) = at.find("on") {
+            return Ok(TxnVar::On(txn.integer("the number of a transaction")?));
+        }
+        if let Some(tie) = at.find("uses") {
+            return two(&tie).map(|(from, to)| TxnVar::Uses(from, to));
+        }
+        two(&at.get("first")?).map(|(from, to)| TxnVar::First(from, to))
+    };
+    let literal = |at: &At<'_>| at.integer("a literal");
+    let clause = |at: &At<'_>| all(at, literal);
+    let step =
+        |at: &At<'_>| lrat_of_text(at.string()?).ok_or_else(|| at.bad("a step of an LRAT proof"));
+    Ok(TxnRefutation {
+        vars: all(&at.get("vars")?, var)?,
+        clauses: all(&at.get("clauses")?, clause)?,
+        proof: all(&at.get("proof")?, step)?,
+    })
+}
+
+fn all<T>(
+    at: &At<'_>,
+    one: impl Fn(&At<'_>) -> Result<T, BadWitness>,
+) -> Result<Vec<T>, BadWitness> {
+    at.list()?.iter().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weakspot_core::LratStep;
     use weakspot_core::testing::Rng;
 
     fn witness() -> SerialWitness {
@@ -181,6 +273,24 @@ mod tests {
         }
     }
 
+    fn groups() -> Vec<TxnGroup> {
+        let proof = TxnRefutation {
+            vars: vec![TxnVar::On(3), TxnVar::Uses(0, 4), TxnVar::First(1, 2)],
+            clauses: vec![vec![1, -2], vec![-1], vec![2]],
+            proof: vec![
+                LratStep::Add { id: 4, clause: Vec::new(), hints: vec![1, 2, 3] },
+                LratStep::Delete { ids: vec![1] },
+            ],
+        };
+        let why = [
+            NoCycle::Single,
+            NoCycle::Tree,
+            NoCycle::Searched { steps: 7 },
+            NoCycle::Refuted(proof),
+        ];
+        why.into_iter().map(|why| TxnGroup { txns: vec![1, 2], why }).collect()
+    }
+
     #[test]
     fn round_trips() {
         let w = witness();
@@ -188,7 +298,7 @@ mod tests {
             w.clone(),
             SerialWitness { commits: None, trace: Some(7), ..w.clone() },
             SerialWitness { evidence: SerialEvidence::Order(vec![2, 0, 1]), ..w.clone() },
-            SerialWitness { evidence: SerialEvidence::None, model: Model::Sc, ..w },
+            SerialWitness { evidence: SerialEvidence::Groups(groups()), ..w },
         ] {
             assert_eq!(SerialWitness::from_json(&w.to_json()), Ok(w));
         }
@@ -209,7 +319,7 @@ mod tests {
             "evidence.cycle[0].from: expected the number of an event, from 1",
         );
         check("\"tso\"", "\"pso\"", "model: expected `sc` or `tso`");
-        check("\"cycle\"", "\"circle\"", "evidence: expected an object with `none`");
+        check("\"cycle\"", "\"circle\"", "evidence: expected an object with `groups`");
     }
 
     /// Damaged files are refused or understood, never a crash.

@@ -33,6 +33,12 @@ pub(crate) struct SerialArgs {
     /// Put a fence at the end of each transaction, and tell what that buys under TSO.
     #[arg(long)]
     pub(crate) fence_transactions: bool,
+    /// Traces under TSO: warn if another schedule of the same events has an execution that is not serializable.
+    #[arg(long, conflicts_with = "fence_transactions")]
+    pub(crate) predict: bool,
+    /// Traces under TSO: tell what the test of the paper says, which also counts what is no execution.
+    #[arg(long, conflicts_with = "fence_transactions")]
+    pub(crate) literal: bool,
     /// Read the logs as this format, whatever their ending.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormatKey>,

@@ -1,9 +1,11 @@
 //! `weakspot certify` on witnesses about transactions.
 
+use std::collections::{HashMap, VecDeque};
+
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleCheck, Question, trace_serializable};
-use weakspot_core::{LogEvent, LogTables, Model, TxnEvent, TxnKind};
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::serial::{NoCycle, Question, TraceEvidence, TraceMode};
+use weakspot_core::{LogEvent, LogTables, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{PlacedCommit, SerialEvidence, SerialWitness};
 use weakspot_serial::{Explain, Ordered, TxnReader};
 
@@ -45,8 +47,8 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
         }
         Err(Rejected::TooLarge(n)) => {
             println!(
-                "unknown: nothing small shows that all executions of a trace are serializable, and \
-                 this one has more than {n} events; --max-states allows more"
+                "unknown: a search of all cycles found none, and that was not checked: the trace has \
+                 more than {n} events; --max-states allows more"
             );
             Ok(Exit::Unknown)
         }
@@ -100,7 +102,7 @@ fn execution(
             check.end()?;
             Ok("the order of the transactions respects all conflicts")
         }
-        SerialEvidence::None => Err(Rejected::WrongKind),
+        SerialEvidence::Groups(_) => Err(Rejected::WrongKind),
     }
 }
 
@@ -127,40 +129,47 @@ fn trace(
     if let Some(bad) = wrong {
         return Err(Rejected::Transactions(bad.event, "it does not fit the log"));
     }
-    match &witness.evidence {
+    let (verdict, evidence, how) = match &witness.evidence {
         SerialEvidence::Cycle(cycle) => {
-            let mut check = CycleCheck::new(Conflicts::Tso, cycle);
-            let mut commits = commits.iter().peekable();
-            let mut pending: Vec<std::collections::VecDeque<TxnEvent>> = Vec::new();
-            for at in 0..=events.len() {
-                while let Some(commit) = commits.next_if(|commit| commit.before <= at as u64) {
-                    let store = pending.get_mut(commit.thread as usize).and_then(|b| b.pop_front());
-                    let store = store.ok_or(Rejected::Transactions(
-                        at as u64,
-                        "a commit before it has no store",
-                    ))?;
-                    check.event(TxnEvent { kind: TxnKind::Commit, ..store })?;
-                }
-                let Some(&event) = events.get(at) else { break };
-                if event.kind == TxnKind::Write {
-                    while pending.len() <= event.thread as usize {
-                        pending.push(std::collections::VecDeque::new());
-                    }
-                    pending[event.thread as usize].push_back(event);
-                }
-                check.event(event)?;
-            }
-            check.end()?;
-            Ok(
-                "TSO lets the stores of the trace reach memory so, and then each of the transactions \
-                has to come before the next, in a circle",
-            )
+            let events = execution_of(&events, commits)?;
+            let how = "TSO lets the stores of the trace reach memory so, and then each of the \
+                       transactions has to come before the next, in a circle";
+            (Verdict::Violated, TraceEvidence::Execution { events, cycle: cycle.clone() }, how)
         }
-        SerialEvidence::None if events.len() > most => Err(Rejected::TooLarge(most)),
-        SerialEvidence::None if trace_serializable(&events) => {
-            Ok("all executions of the trace are serializable, by definition")
+        SerialEvidence::Groups(groups) => {
+            let how =
+                "conflicts lead from group to group, and no group of transactions has a cycle";
+            (Verdict::Holds, TraceEvidence::Groups(groups.clone()), how)
         }
-        SerialEvidence::None => Err(Rejected::Contradicted),
-        SerialEvidence::Order(_) => Err(Rejected::WrongKind),
+        SerialEvidence::Order(_) => return Err(Rejected::WrongKind),
+    };
+    certify::trace(&events, TraceMode::Exact, &verdict, &evidence)?;
+    if let TraceEvidence::Groups(groups) = &evidence
+        && groups.iter().any(|group| matches!(group.why, NoCycle::Searched { .. }))
+    {
+        certify::search_trace(&events, TraceMode::Exact, &verdict, most)?;
+        return Ok("all executions of the trace are serializable, by definition");
     }
+    Ok(how)
+}
+
+/// A trace with commits.
+fn execution_of(events: &[TxnEvent], commits: &[PlacedCommit]) -> Result<Vec<TxnEvent>, Rejected> {
+    let mut commits = commits.iter().peekable();
+    let mut pending: HashMap<u32, VecDeque<TxnEvent>> = HashMap::new();
+    let mut execution = Vec::new();
+    for at in 0..=events.len() {
+        while let Some(commit) = commits.next_if(|commit| commit.before <= at as u64) {
+            let store = pending.get_mut(&commit.thread).and_then(VecDeque::pop_front);
+            let why = "a commit before it has no store";
+            let store = store.ok_or(Rejected::Transactions(at as u64, why))?;
+            execution.push(TxnEvent { kind: TxnKind::Commit, ..store });
+        }
+        let Some(&event) = events.get(at) else { break };
+        if event.kind == TxnKind::Write {
+            pending.entry(event.thread).or_default().push_back(event);
+        }
+        execution.push(event);
+    }
+    Ok(execution)
 }

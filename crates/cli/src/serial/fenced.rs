@@ -64,7 +64,10 @@ impl Job<'_> {
                 Verdict::Unknown(limit.clone())
             }
         };
-        remarks.extend(self.without_fences(current));
+        match self.without_fences(current) {
+            Ok(remark) => remarks.push(remark),
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        }
         let said = Said {
             model,
             of: SerialOf::Execution,
@@ -72,6 +75,7 @@ impl Job<'_> {
             shown: found.shown,
             sc_equivalent: None,
             fenced: Some(&told),
+            others: &[],
             decided_by: Some("sc-and-monitor"),
             remarks,
         };

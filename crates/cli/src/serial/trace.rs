@@ -2,24 +2,19 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleCheck, TxnCycle};
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle};
 use weakspot_core::{Limit, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{
-    PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialRole,
-    SerialWitness,
+    PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialOther,
+    SerialRole, SerialWitness,
 };
-use weakspot_serial::{Extents, Touched, TxnReader};
+use weakspot_serial::{Extents, Touched, TraceMethod, TxnReader, check_trace};
 
 use super::current::Current;
 use super::show::{Shown, event, txn};
 use super::{Job, Said};
-
-/// An execution of a trace, and a cycle of it.
-struct Violation {
-    execution: Vec<TxnEvent>,
-    cycle: TxnCycle,
-}
+use crate::pool::{self, Listener};
 
 /// A trace, event by event.
 struct Read {
@@ -28,83 +23,114 @@ struct Read {
     from: Vec<Touched>,
 }
 
+/// What was found out about a trace.
+struct Decided {
+    verdict: Verdict,
+    evidence: Option<TraceEvidence>,
+    decided_by: Option<&'static str>,
+}
+
 impl Job<'_> {
     /// The answer about all executions of a trace.
     pub(super) fn answer_trace(&mut self, current: &Current, remarks: Vec<String>) {
         let model = Model::Tso;
         let read = read(current);
-        let (verdict, violation, decided_by) = self.decide(current, &read);
+        let decided = match self.decide(current, &read, TraceMode::Exact) {
+            Ok(decided) => decided,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
         let mut shown = Shown::default();
-        if let Some(violation) = &violation {
-            match drawn(current, &read, violation) {
-                Ok(cycle) => shown.cycle = Some(cycle),
+        if let Some(evidence) = &decided.evidence {
+            shown.cycle = drawn(current, &read, evidence);
+        }
+        let mut others = Vec::new();
+        for mode in [TraceMode::Predictive, TraceMode::Literal] {
+            let asked = match mode {
+                TraceMode::Predictive => self.args.predict,
+                _ => self.args.literal,
+            };
+            if !asked {
+                continue;
+            }
+            match self.decide(current, &read, mode) {
+                Ok(other) => {
+                    let cycle = other.evidence.as_ref().and_then(|e| drawn(current, &read, e));
+                    others.push(SerialOther {
+                        is_literal: mode == TraceMode::Literal,
+                        verdict: other.verdict,
+                        cycle,
+                    });
+                }
                 Err(rejected) => return self.refuse_defect(model, &rejected),
             }
         }
-        let commits = violation.as_ref().map(|violation| commits(&violation.execution));
-        let evidence = match violation {
-            Some(violation) => SerialEvidence::Cycle(violation.cycle),
-            None => SerialEvidence::None,
-        };
-        if let Verdict::Unknown(_) = verdict {
-            if self.args.shared.witness.is_some() {
-                self.answer.err +=
-                    &format!("{}: no witness is written: the answer is unknown\n", self.file);
-            }
-        } else {
-            self.write_witness(SerialWitness {
-                input_hash: String::new(),
-                model,
-                trace: current.number,
-                commits: Some(commits.unwrap_or_default()),
-                evidence,
-            });
+        match &decided.evidence {
+            Some(evidence) => self.write_witness(witness(current, evidence)),
+            None => self.tell_no_witness(),
         }
         let said = Said {
             model,
             of: SerialOf::Trace,
-            verdict,
+            verdict: decided.verdict,
             shown,
             sc_equivalent: None,
             fenced: None,
-            decided_by,
+            others: &others,
+            decided_by: decided.decided_by,
             remarks,
         };
         self.say(current, &said);
     }
 
     /// What is said about a trace to which fences are added: how it is without them.
-    pub(super) fn without_fences(&self, current: &Current) -> Option<String> {
-        let (verdict, ..) = self.decide(current, &read(current));
-        Some(match verdict {
+    pub(super) fn without_fences(&self, current: &Current) -> Result<String, Rejected> {
+        let decided = self.decide(current, &read(current), TraceMode::Exact)?;
+        Ok(match decided.verdict {
             Verdict::Holds => "without the fences: serializable, too".to_owned(),
             Verdict::Violated => "without the fences: not serializable".to_owned(),
             Verdict::Unknown(_) => "without the fences: unknown".to_owned(),
         })
     }
 
-    fn decide(
-        &self,
-        current: &Current,
-        read: &Read,
-    ) -> (Verdict, Option<Violation>, Option<&'static str>) {
+    /// Asks, and has the answer checked.
+    fn decide(&self, current: &Current, read: &Read, mode: TraceMode) -> Result<Decided, Rejected> {
+        let unknown = |limit| {
+            Ok(Decided { verdict: Verdict::Unknown(limit), evidence: None, decided_by: None })
+        };
         if let Some(limit) = &current.limit {
-            return (Verdict::Unknown(limit.clone()), None, None);
+            return unknown(limit.clone());
         }
         if !current.is_whole() {
-            return (Verdict::Unknown(Limit::Memory(self.args.shared.memory)), None, None);
+            return unknown(Limit::Memory(self.args.shared.memory));
         }
-        for execution in weakspot_core::serial::Executions::new(&read.trace) {
-            let cycle = weakspot_core::serial::pair(&execution)
-                .ok()
-                .and_then(|paired| weakspot_core::serial::conflict_cycle(&paired, Conflicts::Tso));
-            if let Some(cycle) = cycle {
-                let cycle =
-                    TxnCycle(cycle.into_iter().map(|(a, b)| (a as u64, b as u64)).collect());
-                return (Verdict::Violated, Some(Violation { execution, cycle }), None);
-            }
+        let limits = pool::limits_of(&self.args.shared);
+        let mut listener = Listener::new();
+        let method = TraceMethod::Auto;
+        let answer = check_trace(&read.trace, mode, method, &limits, &mut listener)
+            .map_err(|_| Rejected::Trace("these events are no trace"))?;
+        if let Some(evidence) = &answer.evidence {
+            certify::trace(&read.trace, mode, &answer.verdict, evidence)?;
         }
-        (Verdict::Holds, None, None)
+        let decided_by =
+            (!matches!(answer.verdict, Verdict::Unknown(_))).then(|| answer.decided_by.key());
+        Ok(Decided { verdict: answer.verdict, evidence: answer.evidence, decided_by })
+    }
+}
+
+fn witness(current: &Current, evidence: &TraceEvidence) -> SerialWitness {
+    let (commits, evidence) = match evidence {
+        TraceEvidence::Execution { events, cycle } => {
+            (commits(events), SerialEvidence::Cycle(cycle.clone()))
+        }
+        TraceEvidence::Groups(groups) => (Vec::new(), SerialEvidence::Groups(groups.clone())),
+        TraceEvidence::Directions(_) => (Vec::new(), SerialEvidence::Groups(Vec::new())),
+    };
+    SerialWitness {
+        input_hash: String::new(),
+        model: Model::Tso,
+        trace: current.number,
+        commits: Some(commits),
+        evidence,
     }
 }
 
@@ -137,53 +163,74 @@ fn commits(execution: &[TxnEvent]) -> Vec<PlacedCommit> {
     commits
 }
 
-/// Checks that an execution is one of the trace and has the cycle, and says what the events of that
-/// are.
-fn drawn(current: &Current, read: &Read, violation: &Violation) -> Result<SerialCycle, Rejected> {
-    let Violation { execution, cycle } = violation;
-    let mut check = CycleCheck::new(Conflicts::Tso, cycle);
-    let mut wanted: HashMap<u64, Option<(SerialEvent, TxnEvent)>> =
-        cycle.0.iter().flat_map(|&(a, b)| [(a, None), (b, None)]).collect();
+/// What the events of a cycle are.
+fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<SerialCycle> {
+    let (found, mut placed) = match evidence {
+        TraceEvidence::Execution { events, cycle } => events_of(read, events, cycle),
+        TraceEvidence::Directions(cycle) => {
+            let events = cycle.0.iter().flat_map(|&(a, b)| [a, b]);
+            let found = events.filter_map(|at| {
+                let from = read.from.get(at as usize)?;
+                Some((at, (event(from), from.event)))
+            });
+            (found.collect(), Vec::new())
+        }
+        TraceEvidence::Groups(_) => return None,
+    };
+    let (TraceEvidence::Execution { cycle, .. } | TraceEvidence::Directions(cycle)) = evidence
+    else {
+        return None;
+    };
+    let txns: Vec<u32> = found.values().map(|(_, event)| event.txn).collect();
+    let mut extents = Extents::new(false, &current.tables, Some(&txns));
+    extents.events(&current.kept);
+    let extents = extents.end();
+    let edge = |(from, to): &(u64, u64)| {
+        let (&(from, of), &(to, _)) = (found.get(from)?, found.get(to)?);
+        Some(SerialEdge { txn: txn(of.thread, extents.get(&of.txn)), from, to })
+    };
+    placed.dedup();
+    Some(SerialCycle { edges: cycle.0.iter().filter_map(edge).collect(), commits: placed })
+}
+
+type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
+
+/// What the events of a cycle of an execution are, and what its commits come before. The threads do
+/// what they do in the trace, each in its order.
+fn events_of(
+    read: &Read,
+    execution: &[TxnEvent],
+    cycle: &TxnCycle,
+) -> (Events, Vec<(SerialEvent, u64)>) {
+    let mut of_threads: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    for (at, event) in read.trace.iter().enumerate() {
+        of_threads.entry(event.thread).or_default().push_back(at);
+    }
+    let wanted: std::collections::HashSet<u64> =
+        cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
     let mut buffers: HashMap<u32, VecDeque<usize>> = HashMap::new();
-    let mut placed = Vec::new();
-    let mut next = 0;
+    let (mut found, mut placed) = (Events::new(), Vec::new());
+    let mut waiting: Vec<SerialEvent> = Vec::new();
     for (at, &txn_event) in execution.iter().enumerate() {
-        check.event(txn_event)?;
         let buffer = buffers.entry(txn_event.thread).or_default();
         let shown = if txn_event.kind == TxnKind::Commit {
-            // That there is a store was checked just now.
-            let store = buffer.pop_front().map(|store| event(&read.from[store]));
-            let Some(store) = store else { continue };
-            let commit = SerialEvent { role: SerialRole::Commit, ..store };
-            if let Some(from) = read.from.get(next) {
-                placed.push((commit, from.number));
-            }
+            let Some(store) = buffer.pop_front() else { continue };
+            let commit = SerialEvent { role: SerialRole::Commit, ..event(&read.from[store]) };
+            waiting.push(commit);
             commit
         } else {
-            if read.trace.get(next) != Some(&txn_event) {
-                return Err(Rejected::Transactions(at as u64, "it is not one of the trace"));
-            }
+            let next = of_threads.get_mut(&txn_event.thread).and_then(VecDeque::pop_front);
+            let Some(next) = next else { continue };
             if txn_event.kind == TxnKind::Write {
                 buffer.push_back(next);
             }
-            next += 1;
-            event(&read.from[next - 1])
+            let before = read.from[next].number;
+            placed.extend(waiting.drain(..).map(|commit| (commit, before)));
+            event(&read.from[next])
         };
-        if let Some(wanted) = wanted.get_mut(&(at as u64)) {
-            *wanted = Some((shown, txn_event));
+        if wanted.contains(&(at as u64)) {
+            found.insert(at as u64, (shown, txn_event));
         }
     }
-    check.end()?;
-    let txns: Vec<u32> = wanted.values().flatten().map(|(_, event)| event.txn).collect();
-    let mut extents = Extents::new(false, &current.tables, Some(&txns));
-    extents.events(&current.kept);
-    let found = extents.end();
-    let edge = |&(from, to): &(u64, u64)| {
-        let (Some((from, of)), Some((to, _))) = (*wanted.get(&from)?, *wanted.get(&to)?) else {
-            return None;
-        };
-        Some(SerialEdge { txn: txn(of.thread, found.get(&of.txn)), from, to })
-    };
-    placed.dedup();
-    Ok(SerialCycle { edges: cycle.0.iter().filter_map(edge).collect(), commits: placed })
+    (found, placed)
 }

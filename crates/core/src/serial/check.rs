@@ -1,385 +1,420 @@
-//! Checks of what answers about executions with transactions come with, event by event, in one pass
-//! and without a graph: a cycle against the definition of conflicts, and an order of the transactions
-//! against all conflicts that there are.
+//! The checker of evidence about traces. It uses the definitions, not the engines.
 //!
-//! Both take the events one by one, so that an execution that fits no memory can be read again for
-//! them. The cycle needs what the definition asks about its own events only: which write a read of
-//! the same thread could see, whether that was in the buffer, and when it was committed. The order
-//! needs, per thread and per variable, the last place of what the next event conflicts with. Cost:
-//! a look into a table per event; memory per thread and variable, and for the order per transaction.
+//! Cost: linear in the trace, but for the number of threads, for executions and groups of one
+//! transaction; for other groups quadratic in them, and a search of the trace for each clause that
+//! says which ties are not possible together.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet};
 
-use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
+use super::evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
+use super::execution::{Paired, pair};
+use super::order::{TraceMode, TraceOrder, open_ties, sorted};
+use super::orientations::{predicted_serializable, serializable_by_orientations};
+use super::ties::{Tie, Trace};
+use super::trace::trace_serializable;
+use super::{Conflicts, TxnCycle, TxnEvent, TxnKind, conflict};
 use crate::certify::Rejected;
+use crate::{Verdict, lrat};
 
-/// What both checks know about the execution so far.
+/// Checks the evidence for a verdict on a trace: that all that it stands for is serializable. Claims
+/// of a full search are only checked for being of the right kind (see [`search_trace`]).
+pub fn trace(
+    events: &[TxnEvent],
+    mode: TraceMode,
+    verdict: &Verdict,
+    evidence: &TraceEvidence,
+) -> Result<(), Rejected> {
+    let trace = Trace::new(events).map_err(|_| Rejected::Trace("these events are no trace"))?;
+    match (verdict, evidence) {
+        (Verdict::Violated, TraceEvidence::Execution { events, cycle }) => {
+            check_execution(&trace, mode, events, cycle)
+        }
+        (Verdict::Violated, TraceEvidence::Directions(cycle)) if mode == TraceMode::Literal => {
+            check_directions(&trace, cycle)
+        }
+        (Verdict::Holds, TraceEvidence::Groups(groups)) => check_groups(&trace, mode, groups),
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on a trace from nothing, if it has at most so many events.
+pub fn search_trace(
+    events: &[TxnEvent],
+    mode: TraceMode,
+    verdict: &Verdict,
+    max_events: usize,
+) -> Result<(), Rejected> {
+    let trace = Trace::new(events).map_err(|_| Rejected::Trace("these events are no trace"))?;
+    let undirected = trace.all(Tie::Undirected).len();
+    if events.len() > max_events || mode == TraceMode::Literal && undirected > 20 {
+        return Err(Rejected::TooLarge(max_events));
+    }
+    let holds = match mode {
+        TraceMode::Exact => trace_serializable(events),
+        TraceMode::Predictive => predicted_serializable(&trace),
+        TraceMode::Literal => serializable_by_orientations(&trace, mode),
+    };
+    match (verdict, holds) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
+        _ => Err(Rejected::Contradicted),
+    }
+}
+
+fn reject<T>(why: &'static str) -> Result<T, Rejected> {
+    Err(Rejected::Trace(why))
+}
+
+fn check_execution(
+    trace: &Trace<'_>,
+    mode: TraceMode,
+    events: &[TxnEvent],
+    cycle: &TxnCycle,
+) -> Result<(), Rejected> {
+    let Ok(execution) = pair(events) else {
+        return reject("the events are no complete execution");
+    };
+    let places: Vec<usize> =
+        (0..events.len()).filter(|&at| events[at].kind != TxnKind::Commit).collect();
+    if mode == TraceMode::Predictive {
+        check_predicted(trace, &execution, &places)?;
+    } else if !places.iter().map(|&at| &events[at]).eq(trace.events) {
+        return reject("the execution is not one of the trace");
+    }
+    let is_conflict = |a: usize, b: usize| a < b && conflict(&execution, Conflicts::Tso, a, b);
+    check_cycle(events, cycle, &is_conflict)
+}
+
+/// Whether the threads do the same in an execution, and directed ties keep their direction.
+fn check_predicted(
+    trace: &Trace<'_>,
+    execution: &Paired<'_>,
+    places: &[usize],
+) -> Result<(), Rejected> {
+    let events = execution.events;
+    if places.len() != trace.events.len() {
+        return reject("the threads do something else in the execution");
+    }
+    // Stable, so both are sorted by thread and then by what the thread does first.
+    let mut by_thread: Vec<usize> = (0..places.len()).collect();
+    by_thread.sort_by_key(|&at| trace.events[at].thread);
+    let mut places = places.to_vec();
+    places.sort_by_key(|&at| events[at].thread);
+    let mut place = vec![0; places.len()];
+    for (&at, &there) in by_thread.iter().zip(&places) {
+        place[at] = there;
+        if trace.events[at] != events[there] {
+            return reject("the threads do something else in the execution");
+        }
+    }
+    let at = |event: usize| execution.commit_of(place[event]).unwrap_or(place[event]);
+    let noticed = |event: usize| at(event).max(trace.own(event).map_or(0, at));
+    for (from, to) in trace.directed() {
+        let same = trace.events[from].thread == trace.events[to].thread;
+        if !same && noticed(from) > noticed(to) {
+            return reject("a conflict has another direction in the execution");
+        }
+    }
+    Ok(())
+}
+
+fn check_cycle(
+    events: &[TxnEvent],
+    cycle: &TxnCycle,
+    is_conflict: &dyn Fn(usize, usize) -> bool,
+) -> Result<(), Rejected> {
+    if cycle.0.is_empty() {
+        return reject("the cycle is empty");
+    }
+    for (at, &(from, to)) in cycle.0.iter().enumerate() {
+        let next = cycle.0[(at + 1) % cycle.0.len()].0 as usize;
+        let (from, to) = (from as usize, to as usize);
+        if from.max(to).max(next) >= events.len() || !is_conflict(from, to) {
+            return reject("events of the cycle do not conflict in this order");
+        }
+        if events[to].txn != events[next].txn || events[from].txn == events[to].txn {
+            return reject("the cycle does not go from transaction to transaction");
+        }
+    }
+    Ok(())
+}
+
+fn check_directions(trace: &Trace<'_>, cycle: &TxnCycle) -> Result<(), Rejected> {
+    let is_conflict = |from: usize, to: usize| match from < to {
+        true => trace.tie(from, to).is_some(),
+        false => from > to && trace.tie(to, from) == Some(Tie::Undirected),
+    };
+    check_cycle(trace.events, cycle, &is_conflict)?;
+    let chosen = cycle.0.iter().map(|&(from, to)| (from as usize, to as usize));
+    let edges = trace.directed().into_iter().chain(chosen);
+    match sorted(trace.events.len(), edges) {
+        Some(_) => Ok(()),
+        None => reject("the directions make a cycle of events"),
+    }
+}
+
+fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Result<(), Rejected> {
+    let mut group_of = HashMap::new();
+    for (number, group) in groups.iter().enumerate() {
+        for &txn in &group.txns {
+            if group_of.insert(txn, number).is_some() {
+                return reject("a transaction is in two groups");
+            }
+        }
+    }
+    let group = |event: &TxnEvent| group_of.get(&event.txn).copied();
+    let Some(numbers) = trace.events.iter().map(group).collect::<Option<Vec<usize>>>() else {
+        return reject("a transaction is in no group");
+    };
+    check_forward(trace, &numbers)?;
+    let order = TraceOrder::new(trace, mode);
+    for group in groups {
+        match &group.why {
+            NoCycle::Single if group.txns.len() <= 1 => {}
+            NoCycle::Single => return reject("a group has several transactions"),
+            NoCycle::Tree => check_tree(trace, &group.txns)?,
+            NoCycle::Refuted(refutation) => check_refutation(&order, &group.txns, refutation)?,
+            NoCycle::Searched { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// Groups of what a thread did.
 #[derive(Default)]
 struct Past {
-    threads: HashMap<u32, Thread>,
-    /// The number of the next event.
-    now: u64,
+    /// The last group of a read of memory, fence or update, and of anything.
+    read: usize,
+    any: usize,
+    /// Per variable the last group of what was done to it, and of what is not settled the first one,
+    /// of writes and of reads.
+    last: HashMap<u32, usize>,
+    open: HashMap<u32, (usize, usize)>,
 }
 
-#[derive(Default)]
-struct Thread {
-    /// The writes in the buffer.
-    buffer: VecDeque<Buffered>,
-    /// The last fence or update.
-    drained: Option<u64>,
-    /// Per variable the last write or update.
-    own: HashMap<u32, u64>,
-}
-
-/// A write in a buffer.
-struct Buffered {
-    at: u64,
-    event: TxnEvent,
-    /// For the order: the last place of another thread's commit when it was issued.
-    before: Place,
-    /// For the order: the last place of a read that saw it.
-    read: Place,
-}
-
-/// What an event found.
-struct Found {
-    /// For a read: whether a write of its own thread may be in the buffer, by fences alone.
-    is_buffered: bool,
-    /// For a read: whether that write is in the buffer, and where.
-    pending: Option<usize>,
-    /// For a commit: its write.
-    write: Option<Buffered>,
-}
-
-impl Past {
-    /// Takes the next event, which has to be one that TSO allows; writes of executions without
-    /// commits are not put into buffers.
-    fn take(&mut self, relation: Conflicts, event: TxnEvent) -> Result<Found, Rejected> {
-        let now = self.now;
-        self.now += 1;
-        let wrong = |why| Err(Rejected::Transactions(now, why));
-        let thread = self.threads.entry(event.thread).or_default();
-        let mut found = Found { is_buffered: false, pending: None, write: None };
-        if relation == Conflicts::Sc {
-            return match event.kind {
-                TxnKind::Commit => wrong("a commit in an execution of SC"),
-                _ => Ok(found),
-            };
-        }
-        match event.kind {
+/// Whether all ties lead to the same or a later group, undirected ones in both directions.
+fn check_forward(trace: &Trace<'_>, numbers: &[usize]) -> Result<(), Rejected> {
+    let mut threads: HashMap<u32, Past> = HashMap::new();
+    // Per variable the last group of a write, and of any access.
+    let mut vars: HashMap<u32, (usize, usize)> = HashMap::new();
+    for (at, e) in trace.events.iter().enumerate() {
+        let (group, writes) = (numbers[at], trace.writes(at));
+        let mut first = 0;
+        let past = threads.entry(e.thread).or_default();
+        match e.kind {
             TxnKind::Read => {
-                if let Some(&own) = thread.own.get(&event.var) {
-                    found.is_buffered = thread.drained.is_none_or(|drained| drained < own);
-                    found.pending = thread.buffer.binary_search_by_key(&own, |w| w.at).ok();
+                let same = past.last.get(&e.var).copied().unwrap_or(0);
+                first = past.read.max(same);
+                if trace.own(at).is_none() {
+                    past.read = past.read.max(group);
                 }
             }
-            TxnKind::Write => {
-                let (before, read) = (Place::NONE, Place::NONE);
-                thread.buffer.push_back(Buffered { at: now, event, before, read });
-                thread.own.insert(event.var, now);
-            }
-            TxnKind::Commit => match thread.buffer.pop_front() {
-                Some(write) if (write.event.var, write.event.txn) == (event.var, event.txn) => {
-                    found.write = Some(write);
-                }
-                _ => return wrong("a commit that is not of the oldest store in the buffer"),
-            },
-            TxnKind::Update | TxnKind::Fence if !thread.buffer.is_empty() => {
-                return wrong("a fence or update while stores are in the buffer");
-            }
+            TxnKind::Write | TxnKind::Commit => first = past.any,
             TxnKind::Update | TxnKind::Fence => {
-                thread.drained = Some(now);
-                if event.kind == TxnKind::Update {
-                    thread.own.insert(event.var, now);
-                }
+                first = first.max(past.any);
+                past.read = past.read.max(group);
+                past.open.clear();
             }
         }
-        Ok(found)
-    }
-}
-
-/// Whether a cycle is one of an execution: each pair of events conflicts, the earlier one first,
-/// they belong to different transactions, and the second of each pair and the first of the next to
-/// the same one.
-pub struct CycleCheck<'a> {
-    relation: Conflicts,
-    cycle: &'a TxnCycle,
-    /// The events of the cycle, as far as they were met.
-    met: HashMap<u64, Option<Met>>,
-    /// The writes that reads of the cycle saw, or that are on it, until they are committed: per
-    /// write the events of the cycle that ask for its commit.
-    asked: HashMap<u64, Vec<u64>>,
-    past: Past,
-}
-
-struct Met {
-    event: TxnEvent,
-    is_buffered: bool,
-    /// For a read of a pending write: when that was issued. For a write: itself.
-    issued: Option<u64>,
-    /// When that write was committed; later than everything that was met if it was not.
-    committed: u64,
-}
-
-impl<'a> CycleCheck<'a> {
-    /// Before the first event.
-    #[must_use]
-    pub fn new(relation: Conflicts, cycle: &'a TxnCycle) -> CycleCheck<'a> {
-        let met = cycle.0.iter().flat_map(|&(a, b)| [(a, None), (b, None)]).collect();
-        CycleCheck { relation, cycle, met, asked: HashMap::new(), past: Past::default() }
-    }
-
-    /// The next event.
-    ///
-    /// # Errors
-    /// When TSO does not allow it here.
-    pub fn event(&mut self, event: TxnEvent) -> Result<(), Rejected> {
-        let now = self.past.now;
-        let found = self.past.take(self.relation, event)?;
-        if let Some(write) = &found.write {
-            for asking in self.asked.remove(&write.at).into_iter().flatten() {
-                if let Some(Some(met)) = self.met.get_mut(&asking) {
-                    met.committed = now;
-                }
+        past.any = past.any.max(group);
+        if e.kind.is_access() {
+            past.last.insert(e.var, past.last.get(&e.var).map_or(group, |&last| last.max(group)));
+            let (write, any) = vars.entry(e.var).or_default();
+            first = first.max(if writes { *any } else { *write });
+            *any = group.max(*any);
+            *write = if writes { group.max(*write) } else { *write };
+        }
+        if first > group {
+            return reject("a conflict leads to an earlier group");
+        }
+        if !e.kind.is_access() {
+            continue;
+        }
+        for (&thread, past) in &threads {
+            let Some(&(write, read)) = past.open.get(&e.var) else { continue };
+            let last = if writes { write.min(read) } else { write };
+            if thread != e.thread && group > last {
+                return reject("an undirected conflict may lead to an earlier group");
             }
         }
-        let Some(met) = self.met.get_mut(&now) else { return Ok(()) };
-        let thread = self.past.threads.get(&event.thread);
-        let issued = match event.kind {
-            TxnKind::Write => Some(now),
-            _ => found.pending.and_then(|at| Some(thread?.buffer.get(at)?.at)),
-        };
-        if let Some(write) = issued {
-            self.asked.entry(write).or_default().push(now);
-        }
-        *met = Some(Met { event, is_buffered: found.is_buffered, issued, committed: u64::MAX });
-        Ok(())
-    }
-
-    /// After all events, or after those of the cycle.
-    ///
-    /// # Errors
-    /// When the cycle is none.
-    pub fn end(&self) -> Result<(), Rejected> {
-        let met = |event: u64| match self.met.get(&event) {
-            Some(Some(met)) => Ok(met),
-            _ => Err(Rejected::Transactions(event, "the execution ends before")),
-        };
-        let Some(&(_, last)) = self.cycle.0.last() else {
-            return Err(Rejected::Transactions(0, "there is no cycle"));
-        };
-        let mut before = last;
-        for &(first, second) in &self.cycle.0 {
-            let (e, f) = (met(first)?, met(second)?);
-            let wrong = |why| Err(Rejected::Transactions(second, why));
-            if met(before)?.event.txn != e.event.txn {
-                return Err(Rejected::Transactions(first, "the cycle does not hold together"));
-            }
-            if e.event.txn == f.event.txn {
-                return wrong("an edge of the cycle stays in one transaction");
-            }
-            if first >= second || !self.conflict((first, e), (second, f)) {
-                return wrong("it does not conflict with the event before it on the cycle");
-            }
-            before = second;
-        }
-        Ok(())
-    }
-
-    /// The definition of [`conflict`](super::conflict()), on what was met.
-    fn conflict(&self, (first, e): (u64, &Met), (second, f): (u64, &Met)) -> bool {
-        let (a, b) = (&e.event, &f.event);
-        let both_read = a.kind == TxnKind::Read && b.kind == TxnKind::Read;
-        let accesses = a.kind.is_access() && b.kind.is_access() && a.var == b.var && !both_read;
-        if self.relation == Conflicts::Sc {
-            return a.thread == b.thread || accesses;
-        }
-        if a.thread != b.thread {
-            let issue = a.kind == TxnKind::Write || b.kind == TxnKind::Write;
-            // A read does not notice commits while the write that it saw is pending.
-            let hidden = |read: &Met, at: u64| {
-                read.event.kind == TxnKind::Read
-                    && read.issued.is_some_and(|issued| issued < at && at < read.committed)
-            };
-            return accesses && !issue && !hidden(e, second) && !hidden(f, first);
-        }
-        let is_issue = |kind: TxnKind| matches!(kind, TxnKind::Read | TxnKind::Write);
-        match (a.kind, b.kind) {
-            (TxnKind::Commit, kind) if is_issue(kind) => false,
-            (kind, TxnKind::Commit) if is_issue(kind) => {
-                kind == TxnKind::Write && e.committed == second
-            }
-            (kind, TxnKind::Read) if self.relation == Conflicts::Tso && a.var != b.var => {
-                !(kind == TxnKind::Write || kind == TxnKind::Read && e.is_buffered)
-            }
-            _ => true,
-        }
-    }
-}
-
-/// A place in an order of transactions, plus one; 0 is before all.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
-
-impl Place {
-    const NONE: Place = Place(0);
-}
-
-/// The last place of what some thread did, and the last one of what another thread did.
-#[derive(Clone, Copy)]
-struct Latest {
-    of: u32,
-    place: Place,
-    other: Place,
-}
-
-impl Latest {
-    const NONE: Latest = Latest { of: u32::MAX, place: Place::NONE, other: Place::NONE };
-
-    fn add(&mut self, thread: u32, place: Place) {
-        if thread == self.of {
-            self.place = self.place.max(place);
-        } else if place > self.place {
-            *self = Latest { of: thread, place, other: self.place };
-        } else {
-            self.other = self.other.max(place);
-        }
-    }
-
-    /// The last place of what others than this thread did.
-    fn of_others(&self, thread: u32) -> Place {
-        if thread == self.of { self.other } else { self.place }
-    }
-}
-
-/// Whether an order of the transactions respects all conflicts of an execution.
-pub struct OrderCheck {
-    relation: Conflicts,
-    places: HashMap<u32, Place>,
-    past: Past,
-    threads: HashMap<u32, Places>,
-    /// Per variable commits and updates, and reads, in memory.
-    vars: HashMap<u32, (Latest, Latest)>,
-}
-
-/// The last places of what one thread did.
-struct Places {
-    drain: Place,
-    /// Reads that others of the thread do not overtake.
-    read: Place,
-    /// All reads and writes.
-    issue: Place,
-    commit: Place,
-    /// Per variable all reads and writes.
-    own: HashMap<u32, Place>,
-}
-
-impl OrderCheck {
-    /// Before the first event.
-    ///
-    /// # Errors
-    /// When the order names a transaction twice.
-    pub fn new(relation: Conflicts, order: &[u32]) -> Result<OrderCheck, Rejected> {
-        let mut places = HashMap::with_capacity(order.len());
-        for (at, &txn) in order.iter().enumerate() {
-            if places.insert(txn, Place(at as u64 + 1)).is_some() {
-                return Err(Rejected::Transactions(0, "the order names a transaction twice"));
-            }
-        }
-        let (threads, vars) = (HashMap::new(), HashMap::new());
-        Ok(OrderCheck { relation, places, past: Past::default(), threads, vars })
-    }
-
-    /// The next event.
-    ///
-    /// # Errors
-    /// When TSO does not allow it here, or its transaction is not in the order, or comes there before
-    /// that of an earlier event that conflicts with it.
-    pub fn event(&mut self, event: TxnEvent) -> Result<(), Rejected> {
-        let now = self.past.now;
-        let wrong = |why| Err(Rejected::Transactions(now, why));
-        let Some(&here) = self.places.get(&event.txn) else {
-            return wrong("its transaction is not in the order");
-        };
-        let mut found = self.past.take(self.relation, event)?;
-        let (thread, var) = (event.thread, event.var);
-        let none = Places {
-            drain: Place::NONE,
-            read: Place::NONE,
-            issue: Place::NONE,
-            commit: Place::NONE,
-            own: HashMap::new(),
-        };
-        let mine = self.threads.entry(thread).or_insert(none);
-        // What the thread itself did.
-        let overtakes = self.relation == Conflicts::Tso;
-        let earlier = match event.kind {
-            TxnKind::Read if overtakes => {
-                mine.read.max(mine.own.get(&var).copied().unwrap_or(Place::NONE))
-            }
-            TxnKind::Read | TxnKind::Write => mine.issue,
-            TxnKind::Commit => mine.commit,
-            TxnKind::Update | TxnKind::Fence => mine.issue.max(mine.commit),
-        };
-        let mut after = earlier.max(mine.drain);
-        match event.kind {
-            TxnKind::Commit => mine.commit = mine.commit.max(here),
-            TxnKind::Update | TxnKind::Fence => mine.drain = mine.drain.max(here),
-            TxnKind::Read | TxnKind::Write => {
-                mine.issue = mine.issue.max(here);
-                if overtakes {
-                    let own = mine.own.entry(var).or_insert(Place::NONE);
-                    *own = here.max(*own);
-                }
-                if event.kind == TxnKind::Read && !found.is_buffered {
-                    mine.read = mine.read.max(here);
-                }
-            }
-        }
-        // What others did in memory.
-        let (written, read) = match event.kind {
-            TxnKind::Fence => return if after > here { wrong(LATE) } else { Ok(()) },
-            _ => self.vars.entry(var).or_insert((Latest::NONE, Latest::NONE)),
-        };
-        let writes = match event.kind {
-            TxnKind::Write if self.relation == Conflicts::Sc => true,
-            TxnKind::Commit | TxnKind::Update => true,
-            _ => false,
-        };
-        let buffer = self.past.threads.get_mut(&thread).map(|thread| &mut thread.buffer);
-        if writes {
-            after = after.max(written.of_others(thread)).max(read.of_others(thread));
-            written.add(thread, here);
-            if let Some(write) = found.write.take() {
-                read.add(thread, write.read);
-            }
-        } else if event.kind == TxnKind::Write {
-            if let Some(write) = buffer.and_then(VecDeque::back_mut) {
-                write.before = written.of_others(thread);
-            }
-        } else if let Some(at) = found.pending
-            && let Some(write) = buffer.and_then(|buffer| buffer.get_mut(at))
+        if let Some(past) = threads.get_mut(&e.thread)
+            && (e.kind == TxnKind::Write || trace.own(at).is_some())
         {
-            after = after.max(write.before);
-            write.read = write.read.max(here);
-        } else {
-            after = after.max(written.of_others(thread));
-            read.add(thread, here);
+            let open = past.open.entry(e.var).or_insert((usize::MAX, usize::MAX));
+            let first = if writes { &mut open.0 } else { &mut open.1 };
+            *first = group.min(*first);
         }
-        if after > here { wrong(LATE) } else { Ok(()) }
     }
+    Ok(())
+}
 
-    /// After all events.
-    ///
-    /// # Errors
-    /// When a store was not committed.
-    pub fn end(&self) -> Result<(), Rejected> {
-        let pending = self.past.threads.values().filter_map(|thread| thread.buffer.front());
-        match pending.map(|write| write.at).min() {
-            Some(at) => Err(Rejected::Transactions(at, "the store is never committed")),
-            None => Ok(()),
+fn check_tree(trace: &Trace<'_>, txns: &[u32]) -> Result<(), Rejected> {
+    let txns: HashSet<u32> = txns.iter().copied().collect();
+    let events: Vec<usize> =
+        (0..trace.events.len()).filter(|&at| txns.contains(&trace.events[at].txn)).collect();
+    let node: HashMap<u32, usize> = txns.iter().copied().zip(0..).collect();
+    let mut root: Vec<usize> = (0..node.len()).collect();
+    for (number, &second) in events.iter().enumerate() {
+        for &first in &events[..number] {
+            let (a, b) = (trace.events[first].txn, trace.events[second].txn);
+            let Some(tie) = trace.tie(first, second).filter(|_| a != b) else { continue };
+            let (a, b) = (find(&root, node[&a]), find(&root, node[&b]));
+            if a == b || tie == Tie::Directed {
+                return reject("a group is no tree");
+            }
+            root[a] = b;
+        }
+    }
+    Ok(())
+}
+
+fn find(root: &[usize], mut node: usize) -> usize {
+    while root[node] != node {
+        node = root[node];
+    }
+    node
+}
+
+fn check_refutation(
+    order: &TraceOrder<'_>,
+    txns: &[u32],
+    refutation: &TxnRefutation,
+) -> Result<(), Rejected> {
+    let trace = order.trace;
+    let members: HashSet<u32> = txns.iter().copied().collect();
+    let mut checker = Refuter {
+        order,
+        refutation,
+        numbers: HashMap::new(),
+        leaving: HashMap::new(),
+        reach: Reach::new(order),
+        members: &members,
+    };
+    let choices: HashSet<(usize, usize)> = order.choices.iter().copied().collect();
+    for (at, &var) in refutation.vars.iter().enumerate() {
+        checker.numbers.insert(var, at as i32 + 1);
+        let is_known = match var {
+            TxnVar::On(txn) => members.contains(&txn),
+            TxnVar::Uses(from, to) => {
+                from.max(to) < trace.events.len()
+                    && from != to
+                    && trace.tie(from.min(to), from.max(to)) == Some(Tie::Undirected)
+            }
+            TxnVar::First(write, read) => choices.contains(&(write, read)),
+        };
+        if !is_known {
+            return reject("a variable means nothing");
+        }
+    }
+    for (from, to) in open_ties(trace, &|txn| members.contains(&txn)) {
+        let leaving = checker.leaving.entry(trace.events[from].txn).or_default();
+        leaving.push(TxnVar::Uses(from, to));
+    }
+    for (from, to) in trace.directed() {
+        let (from, to) = (trace.events[from].txn, trace.events[to].txn);
+        if from != to && members.contains(&from) && members.contains(&to) {
+            checker.leaving.entry(from).or_default().push(TxnVar::On(to));
+        }
+    }
+    for clause in &refutation.clauses {
+        checker.check(clause)?;
+    }
+    lrat(&refutation.clauses, &refutation.proof).map_err(Rejected::Lrat)
+}
+
+struct Refuter<'a> {
+    order: &'a TraceOrder<'a>,
+    refutation: &'a TxnRefutation,
+    numbers: HashMap<TxnVar, i32>,
+    /// Per transaction how a cycle may leave it.
+    leaving: HashMap<u32, Vec<TxnVar>>,
+    reach: Reach,
+    members: &'a HashSet<u32>,
+}
+
+impl Refuter<'_> {
+    /// Whether a cycle makes this clause true.
+    fn check(&mut self, clause: &[i32]) -> Result<(), Rejected> {
+        let literals: HashSet<i32> = clause.iter().copied().collect();
+        let has = |var: &TxnVar| self.numbers.get(var).is_some_and(|n| literals.contains(n));
+        if self.members.iter().all(|&txn| has(&TxnVar::On(txn))) {
+            return Ok(());
+        }
+        let mut demands = Vec::new();
+        for &literal in clause {
+            let at = (literal.unsigned_abs() as usize).wrapping_sub(1);
+            let Some(&var) = self.refutation.vars.get(at) else {
+                return reject("a clause has an unknown variable");
+            };
+            match (var, literal > 0) {
+                (TxnVar::On(txn), false) => {
+                    let leaving = self.leaving.get(&txn);
+                    if leaving.is_none_or(|leaving| leaving.iter().all(has)) {
+                        return Ok(());
+                    }
+                }
+                (TxnVar::Uses(from, to), false) => {
+                    if has(&TxnVar::On(self.order.trace.events[to].txn)) {
+                        return Ok(());
+                    }
+                    demands.extend(self.order.demands(from, to));
+                }
+                // The clause is checked with all of its literals false.
+                (TxnVar::First(write, read), positive) => {
+                    demands.push(self.order.choice((write, read))[usize::from(positive)]);
+                }
+                (TxnVar::On(_) | TxnVar::Uses(..), true) => {}
+            }
+        }
+        match self.reach.is_cyclic(&demands) {
+            true => Ok(()),
+            false => reject("a clause does not follow"),
         }
     }
 }
 
-const LATE: &str = "in the order it comes before an event that it conflicts with";
+/// What leads to what.
+struct Reach {
+    next: Vec<Vec<usize>>,
+    /// Per node its place in an order that respects all edges.
+    place: Vec<usize>,
+    seen: Vec<bool>,
+}
+
+impl Reach {
+    fn new(order: &TraceOrder<'_>) -> Reach {
+        let mut next = vec![Vec::new(); order.nodes];
+        for &(from, to) in &order.edges {
+            next[from].push(to);
+        }
+        let mut place = vec![0; order.nodes];
+        for (at, node) in order.sorted(&[]).unwrap_or_default().into_iter().enumerate() {
+            place[node] = at;
+        }
+        Reach { next, place, seen: vec![false; order.nodes] }
+    }
+
+    /// Whether these edges close a cycle: then one leads to the next, and so on.
+    fn is_cyclic(&mut self, edges: &[(usize, usize)]) -> bool {
+        let Some(last) = edges.iter().map(|&(from, _)| self.place[from]).max() else {
+            return false;
+        };
+        let mut follows = Vec::new();
+        for (at, &(_, to)) in edges.iter().enumerate() {
+            let mut visited = vec![to];
+            self.seen[to] = true;
+            let mut looked = 0;
+            while let Some(&node) = visited.get(looked) {
+                looked += 1;
+                for &next in &self.next[node] {
+                    if self.place[next] <= last && !std::mem::replace(&mut self.seen[next], true) {
+                        visited.push(next);
+                    }
+                }
+            }
+            let after = edges.iter().enumerate().filter(|(_, (from, _))| self.seen[*from]);
+            follows.extend(after.map(|(other, _)| (at, other)));
+            visited.iter().for_each(|&node| self.seen[node] = false);
+        }
+        sorted(edges.len(), follows.into_iter()).is_none()
+    }
+}

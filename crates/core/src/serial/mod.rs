@@ -8,15 +8,28 @@
 
 mod check;
 mod conflict;
+mod directed;
+mod evidence;
 mod execution;
+mod order;
+mod orientations;
+mod stream;
+mod ties;
 mod trace;
 
-pub use check::{CycleCheck, OrderCheck};
+pub use check::{search_trace, trace};
 pub use conflict::{Conflicts, conflict};
+pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 pub use execution::{
     BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
     serial_order, serializable,
 };
+pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties, sorted};
+pub use orientations::{
+    orientations, predicted, predicted_serializable, serializable_by_orientations,
+};
+pub use stream::{CycleCheck, OrderCheck};
+pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 
 /// What is asked about an execution.

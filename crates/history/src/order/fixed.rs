@@ -2,10 +2,10 @@
 //! them.
 
 use weakspot_core::{INITIAL, Limit, OpKind};
+use weakspot_sat::Meter;
 
 use crate::chains::{Chains, END};
 use crate::extra::Extra;
-use crate::meter::Meter;
 use crate::saturate::Orders;
 use crate::store::Readers;
 use crate::walk::LinkKind;

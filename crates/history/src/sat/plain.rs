@@ -9,12 +9,10 @@
 //! words for.
 
 use weakspot_core::Limit;
+use weakspot_sat::{Lit, Meter, NoTheory, Solver};
 
-use super::cdcl::{NoTheory, Solver};
 use super::complete;
-use super::proof::Lit;
 use crate::check::Found;
-use crate::meter::Meter;
 use crate::saturate::Orders;
 
 /// The most bytes that the encoding may take, whatever the limits.

@@ -11,13 +11,13 @@
 
 use weakspot_core::Limit;
 
-use super::clauses::{Clauses, Watch};
-use super::heap::Heap;
-use super::proof::{Lit, Proof};
+use crate::clauses::{Clauses, Watch};
+use crate::heap::Heap;
 use crate::meter::Meter;
+use crate::proof::{Lit, Proof};
 
 /// What literals mean.
-pub(crate) trait Theory {
+pub trait Theory {
     /// A literal became true. Adds to `implied` what follows, or says which clause is now false.
     fn assign(&mut self, lit: Lit, implied: &mut Vec<Lit>) -> Result<(), Vec<Lit>>;
 
@@ -36,11 +36,12 @@ pub(crate) trait Theory {
     /// The work that was done since the last time.
     fn take_work(&mut self) -> u64;
 
+    /// The bytes in use.
     fn bytes(&self) -> u64;
 }
 
 /// Clauses without further meaning; and the bytes of whatever else is in memory.
-pub(crate) struct NoTheory(pub(crate) u64);
+pub struct NoTheory(pub u64);
 
 impl Theory for NoTheory {
     fn assign(&mut self, _: Lit, _: &mut Vec<Lit>) -> Result<(), Vec<Lit>> {
@@ -71,7 +72,7 @@ impl Theory for NoTheory {
 }
 
 /// A solver.
-pub(crate) struct Solver {
+pub struct Solver {
     clauses: Clauses,
     /// Per literal.
     values: Vec<Option<bool>>,
@@ -124,7 +125,8 @@ enum Conflict {
 
 impl Solver {
     /// A solver without variables.
-    pub(crate) fn new(with_proof: bool) -> Solver {
+    #[must_use]
+    pub fn new(with_proof: bool) -> Solver {
         Solver {
             clauses: Clauses::default(),
             values: Vec::new(),
@@ -142,7 +144,7 @@ impl Solver {
     }
 
     /// Adds variables.
-    pub(crate) fn grow(&mut self, count: usize) {
+    pub fn grow(&mut self, count: usize) {
         for _ in 0..count {
             self.values.extend([None, None]);
             let reason = Reason::Decision;
@@ -154,7 +156,7 @@ impl Solver {
     }
 
     /// Adds a clause of different literals, before the search.
-    pub(crate) fn add(&mut self, lits: &[Lit]) {
+    pub fn add(&mut self, lits: &[Lit]) {
         if self.contradiction {
             return;
         }
@@ -174,16 +176,14 @@ impl Solver {
         }
     }
 
-    pub(crate) fn vars(&self) -> usize {
+    /// How many variables there are.
+    #[must_use]
+    pub fn vars(&self) -> usize {
         self.vars.len()
     }
 
     /// Looks for values that make all clauses true and satisfy the theory; whether there are any.
-    pub(crate) fn solve(
-        &mut self,
-        theory: &mut dyn Theory,
-        meter: &mut Meter<'_>,
-    ) -> Result<bool, Limit> {
+    pub fn solve(&mut self, theory: &mut dyn Theory, meter: &mut Meter<'_>) -> Result<bool, Limit> {
         self.clauses.fix();
         if self.contradiction {
             return Ok(false);
@@ -220,16 +220,20 @@ impl Solver {
     }
 
     /// The value of a variable in the solution.
-    pub(crate) fn value(&self, lit: Lit) -> Option<bool> {
+    #[must_use]
+    pub fn value(&self, lit: Lit) -> Option<bool> {
         self.values[lit.index()]
     }
 
     /// What was derived.
-    pub(crate) fn proof(self) -> Proof {
+    #[must_use]
+    pub fn proof(self) -> Proof {
         self.proof.unwrap_or_default()
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    /// The bytes in use, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         let proof = self.proof.as_ref().map_or(0, Proof::bytes);
         self.clauses.bytes() + proof + (self.vars.capacity() * (size_of::<Var>() + 96)) as u64
     }

@@ -2,10 +2,7 @@
 
 use weakspot_core::testing::Rng;
 use weakspot_core::{Limit, Limits, Silent, lrat};
-
-use super::cdcl::{NoTheory, Solver};
-use super::proof::Lit;
-use crate::meter::Meter;
+use weakspot_sat::{Lit, Meter, NoTheory, Solver};
 
 const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
 

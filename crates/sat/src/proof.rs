@@ -5,35 +5,42 @@ use weakspot_core::LratStep;
 
 /// A variable or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Lit(u32);
+pub struct Lit(u32);
 
 impl Lit {
     /// The literal that says that the variable has this value.
-    pub(crate) fn new(var: u32, value: bool) -> Lit {
+    #[must_use]
+    pub fn new(var: u32, value: bool) -> Lit {
         Lit(var << 1 | u32::from(!value))
     }
 
-    pub(crate) fn var(self) -> usize {
+    /// Its variable.
+    #[must_use]
+    pub fn var(self) -> usize {
         (self.0 >> 1) as usize
     }
 
     /// Whether it is a variable, not the negation of one.
-    pub(crate) fn is_positive(self) -> bool {
+    #[must_use]
+    pub fn is_positive(self) -> bool {
         self.0 & 1 == 0
     }
 
     /// A number from 0 to twice the number of variables.
-    pub(crate) fn index(self) -> usize {
+    #[must_use]
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 
     /// The literal with this number.
-    pub(crate) fn at(index: u32) -> Lit {
+    #[must_use]
+    pub fn at(index: u32) -> Lit {
         Lit(index)
     }
 
     /// The literal as proofs write it.
-    pub(crate) fn number(self) -> i32 {
+    #[must_use]
+    pub fn number(self) -> i32 {
         let number = self.var() as i32 + 1;
         if self.is_positive() { number } else { -number }
     }
@@ -49,7 +56,7 @@ impl std::ops::Not for Lit {
 
 /// Clauses by number: given ones, and those derived from others.
 #[derive(Default)]
-pub(crate) struct Proof {
+pub struct Proof {
     entries: Vec<Entry>,
     /// The literals and then the hints of all entries.
     data: Vec<u32>,
@@ -63,20 +70,21 @@ struct Entry {
 }
 
 /// Clauses that contradict each other, and the proof of that.
-pub(crate) struct Refutation {
+pub struct Refutation {
     /// The given clauses that the proof uses; they have the numbers 1, 2, ...
-    pub(crate) clauses: Vec<Vec<Lit>>,
-    pub(crate) steps: Vec<LratStep>,
+    pub clauses: Vec<Vec<Lit>>,
+    /// The proof.
+    pub steps: Vec<LratStep>,
 }
 
 impl Proof {
     /// Records a given clause.
-    pub(crate) fn given(&mut self, clause: &[Lit]) -> u32 {
+    pub fn given(&mut self, clause: &[Lit]) -> u32 {
         self.derived(clause, &[])
     }
 
     /// Records a clause that follows from the hints, in the order in which they become unit.
-    pub(crate) fn derived(&mut self, clause: &[Lit], hints: &[u32]) -> u32 {
+    pub fn derived(&mut self, clause: &[Lit], hints: &[u32]) -> u32 {
         let (start, id) = (self.data.len(), self.entries.len() as u32);
         self.data.extend(clause.iter().map(|lit| lit.0));
         self.data.extend_from_slice(hints);
@@ -96,7 +104,8 @@ impl Proof {
 
     /// The refutation, if the last clause is empty: only what it needs, each clause deleted after
     /// its last use.
-    pub(crate) fn refutation(&self) -> Refutation {
+    #[must_use]
+    pub fn refutation(&self) -> Refutation {
         let last = (self.entries.len() as u32).saturating_sub(1);
         // Per clause who uses it last; itself if nobody does.
         let mut last_use = vec![u32::MAX; self.entries.len()];
@@ -141,7 +150,9 @@ impl Proof {
         Refutation { clauses, steps }
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    /// The bytes in use, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         (self.data.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()) as u64
     }
 }

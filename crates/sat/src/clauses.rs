@@ -1,11 +1,11 @@
 //! The clauses of the solver in one array, and who watches which literal. The watched literals of
 //! a clause are its first two.
 
-use super::proof::Lit;
+use crate::proof::Lit;
 
 /// Clauses, by the place where they start.
 #[derive(Default)]
-pub(super) struct Clauses {
+pub(crate) struct Clauses {
     /// Per clause its number in the proof, its length, its rank, and its literals.
     data: Vec<u32>,
     /// Per literal the clauses that watch it.
@@ -18,9 +18,9 @@ pub(super) struct Clauses {
 /// A clause that watches a literal; and another of its literals: if that is true, the clause needs
 /// no look.
 #[derive(Clone, Copy)]
-pub(super) struct Watch {
-    pub(super) clause: u32,
-    pub(super) other: Lit,
+pub(crate) struct Watch {
+    pub(crate) clause: u32,
+    pub(crate) other: Lit,
 }
 
 const ID: usize = 0;
@@ -33,17 +33,17 @@ const KEPT: u32 = 2;
 
 impl Clauses {
     /// Makes room for a new variable.
-    pub(super) fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         self.watches.extend([Vec::new(), Vec::new()]);
     }
 
     /// Adds a clause. One with a single literal is not watched.
-    pub(super) fn add(&mut self, lits: &[Lit], id: u32) -> u32 {
+    pub(crate) fn add(&mut self, lits: &[Lit], id: u32) -> u32 {
         self.push(lits, id, 0)
     }
 
     /// Adds a clause that may be forgotten, the sooner the higher its rank.
-    pub(super) fn learn(&mut self, lits: &[Lit], id: u32, rank: u32) -> u32 {
+    pub(crate) fn learn(&mut self, lits: &[Lit], id: u32, rank: u32) -> u32 {
         self.learned += 1;
         self.push(lits, id, rank)
     }
@@ -60,36 +60,36 @@ impl Clauses {
     }
 
     /// All clauses from here on are learned.
-    pub(super) fn fix(&mut self) {
+    pub(crate) fn fix(&mut self) {
         self.fixed = self.data.len();
     }
 
-    pub(super) fn learned(&self) -> usize {
+    pub(crate) fn learned(&self) -> usize {
         self.learned
     }
 
     /// The number of a clause in the proof.
-    pub(super) fn id(&self, clause: u32) -> u32 {
+    pub(crate) fn id(&self, clause: u32) -> u32 {
         self.data[clause as usize + ID]
     }
 
-    pub(super) fn lits(&self, clause: u32) -> impl Iterator<Item = Lit> + '_ {
+    pub(crate) fn lits(&self, clause: u32) -> impl Iterator<Item = Lit> + '_ {
         let start = clause as usize + HEADER;
         let length = self.data[clause as usize + LENGTH] as usize;
         self.data[start..start + length].iter().map(|&index| Lit::at(index))
     }
 
-    pub(super) fn take_watches(&mut self, lit: Lit) -> Vec<Watch> {
+    pub(crate) fn take_watches(&mut self, lit: Lit) -> Vec<Watch> {
         std::mem::take(&mut self.watches[lit.index()])
     }
 
-    pub(super) fn put_watches(&mut self, lit: Lit, watches: Vec<Watch>) {
+    pub(crate) fn put_watches(&mut self, lit: Lit, watches: Vec<Watch>) {
         self.watches[lit.index()] = watches;
     }
 
     /// Lets a clause watch another literal instead of one that became false. If all others but the
     /// first are false, too, gives the first.
-    pub(super) fn watch_other(
+    pub(crate) fn watch_other(
         &mut self,
         clause: u32,
         falsified: Lit,
@@ -114,7 +114,7 @@ impl Clauses {
     }
 
     /// Forgets the worse half of the learned clauses. Clauses get new places.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         let starts = self.starts();
         let mut ranks: Vec<(u32, u32)> = starts
             .iter()
@@ -153,7 +153,7 @@ impl Clauses {
         starts
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         // The lists of watches double when they grow.
         let watches: usize = self.watches.len() * 24 + self.data.len() / 5 * 2 * 12;
         (self.data.capacity() * 4 + watches) as u64

@@ -1,7 +1,7 @@
 //! Variables by activity: a binary heap that knows where each variable is.
 
 /// The variables that may be decided next, the most active first.
-pub(super) struct Heap {
+pub(crate) struct Heap {
     activity: Vec<f64>,
     heap: Vec<u32>,
     /// Per variable its place in the heap.
@@ -13,12 +13,12 @@ pub(super) struct Heap {
 const ABSENT: u32 = u32::MAX;
 
 impl Heap {
-    pub(super) fn new() -> Heap {
+    pub(crate) fn new() -> Heap {
         Heap { activity: Vec::new(), heap: Vec::new(), place: Vec::new(), bump: 1.0 }
     }
 
     /// Adds a new variable.
-    pub(super) fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         let var = self.place.len() as u32;
         self.activity.push(0.0);
         self.place.push(ABSENT);
@@ -26,7 +26,7 @@ impl Heap {
     }
 
     /// Puts a variable back.
-    pub(super) fn insert(&mut self, var: u32) {
+    pub(crate) fn insert(&mut self, var: u32) {
         if self.place[var as usize] == ABSENT {
             self.place[var as usize] = self.heap.len() as u32;
             self.heap.push(var);
@@ -35,7 +35,7 @@ impl Heap {
     }
 
     /// Takes the most active variable.
-    pub(super) fn pop(&mut self) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<u32> {
         let top = *self.heap.first()?;
         let last = self.heap.pop()?;
         self.place[top as usize] = ABSENT;
@@ -48,7 +48,7 @@ impl Heap {
     }
 
     /// A conflict involved this variable.
-    pub(super) fn bump(&mut self, var: usize) {
+    pub(crate) fn bump(&mut self, var: usize) {
         self.activity[var] += self.bump;
         if self.activity[var] > 1e100 {
             self.activity.iter_mut().for_each(|activity| *activity *= 1e-100);
@@ -60,7 +60,7 @@ impl Heap {
     }
 
     /// A conflict is over: the next one counts for more.
-    pub(super) fn decay(&mut self) {
+    pub(crate) fn decay(&mut self) {
         self.bump /= 0.95;
     }
 

@@ -1,0 +1,158 @@
+//! Which events of a trace conflict in its executions, and in which order: the first of a
+//! *directed* pair comes first in all of them, for an *undirected* pair it is open.
+//!
+//! The paper's section 5. A write of a trace stands for its commit, too, which happens before the
+//! next fence of its thread, and a read of a buffered write for the time at which others may notice
+//! it: when it happens, or when that write is committed if that is later.
+
+use super::{TxnEvent, TxnKind};
+
+/// What holds for two events, the first of which comes first in the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tie {
+    /// They conflict, in this order in all executions.
+    Directed,
+    /// They conflict, in this order in some executions and in the other one in some.
+    Undirected,
+}
+
+/// A trace, and what its ties depend on.
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    /// The events; none is a commit.
+    pub events: &'a [TxnEvent],
+    /// Per event the first fence or update of its thread that is not before it; the number of events
+    /// if there is none.
+    drains: Vec<usize>,
+    /// Per read the write of its own thread that may be in the buffer then.
+    own: Vec<Option<usize>>,
+    /// The number of threads, if they are numbered without gaps.
+    pub(super) threads: usize,
+    /// The same for variables.
+    pub(super) vars: usize,
+}
+
+/// Why events are no trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadTrace {
+    /// This event is a commit.
+    Commit(usize),
+    /// This event is in a transaction that has events of another thread.
+    Shared(usize),
+    /// This event is in a transaction after which its thread began another one.
+    Resumed(usize),
+}
+
+impl<'a> Trace<'a> {
+    /// Looks at the events once.
+    pub fn new(events: &'a [TxnEvent]) -> Result<Trace<'a>, BadTrace> {
+        let mut trace = Trace {
+            events,
+            drains: vec![events.len(); events.len()],
+            own: vec![None; events.len()],
+            threads: 0,
+            vars: 0,
+        };
+        let mut owner = std::collections::HashMap::new();
+        let mut current = std::collections::HashMap::new();
+        // Per thread and variable the last write since the last fence of the thread.
+        let mut last = std::collections::HashMap::new();
+        let mut fences = std::collections::HashMap::new();
+        for (at, e) in events.iter().enumerate() {
+            if e.kind == TxnKind::Commit {
+                return Err(BadTrace::Commit(at));
+            }
+            let is_new = !owner.contains_key(&e.txn);
+            if *owner.entry(e.txn).or_insert(e.thread) != e.thread {
+                return Err(BadTrace::Shared(at));
+            }
+            if current.insert(e.thread, e.txn) != Some(e.txn) && !is_new {
+                return Err(BadTrace::Resumed(at));
+            }
+            trace.threads = trace.threads.max(e.thread as usize + 1);
+            trace.vars = trace.vars.max(e.var as usize + 1);
+            let fences = fences.entry(e.thread).or_insert(0);
+            *fences += usize::from(e.kind.drains());
+            if e.kind == TxnKind::Write {
+                last.insert((e.thread, e.var), (at, *fences));
+            } else if e.kind == TxnKind::Read {
+                let own = last.get(&(e.thread, e.var)).filter(|(_, then)| then == fences);
+                trace.own[at] = own.map(|&(own, _)| own);
+            }
+        }
+        let mut next = std::collections::HashMap::new();
+        for (at, e) in events.iter().enumerate().rev() {
+            if e.kind.drains() {
+                next.insert(e.thread, at);
+            }
+            trace.drains[at] = next.get(&e.thread).copied().unwrap_or(events.len());
+        }
+        Ok(trace)
+    }
+
+    /// The write that may be in the buffer when this read of its thread happens.
+    #[must_use]
+    pub fn own(&self, read: usize) -> Option<usize> {
+        self.own[read]
+    }
+
+    /// The first fence or update of an event's thread that is not before it; the number of events if
+    /// there is none.
+    #[must_use]
+    pub fn drain(&self, event: usize) -> usize {
+        self.drains[event]
+    }
+
+    /// Whether an event is all over before a later one, whatever the execution: others cannot notice
+    /// it any later.
+    #[must_use]
+    pub fn is_settled(&self, event: usize, later: usize) -> bool {
+        match self.events[event].kind {
+            TxnKind::Read if self.own[event].is_none() => true,
+            _ => self.drains[event] < later,
+        }
+    }
+
+    /// How two events are tied, the first of which comes first.
+    ///
+    /// # Panics
+    /// When the events are not in this order.
+    #[must_use]
+    pub fn tie(&self, first: usize, second: usize) -> Option<Tie> {
+        assert!(first < second, "ties have an order");
+        let (e, f) = (&self.events[first], &self.events[second]);
+        if e.thread == f.thread {
+            let may_overtake = e.kind == TxnKind::Write || self.own[first].is_some();
+            let overtakes = may_overtake && f.kind == TxnKind::Read && e.var != f.var;
+            return (!overtakes).then_some(Tie::Directed);
+        }
+        let both_read = e.kind == TxnKind::Read && f.kind == TxnKind::Read;
+        if both_read || !e.kind.is_access() || !f.kind.is_access() || e.var != f.var {
+            return None;
+        }
+        match self.is_settled(first, second) {
+            true => Some(Tie::Directed),
+            false => Some(Tie::Undirected),
+        }
+    }
+
+    /// All pairs that are tied like this. Quadratic.
+    #[must_use]
+    pub fn all(&self, tie: Tie) -> Vec<(usize, usize)> {
+        let pairs = (0..self.events.len()).flat_map(|f| (0..f).map(move |e| (e, f)));
+        pairs.filter(|&(e, f)| self.tie(e, f) == Some(tie)).collect()
+    }
+
+    /// Whether an event writes.
+    #[must_use]
+    pub fn writes(&self, event: usize) -> bool {
+        matches!(self.events[event].kind, TxnKind::Write | TxnKind::Update)
+    }
+
+    /// Ties that are enough to tell which events lead to which by directed ones: linearly many, but
+    /// for the number of threads.
+    #[must_use]
+    pub fn directed(&self) -> Vec<(usize, usize)> {
+        super::directed::directed(self)
+    }
+}

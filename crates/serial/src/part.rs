@@ -1,0 +1,133 @@
+//! A group of transactions in which there may be a cycle, and what such a cycle can be made of.
+//!
+//! A cycle is a sequence of undirected ties with directions, where the transaction that one leads to
+//! is that from which the next one leaves, or leads there by directed ties. It shows that the trace
+//! is not serializable if what the ties demand is possible together: the graph of [`TraceOrder`]
+//! with it has no cycle (Corollary 1 of the paper, with the validity of executions).
+
+use std::collections::HashMap;
+
+use weakspot_core::serial::{TraceEvidence, TraceMode, TraceOrder, TxnCycle, each_open_tie};
+use weakspot_core::{Limit, TxnEvent, TxnKind};
+use weakspot_sat::Meter;
+
+use crate::groups::Txns;
+use crate::runs::cycle_of;
+
+/// A group.
+pub(crate) struct Part<'a> {
+    pub(crate) order: &'a TraceOrder<'a>,
+    /// The numbers of its transactions.
+    pub(crate) txns: Vec<u32>,
+    /// Undirected ties, by events of the trace, in the direction in which they are used.
+    pub(crate) ties: Vec<Use>,
+    /// Per transaction those that it leads to by a directed tie, and the events of the tie.
+    pub(crate) next: Vec<Vec<(u32, (usize, usize))>>,
+}
+
+/// A tie that a cycle may use.
+#[derive(Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) events: (usize, usize),
+    /// The transactions, by their places in the group.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+impl<'a> Part<'a> {
+    pub(crate) fn new(
+        order: &'a TraceOrder<'a>,
+        all: &Txns,
+        group: &[u32],
+        directed: &[(usize, usize)],
+        meter: &mut Meter<'_>,
+    ) -> Result<Part<'a>, Limit> {
+        let txns: Vec<u32> = group.iter().map(|&txn| all.numbers[txn as usize]).collect();
+        let place: HashMap<u32, u32> = txns.iter().copied().zip(0..).collect();
+        let events = order.trace.events;
+        let mut next: Vec<Vec<(u32, (usize, usize))>> = vec![Vec::new(); txns.len()];
+        for &(from, to) in directed {
+            let places = (place.get(&events[from].txn), place.get(&events[to].txn));
+            let (Some(&a), Some(&b)) = places else { continue };
+            let next = &mut next[a as usize];
+            if a != b && next.last().is_none_or(|&(last, _)| last != b) {
+                next.push((b, (from, to)));
+            }
+        }
+        for next in &mut next {
+            next.sort_unstable();
+            next.dedup_by_key(|&mut (to, _)| to);
+        }
+        let (mut ties, mut limit) = (Vec::new(), None);
+        each_open_tie(order.trace, &|txn| place.contains_key(&txn), &mut |found| {
+            for &(from, to) in found {
+                let (a, b) = (place[&events[from].txn], place[&events[to].txn]);
+                ties.push(Use { events: (from, to), from: a, to: b });
+            }
+            let bytes = (ties.capacity() * size_of::<Use>()) as u64;
+            limit = meter.work(8 + found.len() as u64 * 8, || bytes).err();
+            limit.is_none()
+        });
+        match limit {
+            Some(limit) => Err(limit),
+            None => Ok(Part { order, txns, ties, next }),
+        }
+    }
+
+    /// The evidence that these ties, and these sides of choices, make a cycle.
+    pub(crate) fn violation(
+        &self,
+        ties: &[(usize, usize)],
+        choices: &[(usize, usize)],
+    ) -> Option<TraceEvidence> {
+        if self.order.mode == TraceMode::Literal {
+            return self.cycle(ties).map(TraceEvidence::Directions);
+        }
+        let demands = ties.iter().flat_map(|&(from, to)| self.order.demands(from, to));
+        let demands: Vec<(usize, usize)> = demands.chain(choices.iter().copied()).collect();
+        let events = self.order.trace.events;
+        let mut writes: Vec<usize> = Vec::new();
+        writes.extend((0..events.len()).filter(|&at| events[at].kind == TxnKind::Write));
+        let event = |node: usize| match events.get(node) {
+            Some(&event) => event,
+            None => TxnEvent { kind: TxnKind::Commit, ..events[writes[node - events.len()]] },
+        };
+        let events: Vec<TxnEvent> = self.order.sorted(&demands)?.into_iter().map(event).collect();
+        let cycle = cycle_of(&events)?;
+        Some(TraceEvidence::Execution { events, cycle })
+    }
+
+    /// A cycle of these ties and directed ones.
+    fn cycle(&self, ties: &[(usize, usize)]) -> Option<TxnCycle> {
+        let used: Vec<&Use> = self.ties.iter().filter(|tie| ties.contains(&tie.events)).collect();
+        let mut next = self.next.clone();
+        for tie in &used {
+            next[tie.from as usize].push((tie.to, tie.events));
+        }
+        for tie in used {
+            // Breadth-first from where it leads to where it comes from.
+            let mut came: Vec<Option<(u32, (usize, usize))>> = vec![None; next.len()];
+            let mut queue = std::collections::VecDeque::from([tie.to]);
+            while let Some(node) = queue.pop_front() {
+                for &(to, events) in &next[node as usize] {
+                    if came[to as usize].is_none() && to != tie.to {
+                        came[to as usize] = Some((node, events));
+                        queue.push_back(to);
+                    }
+                }
+            }
+            let mut cycle = vec![tie.events];
+            let mut at = tie.from;
+            while let Some((before, events)) = came[at as usize] {
+                cycle.push(events);
+                at = before;
+            }
+            if at == tie.to {
+                cycle.reverse();
+                let numbers = |(from, to): (usize, usize)| (from as u64, to as u64);
+                return Some(TxnCycle(cycle.into_iter().map(numbers).collect()));
+            }
+        }
+        None
+    }
+}

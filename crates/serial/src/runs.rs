@@ -1,0 +1,121 @@
+//! Cheap executions of a trace, looked at by the monitor for executions: most traces that are not
+//! serializable show it in one of them, and a cycle of directed ties shows in any.
+
+use std::collections::VecDeque;
+
+use weakspot_core::serial::{Question, Trace, TxnCycle};
+use weakspot_core::{Limit, TxnEvent, TxnKind};
+use weakspot_sat::Meter;
+
+use crate::online::Online;
+
+/// How long stores stay in the buffers: per thread the number of events, of any thread, after which
+/// they are committed.
+type Delays = Vec<usize>;
+
+/// A violating execution and its cycle, if one of the first so many that are tried is one.
+pub(crate) fn violating_run(
+    trace: &Trace<'_>,
+    most: usize,
+    meter: &mut Meter<'_>,
+) -> Result<Option<(Vec<TxnEvent>, TxnCycle)>, Limit> {
+    for delays in delays(trace).into_iter().take(most) {
+        if let Some(found) = run(trace, &delays, meter)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// What is tried: all stores at once, all as late as possible, one thread late or early, and some
+/// times in between.
+fn delays(trace: &Trace<'_>) -> Vec<Delays> {
+    let threads = trace.events.iter().map(|e| e.thread as usize + 1).max().unwrap_or(0);
+    let mut all = vec![vec![0; threads], vec![usize::MAX; threads]];
+    for one in 0..threads.min(8) {
+        for (own, other) in [(usize::MAX, 0), (0, usize::MAX)] {
+            let mut delays = vec![other; threads];
+            delays[one] = own;
+            all.push(delays);
+        }
+    }
+    all.extend([1, 2, 4, 8, 16, 64].map(|delay| vec![delay; threads]));
+    all
+}
+
+/// One execution. The monitor sees it until it finds a cycle.
+fn run(
+    trace: &Trace<'_>,
+    delays: &Delays,
+    meter: &mut Meter<'_>,
+) -> Result<Option<(Vec<TxnEvent>, TxnCycle)>, Limit> {
+    let mut run =
+        Run { online: Online::new(Question::TsoSerializable), events: Vec::new(), cycle: None };
+    let mut buffers: Vec<VecDeque<usize>> = vec![VecDeque::new(); delays.len()];
+    // Threads whose stores wait for a time, those that wait longest first.
+    let mut timed: VecDeque<(usize, u32)> = VecDeque::new();
+    for (at, &e) in trace.events.iter().enumerate() {
+        while let Some(&(then, thread)) = timed.front()
+            && then.saturating_add(delays[thread as usize]) < at
+        {
+            timed.pop_front();
+            let buffer = &mut buffers[thread as usize];
+            if buffer.front() == Some(&then) {
+                buffer.pop_front();
+                run.commit(trace.events[then]);
+            }
+        }
+        let buffer = &mut buffers[e.thread as usize];
+        if e.kind.drains() {
+            buffer.drain(..).for_each(|write| run.commit(trace.events[write]));
+        }
+        run.event(e);
+        if e.kind == TxnKind::Write {
+            match delays[e.thread as usize] {
+                0 => run.commit(e),
+                delay => {
+                    buffer.push_back(at);
+                    if delay < usize::MAX {
+                        timed.push_back((at, e.thread));
+                    }
+                }
+            }
+        }
+        meter.work(32, || run.bytes())?;
+    }
+    for write in buffers.into_iter().flatten() {
+        run.commit(trace.events[write]);
+        meter.work(32, || run.bytes())?;
+    }
+    Ok(run.cycle.map(|cycle| (run.events, cycle)))
+}
+
+struct Run {
+    online: Online,
+    events: Vec<TxnEvent>,
+    cycle: Option<TxnCycle>,
+}
+
+impl Run {
+    fn event(&mut self, event: TxnEvent) {
+        self.events.push(event);
+        if self.cycle.is_none() {
+            // What is refused is no execution, and none of these is refused.
+            self.cycle = self.online.event(event).unwrap_or(None);
+        }
+    }
+
+    fn commit(&mut self, write: TxnEvent) {
+        self.event(TxnEvent { kind: TxnKind::Commit, ..write });
+    }
+
+    fn bytes(&self) -> u64 {
+        self.online.bytes() + (self.events.capacity() * size_of::<TxnEvent>()) as u64
+    }
+}
+
+/// The cycle of an execution that has one.
+pub(crate) fn cycle_of(events: &[TxnEvent]) -> Option<TxnCycle> {
+    let mut online = Online::new(Question::TsoSerializable);
+    events.iter().find_map(|&event| online.event(event).unwrap_or(None))
+}

@@ -1,0 +1,194 @@
+//! Is a trace serializable, with all that it stands for? In stages:
+//! 1. some executions that are cheap to make, which show most violations (`runs.rs`);
+//! 2. groups of transactions in which alone there can be cycles; most traces that are serializable
+//!    have none but groups of one transaction (`groups.rs`);
+//! 3. within the others, a search of cycles with few ties (`chains.rs`);
+//! 4. SAT, which also proves what the search found (`cycles.rs`).
+//!
+//! What a cycle has to be is in `part.rs`. Section 5 of the paper has the definitions, section 6 the
+//! stages 2 and 3; but its notion of valid directions is that of the mode [`TraceMode::Literal`],
+//! which has violations that no execution of the trace has.
+
+use weakspot_core::serial::{
+    BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TraceOrder, TxnCycle, TxnGroup,
+};
+use weakspot_core::{Limit, Limits, Progress, TxnEvent, Verdict};
+use weakspot_sat::Meter;
+
+use crate::acyclic::Acyclic;
+use crate::chains::{Searched, search};
+use crate::cycles::{Solved, solve};
+use crate::groups::{Txns, groups, is_tree};
+use crate::part::Part;
+use crate::runs::violating_run;
+
+/// The answer about a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceAnswer {
+    /// Whether it is serializable.
+    pub verdict: Verdict,
+    /// Why; `None` when the verdict is unknown.
+    pub evidence: Option<TraceEvidence>,
+    /// Who found out.
+    pub decided_by: TraceStage,
+}
+
+/// The stage that gave an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TraceStage {
+    /// An execution that is cheap to make.
+    Runs,
+    /// The groups of transactions between which ties lead in one direction.
+    Groups,
+    /// The search of all cycles that cannot be made simpler.
+    Chains,
+    /// SAT.
+    Sat,
+}
+
+impl TraceStage {
+    /// The stage as it is written in JSON.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            TraceStage::Runs => "runs",
+            TraceStage::Groups => "groups",
+            TraceStage::Chains => "chains",
+            TraceStage::Sat => "sat",
+        }
+    }
+}
+
+/// Which stages are to be used for groups of several transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceMethod {
+    /// All stages.
+    Auto,
+    /// One execution only is tried, and there is no SAT unless the mode needs choices.
+    Chains,
+    /// One execution only is tried, and nothing is searched.
+    Sat,
+}
+
+/// So many beginnings of cycles are looked at before SAT is asked.
+const BEGINNINGS: u64 = 100_000;
+
+/// Whether the trace is serializable. Whoever shows the answer to a user should have
+/// [`certify::trace`](weakspot_core::certify::trace) check it first.
+pub fn check_trace(
+    events: &[TxnEvent],
+    mode: TraceMode,
+    method: TraceMethod,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<TraceAnswer, BadTrace> {
+    let trace = Trace::new(events)?;
+    let mut meter = Meter::new(limits, progress);
+    let mut checker = Checker { trace: &trace, mode, method, stage: TraceStage::Runs };
+    let (verdict, evidence) = match checker.check(&mut meter) {
+        Ok(evidence @ TraceEvidence::Groups(_)) => (Verdict::Holds, Some(evidence)),
+        Ok(evidence) => (Verdict::Violated, Some(evidence)),
+        Err(limit) => (Verdict::Unknown(limit), None),
+    };
+    Ok(TraceAnswer { verdict, evidence, decided_by: checker.stage })
+}
+
+struct Checker<'a> {
+    trace: &'a Trace<'a>,
+    mode: TraceMode,
+    method: TraceMethod,
+    /// The last stage that was needed.
+    stage: TraceStage,
+}
+
+impl Checker<'_> {
+    fn check(&mut self, meter: &mut Meter<'_>) -> Result<TraceEvidence, Limit> {
+        // One is always tried, so that in what follows directed ties have no cycle.
+        let most = if self.method == TraceMethod::Auto { usize::MAX } else { 1 };
+        if let Some((events, cycle)) = violating_run(self.trace, most, meter)? {
+            return Ok(TraceEvidence::Execution { events, cycle });
+        }
+        self.stage = TraceStage::Groups;
+        let txns = Txns::new(self.trace);
+        let groups = groups(self.trace, &txns);
+        let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+        let mut group_of = vec![0; txns.numbers.len()];
+        for (number, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&txn| group_of[txn as usize] = number);
+        }
+        for (at, &txn) in txns.of.iter().enumerate() {
+            events[group_of[txn as usize]].push(at);
+        }
+        let mut why: Vec<Option<NoCycle>> = vec![None; groups.len()];
+        let mut open = Vec::new();
+        for (number, group) in groups.iter().enumerate() {
+            match group.len() {
+                0 | 1 => why[number] = Some(NoCycle::Single),
+                _ if is_tree(self.trace, &txns, group, &events[number]) => {
+                    why[number] = Some(NoCycle::Tree);
+                }
+                _ => open.push(number),
+            }
+        }
+        // Small groups first: they may decide before a large one reaches a limit.
+        open.sort_by_key(|&number| events[number].len());
+        if !open.is_empty() {
+            let order = TraceOrder::new(self.trace, self.mode);
+            let sorted = order.sorted(&[]).unwrap_or_default();
+            let mut graph = Acyclic::new(&sorted, &order.edges);
+            let directed = self.trace.directed();
+            for number in open {
+                let part = Part::new(&order, &txns, &groups[number], &directed, meter)?;
+                match self.part(&part, &mut graph, meter)? {
+                    Ok(no_cycle) => why[number] = Some(no_cycle),
+                    Err(violation) => return Ok(violation),
+                }
+            }
+        }
+        let numbers = |group: &Vec<u32>| group.iter().map(|&t| txns.numbers[t as usize]).collect();
+        let group = |(group, why): (&Vec<u32>, Option<NoCycle>)| {
+            Some(TxnGroup { txns: numbers(group), why: why? })
+        };
+        Ok(TraceEvidence::Groups(groups.iter().zip(why).filter_map(group).collect()))
+    }
+
+    /// Why a group has no cycle, or evidence that it has one.
+    fn part(
+        &mut self,
+        part: &Part<'_>,
+        graph: &mut Acyclic,
+        meter: &mut Meter<'_>,
+    ) -> Result<Result<NoCycle, TraceEvidence>, Limit> {
+        let violation = |ties: &[(usize, usize)], sides: &[(usize, usize)]| {
+            // If there was none, that would be a defect, which the checker of evidence notices.
+            let none = TraceEvidence::Execution { events: Vec::new(), cycle: TxnCycle(Vec::new()) };
+            Err(part.violation(ties, sides).unwrap_or(none))
+        };
+        let mut searched = None;
+        if self.method != TraceMethod::Sat && part.order.choices.is_empty() {
+            let most = (self.method == TraceMethod::Auto).then_some(BEGINNINGS);
+            self.stage = self.stage_at_least(TraceStage::Chains);
+            match search(part, graph, most, meter)? {
+                Searched::Cycle(ties) => return Ok(violation(&ties, &[])),
+                Searched::Nothing(steps) => searched = Some(NoCycle::Searched { steps }),
+                Searched::TooMany => {}
+            }
+        }
+        if let (Some(no_cycle), TraceMethod::Chains) = (&searched, self.method) {
+            return Ok(Ok(no_cycle.clone()));
+        }
+        if searched.is_none() {
+            self.stage = TraceStage::Sat;
+        }
+        match (solve(part, graph, meter), searched) {
+            (Ok(Solved::Cycle(ties, sides)), _) => Ok(violation(&ties, &sides)),
+            (Ok(Solved::Refuted(refutation)), _) => Ok(Ok(NoCycle::Refuted(refutation))),
+            (Err(_), Some(no_cycle)) => Ok(Ok(no_cycle)),
+            (Err(limit), None) => Err(limit),
+        }
+    }
+
+    fn stage_at_least(&self, stage: TraceStage) -> TraceStage {
+        if self.stage == TraceStage::Sat { self.stage } else { stage }
+    }
+}
