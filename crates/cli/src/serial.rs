@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::serial::Question;
-use weakspot_core::{Limit, LogBatch, LogEvent, LogTables, Model, Names, Verdict};
+use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
     ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
     SerialWitness, Words, error_json, input_hash, limit_text, model_key, program_summary,
@@ -75,6 +75,9 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     }
     Ok(exit)
 }
+
+/// The memory that an event of a trace takes at least until it is decided.
+const TRACED: u64 = 64;
 
 /// One log on its way to answers.
 struct Job<'a> {
@@ -224,7 +227,7 @@ impl Job<'_> {
     /// memory allows it.
     fn keep(&self, current: &Current) -> usize {
         if self.asks(Model::Tso) && !current.follow.has_commits() {
-            return (self.args.shared.memory / size_of::<LogEvent>() as u64) as usize;
+            return (self.args.shared.memory / TRACED).min(u64::from(u32::MAX)) as usize;
         }
         current::KEPT
     }

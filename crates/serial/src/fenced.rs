@@ -28,7 +28,8 @@ pub fn fence_transactions(events: &[LogEvent]) -> Fenced {
         /// The last event of the transaction, if a store of it may be in the buffer.
         open: Option<usize>,
     }
-    let mut threads = vec![Thread::default(); 1 << 16];
+    let most = events.iter().map(|event| usize::from(event.thread) + 1).max().unwrap_or(0);
+    let mut threads = vec![Thread::default(); most];
     let mut after = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let thread = &mut threads[usize::from(event.thread)];

@@ -1,8 +1,9 @@
 //! From the events of a log to those of executions with transactions, one by one.
 //!
 //! - A transaction is what stands between `begin` and `end` of a thread, and brackets within belong
-//!   to it; outside of brackets, it is a run of events of the thread with the same number; an event
-//!   with neither is a transaction of its own. A commit belongs to that of its store.
+//!   to it; outside of brackets, it is the events of the thread with the same number, between which
+//!   there are no others; an event with neither is a transaction of its own. A commit belongs to
+//!   that of its store.
 //! - Locations of bytes are cut where others begin or end, so that those that overlap have variables
 //!   in common. An access of a location that consists of several variables becomes an event of each.
 //! - Taking and giving back locks are updates. `spawn` is an update of a variable of the new thread,
@@ -14,7 +15,7 @@
 //! A log that grows may cut a variable that was used before. Then it has to be read again with what
 //! is known of its locations by then.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
@@ -32,6 +33,8 @@ pub struct TxnReader {
     cells: BTreeMap<u64, (u128, u32)>,
     vars: u32,
     txns: u32,
+    /// The numbers that each thread gave to transactions, the first of them.
+    labels: HashSet<(u16, u32)>,
     /// How many events of the log there were.
     events: u64,
 }
@@ -66,6 +69,9 @@ pub(crate) const ASIDE: u32 = 1 << 31;
 /// How long all lists of variables of locations together may be.
 const MOST_LISTED: usize = 1 << 24;
 
+/// So many numbers of transactions are remembered.
+const MOST_LABELS: usize = 1 << 20;
+
 /// A new location cuts a variable that is in use already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut;
@@ -84,6 +90,8 @@ pub struct BadLog {
 pub enum BadEvent {
     /// A transaction ends that did not begin.
     NoBegin,
+    /// A transaction goes on after something else of its thread.
+    Resumed,
     /// A commit without a store.
     NothingPending,
     /// A commit of another location than that of the oldest store.
@@ -102,6 +110,10 @@ impl fmt::Display for BadEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BadEvent::NoBegin => f.write_str("`end` of a transaction that did not begin"),
+            BadEvent::Resumed => f.write_str(
+                "the transaction of this number goes on after something else of the thread; it has to \
+                 be in one piece",
+            ),
             BadEvent::NothingPending => {
                 f.write_str("`com` although all stores of the thread are in memory")
             }
@@ -143,6 +155,7 @@ impl TxnReader {
             cells: BTreeMap::new(),
             vars: 0,
             txns: 0,
+            labels: HashSet::new(),
             events: 0,
         };
         reader.cut(&tables.locs);
@@ -238,6 +251,12 @@ impl TxnReader {
             }
         };
         if state.depth == 0 && (event.txn == 0 || event.txn != state.label) {
+            if event.txn != 0
+                && self.labels.len() < MOST_LABELS
+                && !self.labels.insert((event.thread, event.txn))
+            {
+                return wrong(BadEvent::Resumed);
+            }
             state.label = event.txn;
             state.txn = self.txns;
             self.txns = self.txns.wrapping_add(1);

@@ -19,8 +19,17 @@ use crate::pool::{self, Listener};
 /// A trace, event by event.
 struct Read {
     trace: Vec<TxnEvent>,
-    /// What each event comes from.
-    from: Vec<Touched>,
+    /// The event of the log that each comes from, and whether it is another one that belongs to it.
+    from: Vec<(u32, bool)>,
+}
+
+impl Read {
+    /// An event as it is shown.
+    fn shown(&self, current: &Current, at: usize) -> SerialEvent {
+        let (number, aside) = self.from[at];
+        let (log, number) = (current.kept[number as usize], u64::from(number));
+        event(&Touched { log, number, event: self.trace[at], store: number, aside })
+    }
 }
 
 /// What was found out about a trace.
@@ -143,8 +152,7 @@ fn read(current: &Current) -> Read {
         // What does not fit was found when the log was followed.
         let _ = reader.event(log, |event, unit| {
             read.trace.push(event);
-            let aside = unit != number as u32;
-            read.from.push(Touched { log: *log, number, event, store: number, aside });
+            read.from.push((number as u32, unit != number as u32));
         });
     }
     read
@@ -166,12 +174,12 @@ fn commits(execution: &[TxnEvent]) -> Vec<PlacedCommit> {
 /// What the events of a cycle are.
 fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<SerialCycle> {
     let (found, mut placed) = match evidence {
-        TraceEvidence::Execution { events, cycle } => events_of(read, events, cycle),
+        TraceEvidence::Execution { events, cycle } => events_of(current, read, events, cycle),
         TraceEvidence::Directions(cycle) => {
             let events = cycle.0.iter().flat_map(|&(a, b)| [a, b]);
             let found = events.filter_map(|at| {
-                let from = read.from.get(at as usize)?;
-                Some((at, (event(from), from.event)))
+                let event = *read.trace.get(at as usize)?;
+                Some((at, (read.shown(current, at as usize), event)))
             });
             (found.collect(), Vec::new())
         }
@@ -198,6 +206,7 @@ type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
 /// What the events of a cycle of an execution are, and what its commits come before. The threads do
 /// what they do in the trace, each in its order.
 fn events_of(
+    current: &Current,
     read: &Read,
     execution: &[TxnEvent],
     cycle: &TxnCycle,
@@ -215,7 +224,7 @@ fn events_of(
         let buffer = buffers.entry(txn_event.thread).or_default();
         let shown = if txn_event.kind == TxnKind::Commit {
             let Some(store) = buffer.pop_front() else { continue };
-            let commit = SerialEvent { role: SerialRole::Commit, ..event(&read.from[store]) };
+            let commit = SerialEvent { role: SerialRole::Commit, ..read.shown(current, store) };
             waiting.push(commit);
             commit
         } else {
@@ -224,9 +233,9 @@ fn events_of(
             if txn_event.kind == TxnKind::Write {
                 buffer.push_back(next);
             }
-            let before = read.from[next].number;
+            let before = u64::from(read.from[next].0);
             placed.extend(waiting.drain(..).map(|commit| (commit, before)));
-            event(&read.from[next])
+            read.shown(current, next)
         };
         if wanted.contains(&(at as u64)) {
             found.insert(at as u64, (shown, txn_event));
