@@ -210,7 +210,7 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
         out.push('\n');
         out.push_str(&drawing(a, cycle, Paint(color)));
         push_commits(&mut out, a, cycle);
-    } else if let Some(order) = a.order {
+    } else if let Some(order) = a.order.filter(|order| !order.is_empty()) {
         let shown: Vec<String> =
             order.iter().take(MAX_ORDER).map(|txn| txn_name(a.tables, txn)).collect();
         let more = if order.len() > shown.len() { ", …" } else { "" };

@@ -57,18 +57,18 @@ fn transactions() {
         &[None, None],
         text,
         expect![[r#"
-        t0: Read x0 of 0
-        t0: Write x1 of 0
-        t0: Read x0 of 0
-        t0: Read x0 of 1
-        t0: Read x0 of 2
-        t0: Read x0 of 3
-        t1: Read x0 of 4
-        t0: Fence x0 of 3
-        t0: Read x0 of 5
-        t0: Read x0 of 6
-        BadLog { event: 14, why: NoBegin }
-    "#]],
+            t0: Read x0 of 0
+            t0: Write x1 of 0
+            t0: Read x0 of 0
+            t0: Read x0 of 1
+            t0: Read x0 of 2
+            t0: Read x0 of 3
+            t1: Read x0 of 4
+            t0: Fence x0 of 3
+            t0: Read x0 of 5
+            BadLog { event: 13, why: Resumed }
+            BadLog { event: 14, why: NoBegin }
+        "#]],
     );
 }
 
@@ -82,18 +82,19 @@ fn commits() {
         &locs,
         text,
         expect![[r#"
-        t0: Write x0 of 0
-        t0: Write x1 of 0
-        t0: Write x1 of 1
-        t1: Read x2 of 2
-        t0: Commit x0 of 0
-        t0: Commit x1 of 0
-        t0: Read x2 of 3
-        t0: Commit x1 of 1
-        BadLog { event: 6, why: NothingPending }
-        BadLog { event: 8, why: Waits(Fence, 7) }
-        BadLog { event: 7, why: NeverCommitted }
-    "#]],
+            t0: Write x0 of 0
+            t0: Write x1 of 0
+            t0: Write x1 of 1
+            t1: Read x2 of 2
+            t0: Commit x0 of 0
+            t0: Commit x1 of 0
+            t0: Read x2 of 3
+            t0: Commit x1 of 1
+            BadLog { event: 6, why: NothingPending }
+            t0: Write x2 of 4
+            BadLog { event: 8, why: Waits(Fence, 7) }
+            BadLog { event: 7, why: NeverCommitted }
+        "#]],
     );
 }
 

@@ -192,7 +192,10 @@ impl Job<'_> {
             from,
             to,
         };
-        SerialCycle { edges: edges.into_iter().map(edge).collect(), commits: Vec::new() }
+        SerialCycle {
+            edges: from_first(edges.into_iter().map(edge).collect()),
+            commits: Vec::new(),
+        }
     }
 
     /// What the transactions of an order are.
@@ -202,6 +205,13 @@ impl Job<'_> {
         let found = extents.end();
         order.iter().map(|number| txn(0, found.get(number))).collect()
     }
+}
+
+/// A cycle that starts with the transaction that began first.
+pub(super) fn from_first(mut edges: Vec<SerialEdge>) -> Vec<SerialEdge> {
+    let first = (0..edges.len()).min_by_key(|&at| edges[at].txn.events.0);
+    edges.rotate_left(first.unwrap_or(0));
+    edges
 }
 
 /// A transaction as it is shown.

@@ -12,7 +12,7 @@ use weakspot_report::{
 use weakspot_serial::{Extents, Touched, TraceMethod, TxnReader, check_trace};
 
 use super::current::Current;
-use super::show::{Shown, event, txn};
+use super::show::{Shown, event, from_first, txn};
 use super::{Job, Said};
 use crate::pool::{self, Listener};
 
@@ -198,7 +198,8 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
         Some(SerialEdge { txn: txn(of.thread, extents.get(&of.txn)), from, to })
     };
     placed.dedup();
-    Some(SerialCycle { edges: cycle.0.iter().filter_map(edge).collect(), commits: placed })
+    let edges = from_first(cycle.0.iter().filter_map(edge).collect());
+    Some(SerialCycle { edges, commits: placed })
 }
 
 type Events = HashMap<u64, (SerialEvent, TxnEvent)>;

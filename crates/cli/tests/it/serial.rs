@@ -56,7 +56,10 @@ fn corpus() {
 
 #[test]
 fn task_pool() {
-    check(&["serial", "corpus/traces/serial/task-pool.wstrace"], "", expect![[r#"
+    check(
+        &["serial", "corpus/traces/serial/task-pool.wstrace"],
+        "",
+        expect![[r#"
         corpus/traces/serial/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
           serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
         corpus/traces/serial/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
@@ -83,7 +86,8 @@ fn task_pool() {
             ↓ back to the first: 6 before 12: front reads tail before back changes it
           There all stores reach memory after the last event.
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -122,7 +126,10 @@ fn fences() {
 
 #[test]
 fn threads_and_locks() {
-    check(&["serial", "--model", "sc", "corpus/traces/serial/bank.std"], "", expect![[r#"
+    check(
+        &["serial", "--model", "sc", "corpus/traces/serial/bank.std"],
+        "",
+        expect![[r#"
         corpus/traces/serial/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
           No order of the transactions explains this: each comes before the next, and they form a circle.
@@ -138,7 +145,8 @@ fn threads_and_locks() {
           └─────────────────────┘
             ↓ back to the first: 9 before 11: T0 changes L after T1 did
         --- exit 1
-    "#]]);
+    "#]],
+    );
     // A transaction that starts a thread and waits for it has no place in a serial order.
     check(
         &["serial", "--model", "sc", "-"],
@@ -175,11 +183,18 @@ fn threads_and_locks() {
 #[test]
 fn json_and_dot() {
     let log = "corpus/traces/serial/task-pool-execution.wstrace";
-    check(&["serial", "--format", "json", "--model", "sc", log], "", expect![[r#"
+    check(
+        &["serial", "--format", "json", "--model", "sc", log],
+        "",
+        expect![[r#"
         {"file":"corpus/traces/serial/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"},{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
         --- exit 1
-    "#]]);
-    check(&["serial", "--format", "dot", "--model", "tso", log], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["serial", "--format", "dot", "--model", "tso", log],
+        "",
+        expect![[r#"
         digraph transactions {
           label="corpus/traces/serial/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
           node [shape=plaintext, fontname="monospace"];
@@ -208,7 +223,8 @@ fn json_and_dot() {
           in3 -> in0 [label="10 before 17: front reads tail before back changes it"];
         }
         --- exit 1
-    "#]]);
+    "#]],
+    );
     check(
         &["serial", "--format", "json", "-"],
         "t0: wr x #0\nt1: rd x #1\nt0: com x\n",
@@ -224,64 +240,99 @@ fn json_and_dot() {
 #[test]
 fn bad_logs() {
     for (log, expected) in [
-        ("t0: wr x\nt0: com y\n", expect![[r#"
+        (
+            "t0: wr x\nt0: com y\n",
+            expect![[r#"
             --- standard error
             error: -:2:1: `com` of another location than that of the thread's oldest pending store, event 1
             --- exit 2
-        "#]]),
-        ("t0: com x\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: com x\n",
+            expect![[r#"
             --- standard error
             error: -:1:1: `com` although all stores of the thread are in memory
             --- exit 2
-        "#]]),
-        ("t0: wr x #1\nt0: wr x #2\nt0: com x #2\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: wr x #1\nt0: wr x #2\nt0: com x #2\n",
+            expect![[r#"
             --- standard error
             error: -:3:1: `com` of another transaction than that of the thread's oldest pending store, event 1
             --- exit 2
-        "#]]),
-        ("t0: wr x\nt0: fence\nt0: com x\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: wr x\nt0: fence\nt0: com x\n",
+            expect![[r#"
             --- standard error
             error: -:2:1: `fence` waits for the store of event 1, which is not committed
             --- exit 2
-        "#]]),
-        ("t0: begin\nt0: end\nt0: end\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: begin\nt0: end\nt0: end\n",
+            expect![[r#"
             --- standard error
             error: -:3:1: `end` of a transaction that did not begin
             --- exit 2
-        "#]]),
-        ("t0: wr x\nt1: wr y\nt1: com y\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: wr x\nt1: wr y\nt1: com y\n",
+            expect![[r#"
             --- standard error
             error: -: event 1: the store is never committed: an execution has a `com` for every `wr`, or none at all
             --- exit 2
-        "#]]),
-        ("t0: spawn t1\nt1: wr x\nt0: join t1\nt1: com x\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: spawn t1\nt1: wr x\nt0: join t1\nt1: com x\n",
+            expect![[r#"
             --- standard error
             error: -:3:1: `join` waits for the store of event 2, which is not committed
             --- exit 2
-        "#]]),
-        ("t0: rd x #1\nt0: rd x\nt0: rd x #1\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: rd x #1\nt0: rd x\nt0: rd x #1\n",
+            expect![[r#"
             --- standard error
             error: -:3:1: the transaction of this number goes on after something else of the thread; it has to be in one piece
             --- exit 2
-        "#]]),
-        ("t0: wr\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "t0: wr\n",
+            expect![[r#"
             --- standard error
             error: -:1:7: expected a location behind `wr`
             --- exit 2
-        "#]]),
+        "#]],
+        ),
     ] {
         check(&["serial", "--model", "sc", "-"], log, expected);
     }
-    check(&["serial", "--model", "pso", "-"], "", expect![[r#"
+    check(
+        &["serial", "--model", "pso", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: transactions are asked about under SC and TSO only: expected --model sc, tso or both
         --- exit 2
-    "#]]);
-    check(&["serial", "--model", "sc", "--fence-transactions", "-"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--fence-transactions", "-"],
+        "",
+        expect![[r#"
         --- standard error
         error: fences make a difference under TSO only: expected --model tso
         --- exit 2
-    "#]]);
+    "#]],
+    );
     check(
         &["serial", "--fence-transactions", "--model", "tso", "-"],
         "t0: wr x\nt0: com x\n",
@@ -291,18 +342,26 @@ fn bad_logs() {
             --- exit 2
         "#]],
     );
-    check(&["serial", "--model", "sc", "no-such.wslog"], "", expect![[r#"
+    check(
+        &["serial", "--model", "sc", "no-such.wslog"],
+        "",
+        expect![[r#"
         --- standard error
         error: no-such.wslog: failed to read: No such file or directory (os error 2)
         --- exit 2
-    "#]]);
-    check(&["serial", "--model", "sc", "-"], "", expect![[r#"
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "-"],
+        "",
+        expect![[r#"
         - SC: serializable (in this execution): 0 transactions in 0 events
           serial order:
         --- standard error
         warning: -: the log has no events
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 /// The place of a store that is never committed is found again in a file.
