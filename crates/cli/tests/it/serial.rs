@@ -60,33 +60,33 @@ fn task_pool() {
         &["serial", "corpus/traces/serial/task-pool.wstrace"],
         "",
         expect![[r#"
-        corpus/traces/serial/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
-          serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
-        corpus/traces/serial/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
+            corpus/traces/serial/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
+              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
+            corpus/traces/serial/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
 
-          No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and they form a circle.
 
-          ┌ back events 11 to 12 ──────┐
-          │ 11. rd tail  at pool.c:18  │
-          │ 12. com tail  at pool.c:19 │
-          └────────────────────────────┘
-            ↓ 11 before 15: program order of back
-          ┌ back event 15 ─────────────┐
-          │ 15. rd head  at pool.c:22  │
-          └────────────────────────────┘
-            ↓ 15 before 3: back reads head before front changes it
-          ┌ front events 2 to 3 ───────┐
-          │ 2. rd head  at pool.c:5    │
-          │ 3. com head  at pool.c:6   │
-          └────────────────────────────┘
-            ↓ 2 before 6: program order of front
-          ┌ front events 6 to 8 ───────┐
-          │ 6. rd tail  at pool.c:9    │
-          └────────────────────────────┘
-            ↓ back to the first: 6 before 12: front reads tail before back changes it
-          There all stores reach memory after the last event.
-        --- exit 1
-    "#]],
+              ┌ front events 2 to 3 ───────┐
+              │ 2. rd head  at pool.c:5    │
+              │ 3. com head  at pool.c:6   │
+              └────────────────────────────┘
+                ↓ 2 before 6: program order of front
+              ┌ front events 6 to 8 ───────┐
+              │ 6. rd tail  at pool.c:9    │
+              └────────────────────────────┘
+                ↓ 6 before 12: front reads tail before back changes it
+              ┌ back events 11 to 12 ──────┐
+              │ 11. rd tail  at pool.c:18  │
+              │ 12. com tail  at pool.c:19 │
+              └────────────────────────────┘
+                ↓ 11 before 15: program order of back
+              ┌ back event 15 ─────────────┐
+              │ 15. rd head  at pool.c:22  │
+              └────────────────────────────┘
+                ↓ back to the first: 15 before 3: back reads head before front changes it
+              There all stores reach memory after the last event.
+            --- exit 1
+        "#]],
     );
 }
 
@@ -187,43 +187,43 @@ fn json_and_dot() {
         &["serial", "--format", "json", "--model", "sc", log],
         "",
         expect![[r#"
-        {"file":"corpus/traces/serial/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"},{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
-        --- exit 1
-    "#]],
+            {"file":"corpus/traces/serial/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            --- exit 1
+        "#]],
     );
     check(
         &["serial", "--format", "dot", "--model", "tso", log],
         "",
         expect![[r#"
-        digraph transactions {
-          label="corpus/traces/serial/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
-          node [shape=plaintext, fontname="monospace"];
-          edge [fontname="monospace"];
-          subgraph cluster_0 {
-            label="back events 6 to 7";
-            in0 [label="17. com tail  at pool.c:19"];
-            out0 [label="6. rd tail  at pool.c:18"];
-          }
-          subgraph cluster_1 {
-            label="back events 12 to 20";
-            in1 [label="12. rd head  at pool.c:22"];
-          }
-          subgraph cluster_2 {
-            label="front events 2 to 3";
-            in2 [label="13. com head  at pool.c:6"];
-            out2 [label="2. rd head  at pool.c:5"];
-          }
-          subgraph cluster_3 {
-            label="front events 10 to 15";
-            in3 [label="10. rd tail  at pool.c:9"];
-          }
-          out0 -> in1 [label="6 before 12: program order of back"];
-          in1 -> in2 [label="12 before 13: back reads head before front changes it"];
-          out2 -> in3 [label="2 before 10: program order of front"];
-          in3 -> in0 [label="10 before 17: front reads tail before back changes it"];
-        }
-        --- exit 1
-    "#]],
+            digraph transactions {
+              label="corpus/traces/serial/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
+              node [shape=plaintext, fontname="monospace"];
+              edge [fontname="monospace"];
+              subgraph cluster_0 {
+                label="front events 2 to 3";
+                in0 [label="13. com head  at pool.c:6"];
+                out0 [label="2. rd head  at pool.c:5"];
+              }
+              subgraph cluster_1 {
+                label="front events 10 to 15";
+                in1 [label="10. rd tail  at pool.c:9"];
+              }
+              subgraph cluster_2 {
+                label="back events 6 to 7";
+                in2 [label="17. com tail  at pool.c:19"];
+                out2 [label="6. rd tail  at pool.c:18"];
+              }
+              subgraph cluster_3 {
+                label="back events 12 to 20";
+                in3 [label="12. rd head  at pool.c:22"];
+              }
+              out0 -> in1 [label="2 before 10: program order of front"];
+              in1 -> in2 [label="10 before 17: front reads tail before back changes it"];
+              out2 -> in3 [label="6 before 12: program order of back"];
+              in3 -> in0 [label="12 before 13: back reads head before front changes it"];
+            }
+            --- exit 1
+        "#]],
     );
     check(
         &["serial", "--format", "json", "-"],
@@ -355,12 +355,11 @@ fn bad_logs() {
         &["serial", "--model", "sc", "-"],
         "",
         expect![[r#"
-        - SC: serializable (in this execution): 0 transactions in 0 events
-          serial order:
-        --- standard error
-        warning: -: the log has no events
-        --- exit 0
-    "#]],
+            - SC: serializable (in this execution): 0 transactions in 0 events
+            --- standard error
+            warning: -: the log has no events
+            --- exit 0
+        "#]],
     );
 }
 
