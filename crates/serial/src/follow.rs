@@ -7,7 +7,7 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Question, TxnCycle};
 use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
-use crate::log::{ASIDE, BadLog, Cut, TxnReader};
+use crate::log::{BadLog, Cut, END, START, TxnReader};
 use crate::online::Online;
 
 /// Questions about a log, while it is followed. Without commits it is an execution of SC.
@@ -250,7 +250,7 @@ impl<'a> Explain<'a> {
             let mut end = Ok(());
             let read = reader.event(log, |event, unit| {
                 if let Some(touched) = wanted.get_mut(now) {
-                    let aside = unit == number as u32 ^ ASIDE;
+                    let aside = [START, END].contains(&(unit ^ number as u32));
                     let store = match event.kind {
                         TxnKind::Commit => number - u64::from((number as u32).wrapping_sub(unit)),
                         _ => number,

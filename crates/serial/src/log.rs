@@ -50,6 +50,8 @@ struct Thread {
     pending: VecDeque<Pending>,
     /// Was started and has not done anything since.
     is_new: bool,
+    /// Was waited for, and not started again.
+    has_ended: bool,
     /// The variables that are used for its start and its end.
     start: Option<u32>,
     end: Option<u32>,
@@ -64,7 +66,8 @@ struct Pending {
 
 /// What the start of a thread and the end of one have in their numbers beyond those of the events of
 /// the log that they belong to.
-pub(crate) const ASIDE: u32 = 1 << 31;
+pub(crate) const START: u32 = 1 << 31;
+pub(crate) const END: u32 = 1 << 30;
 
 /// How long all lists of variables of locations together may be.
 const MOST_LISTED: usize = 1 << 24;
@@ -92,6 +95,8 @@ pub enum BadEvent {
     NoBegin,
     /// A transaction goes on after something else of its thread.
     Resumed,
+    /// A thread goes on that was waited for.
+    Ended,
     /// A commit without a store.
     NothingPending,
     /// A commit of another location than that of the oldest store.
@@ -114,6 +119,7 @@ impl fmt::Display for BadEvent {
                 "the transaction of this number goes on after something else of the thread; it has to \
                  be in one piece",
             ),
+            BadEvent::Ended => f.write_str("the thread goes on although it was waited for by a `join`"),
             BadEvent::NothingPending => {
                 f.write_str("`com` although all stores of the thread are in memory")
             }
@@ -215,12 +221,15 @@ impl TxnReader {
         while self.threads.len() <= event.thread.into() {
             self.threads.push(Thread::default());
         }
+        if self.threads[event.thread as usize].has_ended {
+            return wrong(BadEvent::Ended);
+        }
         if self.threads[event.thread as usize].is_new {
             self.threads[event.thread as usize].is_new = false;
             let var = self.start_var(thread);
             let txn = self.fresh();
             // Units of synthetic events must differ from those of the event itself.
-            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ ASIDE);
+            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ START);
         }
         let state = &mut self.threads[event.thread as usize];
         let kind = match event.kind {
@@ -271,9 +280,12 @@ impl TxnReader {
             LogKind::Fence => give(TxnEvent { thread, kind, var: 0, txn }, unit),
             LogKind::Spawn => {
                 let var = self.start_var(event.loc);
-                self.threads[event.loc as usize].is_new = true;
+                let other = &mut self.threads[event.loc as usize];
+                (other.is_new, other.has_ended) = (true, false);
+                (other.depth, other.label) = (0, 0);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
+            LogKind::Join if event.loc == thread => return wrong(BadEvent::Ended),
             LogKind::Join => {
                 let var = self.end_var(event.loc);
                 let other = &self.threads[event.loc as usize];
@@ -282,8 +294,11 @@ impl TxnReader {
                 }
                 let update = TxnKind::Update;
                 let last = TxnEvent { thread: event.loc, kind: update, var, txn: self.fresh() };
-                self.threads[event.loc as usize].label = 0;
-                give(last, unit ^ ASIDE);
+                // Its transaction ends with it.
+                let other = &mut self.threads[event.loc as usize];
+                (other.is_new, other.has_ended) = (false, true);
+                (other.depth, other.label) = (0, 0);
+                give(last, unit ^ END);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
             _ => {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use expect_test::{Expect, expect};
+use weakspot_core::serial::Question;
 use weakspot_core::testing::Rng;
 use weakspot_core::{Bytes, LogEvent, LogKind, LogLoc, LogTables};
-use weakspot_serial::{BadEvent, TxnReader, fence_transactions};
+use weakspot_serial::{BadEvent, Explain, Follow, Ordered, TxnReader, fence_transactions};
 
 /// Reads lines such as `0 wr 1 #3`.
 fn log(text: &str) -> Vec<LogEvent> {
@@ -162,9 +163,9 @@ fn locations() {
 /// So many locations that overlap so many others are refused, not expanded.
 #[test]
 fn too_many_locations() {
-    let locs: Vec<_> = (0..20_000).map(|i| Some((i, 20_000))).collect();
+    let locs: Vec<_> = (0..6_000).map(|i| Some((i, 6_000))).collect();
     let mut reader = TxnReader::new(false, &tables(&locs));
-    let event = LogEvent::new(0, LogKind::Read, 19_999);
+    let event = LogEvent::new(0, LogKind::Read, 5_999);
     let bad = reader.event(&event, |_, _| {}).expect_err("too many");
     assert_eq!(bad.why, BadEvent::TooMany);
 }
@@ -183,4 +184,70 @@ fn fences() {
     let kinds: Vec<&str> = fenced.events.iter().map(|event| event.kind.word()).collect();
     assert_eq!(kinds, ["begin", "wr", "fence", "end", "rd"]);
     assert_eq!(fenced.numbers, [0, 1, 1, 2, 3]);
+}
+
+/// Events of all kinds in any order: no panic, and what is found is accepted by the checks.
+#[test]
+fn any_log() {
+    let (mut cycles, mut orders, mut bad) = (0, 0, 0);
+    let questions = [Question::TsoSerializable, Question::ScSerializable, Question::ScEquivalent];
+    for seed in 0..30_000 {
+        let mut rng = Rng::new(seed);
+        let has_commits = rng.one_in(2);
+        let tables = tables(&[None, Some((0, 4)), Some((2, 4)), Some((0, 8))]);
+        let mut stores: Vec<Vec<u32>> = vec![Vec::new(); 3];
+        let mut events = Vec::new();
+        for _ in 0..3 + rng.below(20) {
+            let thread = rng.below(3) as u16;
+            let mut kind = LogKind::ALL[rng.below(11)];
+            if matches!(kind, LogKind::Join | LogKind::Spawn | LogKind::End) && !rng.one_in(8) {
+                kind = if rng.one_in(2) { LogKind::Write } else { LogKind::Begin };
+            }
+            let pending = &mut stores[usize::from(thread)];
+            // Mostly logs that make sense.
+            let drains = kind.is_update() || matches!(kind, LogKind::Fence | LogKind::Spawn);
+            if has_commits && !pending.is_empty() && (drains || rng.one_in(3)) {
+                kind = LogKind::Commit;
+            }
+            let loc = match kind {
+                LogKind::Spawn | LogKind::Join => rng.below(3) as u32,
+                LogKind::Commit => pending.remove(0),
+                kind if kind.is_access() => rng.below(4) as u32,
+                _ => 0,
+            };
+            if kind == LogKind::Write && has_commits {
+                pending.push(loc);
+            }
+            let txn = if rng.one_in(3) { events.len() as u32 / 2 + 1 } else { 0 };
+            let txn = if kind == LogKind::Commit { 0 } else { txn };
+            events.push(LogEvent { txn, ..LogEvent::new(thread, kind, loc) });
+        }
+        for (thread, pending) in stores.iter().enumerate() {
+            let commit = |&loc: &u32| LogEvent::new(thread as u16, LogKind::Commit, loc);
+            events.extend(pending.iter().map(commit));
+        }
+        let questions = if has_commits { &questions[..] } else { &questions[1..2] };
+        let mut follow = Follow::new(questions, has_commits, &tables, true);
+        if follow.events(&events).is_err() || follow.end().is_err() {
+            bad += 1;
+            continue;
+        }
+        for &question in questions {
+            if let Some(cycle) = follow.cycle(question) {
+                cycles += 1;
+                let mut explain = Explain::new(question, has_commits, &tables, cycle);
+                assert_eq!(explain.events(&events), Ok(true), "seed {seed} {question:?}");
+                assert!(explain.end().is_ok(), "seed {seed} {question:?}");
+            } else {
+                orders += 1;
+                let order = follow.take_order(question).expect("it was asked for");
+                let check = Ordered::new(question, has_commits, &tables, &order);
+                let mut check =
+                    check.unwrap_or_else(|why| panic!("seed {seed} {question:?}: {why}"));
+                assert_eq!(check.events(&events), Ok(()), "seed {seed} {question:?}");
+                assert_eq!(check.end(), Ok(()), "seed {seed}");
+            }
+        }
+    }
+    assert!(cycles > 5_000 && orders > 5_000 && bad > 1_000, "{cycles} {orders} {bad}");
 }

@@ -305,6 +305,14 @@ fn bad_logs() {
         "#]],
         ),
         (
+            "t0: spawn t1\nt1: rd x\nt0: join t1\nt1: rd x\n",
+            expect![[r#"
+                --- standard error
+                error: -:4:1: the thread goes on although it was waited for by a `join`
+                --- exit 2
+            "#]],
+        ),
+        (
             "t0: wr\n",
             expect![[r#"
             --- standard error
