@@ -138,14 +138,14 @@ fn small_traces_by_executions_and_by_directions() {
 #[test]
 fn random_traces_by_executions_and_by_directions() {
     let mut bad = 0;
-    for seed in 0..1500 {
+    for seed in 0..1000 {
         let events = random(seed, 8);
         check(&events, &|events| {
             by_orientations(events, TraceMode::Exact) == trace_serializable(events)
         });
         bad += usize::from(!trace_serializable(&events));
     }
-    assert!(bad > 150, "{bad}");
+    assert!(bad > 100, "{bad}");
 }
 
 #[test]

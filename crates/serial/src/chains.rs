@@ -125,7 +125,7 @@ impl Search<'_> {
                 self.used.clear();
                 return Ok(Searched::TooMany);
             }
-            let units = self.graph.take_work() + 8;
+            let units = self.graph.take_work() + 8 + self.part.txns.len() as u64 / 8;
             let bytes = (self.after.len().pow(2) / 8) as u64 + self.graph.bytes();
             meter.work(units, || bytes)?;
             if !self.take(tie) {

@@ -109,7 +109,7 @@ pub(crate) fn is_tree(trace: &Trace<'_>, txns: &Txns, group: &[u32], events: &[u
     true
 }
 
-/// The strongly connected parts, those that lead to others first (Tarjan, 1972).
+/// The strongly connected parts, each sorted, those that lead to others first (Tarjan, 1972).
 fn components(next: &[Vec<u32>]) -> Vec<Vec<u32>> {
     const UNSEEN: u32 = u32::MAX;
     let mut seen = vec![UNSEEN; next.len()];
@@ -145,7 +145,8 @@ fn components(next: &[Vec<u32>]) -> Vec<Vec<u32>> {
             }
             if low[v] == seen[v] {
                 let from = open.iter().rposition(|&other| other as usize == v).unwrap_or(0);
-                let component: Vec<u32> = open.drain(from..).collect();
+                let mut component: Vec<u32> = open.drain(from..).collect();
+                component.sort_unstable();
                 component.iter().for_each(|&node| is_open[node as usize] = false);
                 found.push(component);
             }

@@ -73,7 +73,7 @@ pub(crate) const END: u32 = 1 << 30;
 const MOST_LISTED: usize = 1 << 24;
 
 /// So many numbers of transactions are remembered.
-const MOST_LABELS: usize = 1 << 20;
+const MOST_LABELS: usize = 1 << 12;
 
 /// A new location cuts a variable that is in use already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,33 +35,31 @@ pub(crate) struct Use {
 }
 
 impl<'a> Part<'a> {
+    /// A group with its events and the directed ties between different transactions of it.
     pub(crate) fn new(
         order: &'a TraceOrder<'a>,
         all: &Txns,
         group: &[u32],
+        events: &[usize],
         directed: &[(usize, usize)],
         meter: &mut Meter<'_>,
     ) -> Result<Part<'a>, Limit> {
         let txns: Vec<u32> = group.iter().map(|&txn| all.numbers[txn as usize]).collect();
         let place: HashMap<u32, u32> = txns.iter().copied().zip(0..).collect();
-        let events = order.trace.events;
+        let txn = |event: usize| order.trace.events[event].txn;
         let mut next: Vec<Vec<(u32, (usize, usize))>> = vec![Vec::new(); txns.len()];
         for &(from, to) in directed {
-            let places = (place.get(&events[from].txn), place.get(&events[to].txn));
-            let (Some(&a), Some(&b)) = places else { continue };
-            let next = &mut next[a as usize];
-            if a != b && next.last().is_none_or(|&(last, _)| last != b) {
-                next.push((b, (from, to)));
-            }
+            let (a, b) = (place[&txn(from)], place[&txn(to)]);
+            next[a as usize].push((b, (from, to)));
         }
         for next in &mut next {
             next.sort_unstable();
             next.dedup_by_key(|&mut (to, _)| to);
         }
         let (mut ties, mut limit) = (Vec::new(), None);
-        each_open_tie(order.trace, &|txn| place.contains_key(&txn), &mut |found| {
+        each_open_tie(order.trace, events, &mut |found| {
             for &(from, to) in found {
-                let (a, b) = (place[&events[from].txn], place[&events[to].txn]);
+                let (a, b) = (place[&txn(from)], place[&txn(to)]);
                 ties.push(Use { events: (from, to), from: a, to: b });
             }
             let bytes = (ties.capacity() * size_of::<Use>()) as u64;

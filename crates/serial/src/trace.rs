@@ -5,9 +5,12 @@
 //! 3. within the others, a search of cycles with few ties (`chains.rs`);
 //! 4. SAT, which also proves what the search found (`cycles.rs`).
 //!
-//! What a cycle has to be is in `part.rs`. Section 5 of the paper has the definitions, section 6 the
-//! stages 2 and 3; but its notion of valid directions is that of the mode [`TraceMode::Literal`],
-//! which has violations that no execution of the trace has.
+//! What a cycle has to be is in `part.rs`. The paper (Enea and Farzan, "On atomicity in presence of
+//! non-atomic writes", TACAS 2016) has the definitions in section 5, stages 2 and 3 in section 6;
+//! but its notion of valid directions is that of the mode [`TraceMode::Literal`], which has
+//! violations that no execution of the trace has.
+
+use std::collections::HashMap;
 
 use weakspot_core::serial::{
     BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TraceOrder, TxnCycle, TxnGroup,
@@ -73,6 +76,9 @@ pub enum TraceMethod {
 /// So many beginnings of cycles are looked at before SAT is asked.
 const BEGINNINGS: u64 = 100_000;
 
+/// So many transactions of a large group are looked at together first.
+const WINDOW: usize = 256;
+
 /// Whether the trace is serializable. Whoever shows the answer to a user should have
 /// [`certify::trace`](weakspot_core::certify::trace) check it first.
 pub fn check_trace(
@@ -91,6 +97,24 @@ pub fn check_trace(
         Err(limit) => (Verdict::Unknown(limit), None),
     };
     Ok(TraceAnswer { verdict, evidence, decided_by: checker.stage })
+}
+
+/// A group of transactions, sorted, with its events and the directed ties within.
+struct Group<'a> {
+    txns: &'a [u32],
+    events: &'a [usize],
+    directed: &'a [(usize, usize)],
+}
+
+impl Group<'_> {
+    fn part<'a>(
+        &self,
+        order: &'a TraceOrder<'a>,
+        txns: &Txns,
+        meter: &mut Meter<'_>,
+    ) -> Result<Part<'a>, Limit> {
+        Part::new(order, txns, self.txns, self.events, self.directed, meter)
+    }
 }
 
 struct Checker<'a> {
@@ -124,6 +148,7 @@ impl Checker<'_> {
         for (number, group) in groups.iter().enumerate() {
             match group.len() {
                 0 | 1 => why[number] = Some(NoCycle::Single),
+                count if count == events[number].len() => why[number] = Some(NoCycle::Events),
                 _ if is_tree(self.trace, &txns, group, &events[number]) => {
                     why[number] = Some(NoCycle::Tree);
                 }
@@ -136,9 +161,24 @@ impl Checker<'_> {
             let order = TraceOrder::new(self.trace, self.mode);
             let sorted = order.sorted(&[]).unwrap_or_default();
             let mut graph = Acyclic::new(&sorted, &order.edges);
-            let directed = self.trace.directed();
+            let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
+            for (from, to) in self.trace.directed() {
+                let (a, b) = (txns.of[from], txns.of[to]);
+                let number = group_of[a as usize];
+                if a != b && number == group_of[b as usize] {
+                    directed[number].push((from, to));
+                }
+            }
             for number in open {
-                let part = Part::new(&order, &txns, &groups[number], &directed, meter)?;
+                let group = Group {
+                    txns: &groups[number],
+                    events: &events[number],
+                    directed: &directed[number],
+                };
+                if let Some(violation) = self.windows(&order, &txns, &group, &mut graph, meter)? {
+                    return Ok(violation);
+                }
+                let part = group.part(&order, &txns, meter)?;
                 match self.part(&part, &mut graph, meter)? {
                     Ok(no_cycle) => why[number] = Some(no_cycle),
                     Err(violation) => return Ok(violation),
@@ -150,6 +190,51 @@ impl Checker<'_> {
             Some(TxnGroup { txns: numbers(group), why: why? })
         };
         Ok(TraceEvidence::Groups(groups.iter().zip(why).filter_map(group).collect()))
+    }
+
+    /// Looks for cycles of transactions of a large group that are near each other. A group has
+    /// quadratically many ties; these have not.
+    fn windows<'a>(
+        &mut self,
+        order: &'a TraceOrder<'a>,
+        txns: &Txns,
+        group: &Group<'_>,
+        graph: &mut Acyclic,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<TraceEvidence>, Limit> {
+        let is_large = group.txns.len() > 2 * WINDOW;
+        if self.method != TraceMethod::Auto || !is_large || !order.choices.is_empty() {
+            return Ok(None);
+        }
+        self.stage = self.stage_at_least(TraceStage::Chains);
+        // A window is two halves; an event or tie belongs to those windows that have all of it.
+        let mut halves: HashMap<u32, usize> = HashMap::new();
+        halves.extend(group.txns.iter().enumerate().map(|(at, &txn)| (txn, 2 * at / WINDOW)));
+        let half = |event: usize| halves[&txns.of[event]];
+        let windows = group.txns.len().div_ceil(WINDOW / 2) - 1;
+        let mut events = vec![Vec::new(); windows];
+        for &at in group.events {
+            let windows = &mut events[half(at).saturating_sub(1)..=half(at).min(windows - 1)];
+            windows.iter_mut().for_each(|window| window.push(at));
+        }
+        let mut directed = vec![Vec::new(); windows];
+        for &(from, to) in group.directed {
+            let (low, high) = (half(from).min(half(to)), half(from).max(half(to)));
+            if high > low + 1 {
+                continue;
+            }
+            let windows = &mut directed[high.saturating_sub(1)..=low.min(windows - 1)];
+            windows.iter_mut().for_each(|window| window.push((from, to)));
+        }
+        for (at, window) in group.txns.windows(WINDOW).step_by(WINDOW / 2).enumerate() {
+            let near = Group { txns: window, events: &events[at], directed: &directed[at] };
+            let part = near.part(order, txns, meter)?;
+            let found = search(&part, graph, Some(BEGINNINGS / 10), meter)?;
+            if let Searched::Cycle(ties) = found {
+                return Ok(part.violation(&ties, &[]));
+            }
+        }
+        Ok(None)
     }
 
     /// Why a group has no cycle, or evidence that it has one.

@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
-use weakspot_core::serial::{Trace, TraceMode, serializable_by_orientations, trace_serializable};
+use weakspot_core::serial::{
+    BadTrace, Trace, TraceMode, serializable_by_orientations, trace_serializable,
+};
 use weakspot_core::testing::{
     Rng, TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of,
 };
-use weakspot_core::{Limits, Silent, TxnEvent, Verdict, certify};
+use weakspot_core::{
+    Limit, Limits, Progress, Silent, Snapshot, TxnEvent, TxnKind, Verdict, certify,
+};
 use weakspot_serial::{TraceAnswer, TraceMethod, TraceStage, check_trace};
 
 const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
@@ -80,7 +84,7 @@ fn all_small_traces() {
 fn random_traces() {
     let mut stages: HashMap<(TraceStage, bool), usize> = HashMap::new();
     for seed in 0..3000 {
-        let events = random(seed, 9);
+        let events = random(seed, if seed % 8 == 0 { 9 } else { 8 });
         check(&events, &[TraceMode::Exact]);
         let auto = answer(&events, TraceMode::Exact, TraceMethod::Auto);
         *stages.entry((auto.decided_by, auto.verdict == Verdict::Holds)).or_default() += 1;
@@ -117,4 +121,115 @@ fn profiles_are_of_events() {
     ] {
         check(&trace_of(text), &TraceMode::ALL);
     }
+}
+
+/// Larger traces than the definitions can look at: the stages against each other.
+#[test]
+fn stages_agree() {
+    let disagree = |events: &[TxnEvent]| {
+        TraceMode::ALL.iter().any(|&mode| {
+            let found = METHODS.map(|method| holds(events, mode, method));
+            found.iter().any(Result::is_err) || found[0] != found[1] || found[0] != found[2]
+        })
+    };
+    let mut by_sat = 0;
+    for seed in 0..5000 {
+        let mut rng = Rng::new(seed);
+        let size = TxnSize {
+            threads: 2 + rng.below(4) as u32,
+            vars: 2 + rng.below(6) as u32,
+            events: 10 + rng.below(20),
+            txn: 1 + rng.below(3),
+            fences: 2 + rng.below(5),
+        };
+        let events = random_trace(&mut rng, size);
+        if disagree(&events) {
+            let small = shrink_trace(&events, &disagree);
+            panic!("{}", show_trace(&small));
+        }
+        let sat = answer(&events, TraceMode::Exact, TraceMethod::Sat);
+        by_sat += usize::from(sat.decided_by == TraceStage::Sat);
+    }
+    assert!(by_sat > 500, "{by_sat}");
+}
+
+/// Each transaction accesses two variables, and nothing is ever settled.
+fn everything_open(events: usize) -> Vec<TxnEvent> {
+    let mut rng = Rng::new(3);
+    let mut trace = Vec::new();
+    for txn in 0..events as u32 / 4 {
+        let (thread, shared) = (txn % 4, rng.below(10) as u32);
+        let of = |kind, var| TxnEvent { thread, kind, var, txn };
+        let own = 10 + thread;
+        let (read, write) = (TxnKind::Read, TxnKind::Write);
+        trace.extend([of(read, own), of(write, shared), of(write, own), of(read, own)]);
+    }
+    trace
+}
+
+#[test]
+fn limits() {
+    struct Impatient;
+    impl Progress for Impatient {
+        fn tick(&mut self, _: Snapshot) -> bool {
+            false
+        }
+    }
+    let events = everything_open(100_000);
+    let ask = |limits: &Limits, progress: &mut dyn Progress| {
+        let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, limits, progress);
+        let found = found.expect("a trace");
+        assert_eq!(found.evidence, None);
+        found.verdict
+    };
+    let most = 200_000_000;
+    let limits = Limits { memory: Some(most), ..NO_LIMITS };
+    assert_eq!(ask(&limits, &mut Silent), Verdict::Unknown(Limit::Memory(most)));
+    let time = std::time::Duration::ZERO;
+    let limits = Limits { time: Some(time), ..NO_LIMITS };
+    assert_eq!(ask(&limits, &mut Silent), Verdict::Unknown(Limit::Time(time)));
+    assert_eq!(ask(&NO_LIMITS, &mut Impatient), Verdict::Unknown(Limit::Interrupted));
+}
+
+#[test]
+fn what_is_no_trace() {
+    let bad = |events: &[TxnEvent]| {
+        check_trace(events, TraceMode::Exact, TraceMethod::Auto, &NO_LIMITS, &mut Silent).err()
+    };
+    assert_eq!(bad(&trace_of("wr0(x)^0 wr1(x)^0")), Some(BadTrace::Shared(1)));
+    assert_eq!(bad(&trace_of("wr0(x)^0 wr0(x)^1 rd0(x)^0")), Some(BadTrace::Resumed(2)));
+    let commit = TxnEvent { thread: 0, kind: TxnKind::Commit, var: 0, txn: 0 };
+    assert_eq!(bad(&[commit]), Some(BadTrace::Commit(0)));
+    assert_eq!(bad(&[]), None);
+}
+
+/// Some thousand transactions of one event, without a fence, and a few of two or three.
+#[test]
+fn large_groups() {
+    let mut by_chains = 0;
+    for seed in 0..30 {
+        let mut rng = Rng::new(seed);
+        let size = TxnSize { threads: 4, vars: 100, events: 3000, txn: 1, fences: 0 };
+        let mut events = random_trace(&mut rng, size);
+        // Per thread the last transaction and how many events it may still get.
+        let mut last = [(0, 0); 4];
+        for e in &mut events {
+            let (txn, left) = &mut last[e.thread as usize];
+            if *left > 0 && rng.one_in(200) {
+                (e.txn, *left) = (*txn, *left - 1);
+            } else {
+                (*txn, *left) = (e.txn, 2);
+            }
+        }
+        let limits = Limits { memory: Some(400_000_000), ..NO_LIMITS };
+        let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, &limits, &mut Silent);
+        let found = found.expect("a trace");
+        if let Some(evidence) = &found.evidence {
+            let checked = certify::trace(&events, TraceMode::Exact, &found.verdict, evidence);
+            assert_eq!(checked, Ok(()));
+        }
+        let is_bad = found.verdict == Verdict::Violated;
+        by_chains += usize::from(is_bad && found.decided_by == TraceStage::Chains);
+    }
+    assert!(by_chains > 0, "{by_chains}");
 }

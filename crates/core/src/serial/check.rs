@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 use super::execution::{Paired, pair};
-use super::order::{TraceMode, TraceOrder, open_ties, sorted};
+use super::order::{TraceMode, TraceOrder, is_cyclic, open_ties};
 use super::orientations::{predicted_serializable, serializable_by_orientations};
 use super::ties::{Tie, Trace};
 use super::trace::trace_serializable;
@@ -146,9 +146,9 @@ fn check_directions(trace: &Trace<'_>, cycle: &TxnCycle) -> Result<(), Rejected>
     check_cycle(trace.events, cycle, &is_conflict)?;
     let chosen = cycle.0.iter().map(|&(from, to)| (from as usize, to as usize));
     let edges = trace.directed().into_iter().chain(chosen);
-    match sorted(trace.events.len(), edges) {
-        Some(_) => Ok(()),
-        None => reject("the directions make a cycle of events"),
+    match is_cyclic(trace.events.len(), edges) {
+        false => Ok(()),
+        true => reject("the directions make a cycle of events"),
     }
 }
 
@@ -166,13 +166,29 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
         return reject("a transaction is in no group");
     };
     check_forward(trace, &numbers)?;
+    let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+    for (at, &number) in numbers.iter().enumerate() {
+        events[number].push(at);
+    }
     let order = TraceOrder::new(trace, mode);
-    for group in groups {
+    let mut directed: Vec<Vec<(u32, u32)>> = vec![Vec::new(); groups.len()];
+    for (from, to) in trace.directed() {
+        if numbers[from] == numbers[to] && trace.events[from].txn != trace.events[to].txn {
+            directed[numbers[from]].push((trace.events[from].txn, trace.events[to].txn));
+        }
+    }
+    let mut reach = Reach::new(&order);
+    for (number, group) in groups.iter().enumerate() {
+        let (events, directed) = (&events[number], &directed[number]);
         match &group.why {
             NoCycle::Single if group.txns.len() <= 1 => {}
             NoCycle::Single => return reject("a group has several transactions"),
-            NoCycle::Tree => check_tree(trace, &group.txns)?,
-            NoCycle::Refuted(refutation) => check_refutation(&order, &group.txns, refutation)?,
+            NoCycle::Events if events.len() <= group.txns.len() => {}
+            NoCycle::Events => return reject("a transaction has several events"),
+            NoCycle::Tree => check_tree(trace, events)?,
+            NoCycle::Refuted(refutation) => {
+                check_refutation(&order, &mut reach, events, directed, refutation)?;
+            }
             NoCycle::Searched { .. } => {}
         }
     }
@@ -247,10 +263,8 @@ fn check_forward(trace: &Trace<'_>, numbers: &[usize]) -> Result<(), Rejected> {
     Ok(())
 }
 
-fn check_tree(trace: &Trace<'_>, txns: &[u32]) -> Result<(), Rejected> {
-    let txns: HashSet<u32> = txns.iter().copied().collect();
-    let events: Vec<usize> =
-        (0..trace.events.len()).filter(|&at| txns.contains(&trace.events[at].txn)).collect();
+fn check_tree(trace: &Trace<'_>, events: &[usize]) -> Result<(), Rejected> {
+    let txns: HashSet<u32> = events.iter().map(|&at| trace.events[at].txn).collect();
     let node: HashMap<u32, usize> = txns.iter().copied().zip(0..).collect();
     let mut root: Vec<usize> = (0..node.len()).collect();
     for (number, &second) in events.iter().enumerate() {
@@ -276,20 +290,26 @@ fn find(root: &[usize], mut node: usize) -> usize {
 
 fn check_refutation(
     order: &TraceOrder<'_>,
-    txns: &[u32],
+    reach: &mut Reach,
+    events: &[usize],
+    directed: &[(u32, u32)],
     refutation: &TxnRefutation,
 ) -> Result<(), Rejected> {
     let trace = order.trace;
-    let members: HashSet<u32> = txns.iter().copied().collect();
+    let members: HashSet<u32> = events.iter().map(|&at| trace.events[at].txn).collect();
     let mut checker = Refuter {
         order,
         refutation,
         numbers: HashMap::new(),
         leaving: HashMap::new(),
-        reach: Reach::new(order),
+        reach,
         members: &members,
     };
-    let choices: HashSet<(usize, usize)> = order.choices.iter().copied().collect();
+    let has_choices = refutation.vars.iter().any(|var| matches!(var, TxnVar::First(..)));
+    let choices: HashSet<(usize, usize)> = match has_choices {
+        true => order.choices.iter().copied().collect(),
+        false => HashSet::new(),
+    };
     for (at, &var) in refutation.vars.iter().enumerate() {
         checker.numbers.insert(var, at as i32 + 1);
         let is_known = match var {
@@ -305,15 +325,12 @@ fn check_refutation(
             return reject("a variable means nothing");
         }
     }
-    for (from, to) in open_ties(trace, &|txn| members.contains(&txn)) {
+    for (from, to) in open_ties(trace, events) {
         let leaving = checker.leaving.entry(trace.events[from].txn).or_default();
         leaving.push(TxnVar::Uses(from, to));
     }
-    for (from, to) in trace.directed() {
-        let (from, to) = (trace.events[from].txn, trace.events[to].txn);
-        if from != to && members.contains(&from) && members.contains(&to) {
-            checker.leaving.entry(from).or_default().push(TxnVar::On(to));
-        }
+    for &(from, to) in directed {
+        checker.leaving.entry(from).or_default().push(TxnVar::On(to));
     }
     for clause in &refutation.clauses {
         checker.check(clause)?;
@@ -327,7 +344,7 @@ struct Refuter<'a> {
     numbers: HashMap<TxnVar, i32>,
     /// Per transaction how a cycle may leave it.
     leaving: HashMap<u32, Vec<TxnVar>>,
-    reach: Reach,
+    reach: &'a mut Reach,
     members: &'a HashSet<u32>,
 }
 
@@ -365,7 +382,7 @@ impl Refuter<'_> {
                 (TxnVar::On(_) | TxnVar::Uses(..), true) => {}
             }
         }
-        match self.reach.is_cyclic(&demands) {
+        match self.reach.close_a_cycle(&demands) {
             true => Ok(()),
             false => reject("a clause does not follow"),
         }
@@ -394,7 +411,7 @@ impl Reach {
     }
 
     /// Whether these edges close a cycle: then one leads to the next, and so on.
-    fn is_cyclic(&mut self, edges: &[(usize, usize)]) -> bool {
+    fn close_a_cycle(&mut self, edges: &[(usize, usize)]) -> bool {
         let Some(last) = edges.iter().map(|&(from, _)| self.place[from]).max() else {
             return false;
         };
@@ -415,6 +432,6 @@ impl Reach {
             follows.extend(after.map(|(other, _)| (at, other)));
             visited.iter().for_each(|&node| self.seen[node] = false);
         }
-        sorted(edges.len(), follows.into_iter()).is_none()
+        is_cyclic(edges.len(), follows.into_iter())
     }
 }

@@ -36,6 +36,8 @@ pub struct TxnGroup {
 pub enum NoCycle {
     /// There is one only.
     Single,
+    /// Each is one event: in whatever directions ties are possible together, events have an order.
+    Events,
     /// The ties between them are undirected, and they are a tree.
     Tree,
     /// A cycle contradicts itself.

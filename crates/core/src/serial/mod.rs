@@ -13,6 +13,7 @@ mod evidence;
 mod execution;
 mod order;
 mod orientations;
+mod schedules;
 mod stream;
 mod ties;
 mod trace;
@@ -24,10 +25,11 @@ pub use execution::{
     BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
     serial_order, serializable,
 };
-pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties, sorted};
+pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
+pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};

@@ -10,6 +10,9 @@
 //! Conflicts with directions are possible together iff the graph with what they add has no cycle.
 
 use super::TxnKind;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+
 use super::ties::{Tie, Trace};
 
 /// What a trace stands for.
@@ -96,7 +99,7 @@ impl<'a> TraceOrder<'a> {
 
     /// What directed ties between threads say.
     fn directed(&mut self) {
-        let mut known = std::collections::HashSet::new();
+        let mut known = HashSet::new();
         for (from, to) in self.trace.directed() {
             let (e, f) = (&self.trace.events[from], &self.trace.events[to]);
             if e.thread == f.thread {
@@ -138,39 +141,56 @@ impl<'a> TraceOrder<'a> {
         [(self.commits[write], self.commits[own]), (self.commits[write], read)]
     }
 
-    /// An order of all nodes that respects the graph and these edges, if there is one.
+    /// An order of all nodes that respects the graph and these edges, if there is one. Commits come
+    /// as early as possible.
     #[must_use]
     pub fn sorted(&self, more: &[(usize, usize)]) -> Option<Vec<usize>> {
-        sorted(self.nodes, self.edges.iter().chain(more).copied())
+        let mut ranks: Vec<usize> = (0..self.nodes).map(|node| 2 * node).collect();
+        for (at, &commit) in self.commits.iter().enumerate() {
+            if commit != at {
+                ranks[commit] = 2 * at + 1;
+            }
+        }
+        sorted(&ranks, self.edges.iter().chain(more).copied())
     }
 }
 
-/// An order of the nodes that respects the edges, if there is one. Smaller nodes come first where
-/// nothing else decides.
+/// An order of nodes, of which there are as many as ranks, that respects the edges, if there is one.
+/// Nodes of lower rank come first where nothing else decides; no two have the same.
 #[must_use]
-pub fn sorted(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Option<Vec<usize>> {
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); nodes];
-    let mut incoming = vec![0usize; nodes];
+pub(super) fn sorted(
+    ranks: &[usize],
+    edges: impl Iterator<Item = (usize, usize)>,
+) -> Option<Vec<usize>> {
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); ranks.len()];
+    let mut incoming = vec![0usize; ranks.len()];
     for (from, to) in edges {
         next[from].push(to);
         incoming[to] += 1;
     }
-    let free = (0..nodes).filter(|&node| incoming[node] == 0).map(std::cmp::Reverse);
-    let mut free: std::collections::BinaryHeap<std::cmp::Reverse<usize>> = free.collect();
-    let mut order = Vec::with_capacity(nodes);
-    while let Some(std::cmp::Reverse(node)) = free.pop() {
+    let first = |node: usize| Reverse((ranks[node], node));
+    let free = (0..ranks.len()).filter(|&node| incoming[node] == 0).map(first);
+    let mut free: BinaryHeap<Reverse<(usize, usize)>> = free.collect();
+    let mut order = Vec::with_capacity(ranks.len());
+    while let Some(Reverse((_, node))) = free.pop() {
         order.push(node);
         for &to in &next[node] {
             incoming[to] -= 1;
             if incoming[to] == 0 {
-                free.push(std::cmp::Reverse(to));
+                free.push(first(to));
             }
         }
     }
-    (order.len() == nodes).then_some(order)
+    (order.len() == ranks.len()).then_some(order)
 }
 
-/// Undirected ties between given transactions, each with a direction, that are enough for all
+/// Whether a graph with so many nodes and these edges has a cycle.
+#[must_use]
+pub(super) fn is_cyclic(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> bool {
+    sorted(&(0..nodes).collect::<Vec<usize>>(), edges).is_none()
+}
+
+/// Undirected ties between transactions whose events are given, in the order of the trace, each with a direction, that are enough for all
 /// cycles: `(from, to)` of events. They are given to a function, some at a time, until it returns
 /// false.
 ///
@@ -179,11 +199,11 @@ pub fn sorted(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Opti
 /// transactions and variable.
 pub fn each_open_tie(
     trace: &Trace<'_>,
-    is_in: &dyn Fn(u32) -> bool,
+    events: &[usize],
     each: &mut impl FnMut(&[(usize, usize)]) -> bool,
 ) {
     let mut ties = Vec::new();
-    for accesses in accesses(trace, is_in) {
+    for accesses in accesses(trace, events) {
         for (at, one) in accesses.iter().enumerate() {
             ties.clear();
             // What comes after this is settled.
@@ -202,9 +222,9 @@ pub fn each_open_tie(
 
 /// All of what [`each_open_tie`] gives.
 #[must_use]
-pub fn open_ties(trace: &Trace<'_>, is_in: &dyn Fn(u32) -> bool) -> Vec<(usize, usize)> {
+pub fn open_ties(trace: &Trace<'_>, events: &[usize]) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
-    each_open_tie(trace, is_in, &mut |ties| {
+    each_open_tie(trace, events, &mut |ties| {
         all.extend(ties);
         true
     });
@@ -243,14 +263,15 @@ impl Access {
 }
 
 /// Per variable the transactions that access it, by their first access.
-fn accesses(trace: &Trace<'_>, is_in: &dyn Fn(u32) -> bool) -> Vec<Vec<Access>> {
-    let mut vars: Vec<Vec<Access>> = (0..trace.vars).map(|_| Vec::new()).collect();
-    let mut places = std::collections::HashMap::new();
-    for (at, e) in trace.events.iter().enumerate() {
-        if !e.kind.is_access() || !is_in(e.txn) {
+fn accesses(trace: &Trace<'_>, events: &[usize]) -> impl Iterator<Item = Vec<Access>> + use<> {
+    let mut vars: BTreeMap<u32, Vec<Access>> = BTreeMap::new();
+    let mut places = HashMap::new();
+    for &at in events {
+        let e = &trace.events[at];
+        if !e.kind.is_access() {
             continue;
         }
-        let of_var = &mut vars[e.var as usize];
+        let of_var = vars.entry(e.var).or_default();
         let place = *places.entry((e.var, e.txn)).or_insert_with(|| {
             of_var.push(Access { thread: e.thread, writes: None, reads: None });
             of_var.len() - 1
@@ -259,5 +280,5 @@ fn accesses(trace: &Trace<'_>, is_in: &dyn Fn(u32) -> bool) -> Vec<Vec<Access>> 
         let span = if trace.writes(at) { &mut access.writes } else { &mut access.reads };
         *span = Some((span.map_or(at, |(first, _)| first), at));
     }
-    vars
+    vars.into_values()
 }

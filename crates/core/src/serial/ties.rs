@@ -1,9 +1,10 @@
 //! Which events of a trace conflict in its executions, and in which order: the first of a
 //! *directed* pair comes first in all of them, for an *undirected* pair it is open.
 //!
-//! The paper's section 5. A write of a trace stands for its commit, too, which happens before the
-//! next fence of its thread, and a read of a buffered write for the time at which others may notice
-//! it: when it happens, or when that write is committed if that is later.
+//! Section 5 of Enea and Farzan, "On atomicity in presence of non-atomic writes" (TACAS 2016). A
+//! write of a trace stands for its commit, too, which happens before the next fence of its thread,
+//! and a read of a buffered write for the time at which others may notice it: when it happens, or
+//! when that write is committed if that is later.
 
 use super::{TxnEvent, TxnKind};
 

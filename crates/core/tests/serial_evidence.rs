@@ -1,0 +1,224 @@
+//! The checker of evidence about traces: it accepts what is right, and nothing else.
+
+use weakspot_core::certify::{search_trace, trace};
+use weakspot_core::serial::{
+    NoCycle, Trace, TraceEvidence, TraceMode, TxnCycle, TxnGroup, TxnRefutation, TxnVar,
+    serializable_by_orientations,
+};
+use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace, trace_of};
+use weakspot_core::{LratStep, TxnEvent, TxnKind, Verdict};
+
+fn groups(groups: &[&[u32]], why: NoCycle) -> TraceEvidence {
+    let group = |txns: &&[u32]| {
+        let why = if txns.len() == 1 { NoCycle::Single } else { why.clone() };
+        TxnGroup { txns: txns.to_vec(), why }
+    };
+    TraceEvidence::Groups(groups.iter().map(group).collect())
+}
+
+fn accepts(text: &str, mode: TraceMode, evidence: &TraceEvidence) -> bool {
+    let verdict = match evidence {
+        TraceEvidence::Groups(_) => Verdict::Holds,
+        _ => Verdict::Violated,
+    };
+    trace(&trace_of(text), mode, &verdict, evidence).is_ok()
+}
+
+/// With commits written `cm`.
+fn execution(text: &str, cycle: &[(u64, u64)]) -> TraceEvidence {
+    let mut events = trace_of(text);
+    for (event, word) in events.iter_mut().zip(text.split_whitespace()) {
+        if word.starts_with("cm") {
+            event.kind = TxnKind::Commit;
+        }
+    }
+    TraceEvidence::Execution { events, cycle: TxnCycle(cycle.to_vec()) }
+}
+
+#[test]
+fn executions() {
+    let text = "wr0(x)^0 wr1(x)^1 rd0(x)^0 rd1(y)^1";
+    let good = "wr0(x)^0 cm0(x)^0 wr1(x)^1 cm1(x)^1 rd0(x)^0 rd1(y)^1";
+    let cycle = [(1, 3), (3, 4)];
+    assert!(accepts(text, TraceMode::Exact, &execution(good, &cycle)));
+    assert!(accepts(text, TraceMode::Predictive, &execution(good, &cycle)));
+    for bad in [&[(1, 3)][..], &[(1, 3), (4, 3)], &[], &[(1, 3), (3, 5)], &[(1, 9), (3, 4)]] {
+        assert!(!accepts(text, TraceMode::Exact, &execution(good, bad)), "{bad:?}");
+    }
+    // No commit, another order, another event.
+    let pending = "wr0(x)^0 wr1(x)^1 rd0(x)^0 rd1(y)^1";
+    assert!(!accepts(text, TraceMode::Exact, &execution(pending, &cycle)));
+    let other = "wr1(x)^1 cm1(x)^1 wr0(x)^0 cm0(x)^0 rd1(x)^1 rd0(x)^0";
+    assert!(!accepts(text, TraceMode::Exact, &execution(other, &[(1, 3), (3, 4)])));
+    assert!(!accepts(text, TraceMode::Predictive, &execution(other, &[(1, 3), (3, 4)])));
+}
+
+#[test]
+fn predicted_executions_keep_directed_ties() {
+    // In the trace the second thread writes before the first one reads.
+    let text = "rd0(x)^0 wr1(x)^1 fn1^1 rd0(x)^0";
+    let good = "rd0(x)^0 wr1(x)^1 cm1(x)^1 fn1^1 rd0(x)^0";
+    assert!(accepts(text, TraceMode::Predictive, &execution(good, &[(0, 2), (2, 4)])));
+    let text = "wr1(x)^1 fn1^1 rd0(x)^0 rd0(x)^0";
+    assert!(!accepts(text, TraceMode::Predictive, &execution(good, &[(0, 2), (2, 4)])));
+}
+
+#[test]
+fn directions() {
+    let text = "wr0(x)^0 rd0(x)^0 wr1(x)^1";
+    let cycle = TraceEvidence::Directions(TxnCycle(vec![(0, 2), (2, 1)]));
+    assert!(accepts(text, TraceMode::Literal, &cycle));
+    assert!(!accepts(text, TraceMode::Exact, &cycle));
+    // The tie would have both directions.
+    let both = TraceEvidence::Directions(TxnCycle(vec![(0, 2), (2, 0)]));
+    assert!(!accepts(text, TraceMode::Literal, &both));
+}
+
+#[test]
+fn group_orders() {
+    let text = "rd0(x)^0 wr1(x)^1 fn1^1 rd2(x)^2";
+    assert!(accepts(text, TraceMode::Exact, &groups(&[&[0], &[1], &[2]], NoCycle::Single)));
+    for bad in [&[&[1][..], &[0], &[2]][..], &[&[0], &[2], &[1]], &[&[0], &[1]], &[&[0], &[0, 1]]] {
+        assert!(!accepts(text, TraceMode::Exact, &groups(bad, NoCycle::Single)), "{bad:?}");
+    }
+    // Without the fence the write may come last.
+    let open = "rd0(x)^0 wr1(x)^1 rd2(x)^2";
+    assert!(!accepts(open, TraceMode::Exact, &groups(&[&[0], &[1], &[2]], NoCycle::Single)));
+    assert!(accepts(open, TraceMode::Exact, &groups(&[&[0], &[1, 2]], NoCycle::Tree)));
+    assert!(accepts(open, TraceMode::Exact, &groups(&[&[0], &[1, 2]], NoCycle::Events)));
+    assert!(!accepts(open, TraceMode::Exact, &groups(&[&[0], &[1, 2]], NoCycle::Single)));
+    let two = "wr1(x)^1 wr1(y)^1 rd2(x)^2 rd2(y)^2";
+    assert!(!accepts(two, TraceMode::Exact, &groups(&[&[1, 2]], NoCycle::Tree)));
+    assert!(!accepts(two, TraceMode::Exact, &groups(&[&[1, 2]], NoCycle::Events)));
+}
+
+fn add(id: u64, clause: &[i32], hints: &[u64]) -> LratStep {
+    LratStep::Add { id, clause: clause.to_vec(), hints: hints.to_vec() }
+}
+
+/// The write, its read, and the write of another thread, which comes later.
+fn refutation() -> TxnRefutation {
+    let vars = vec![
+        TxnVar::On(0),
+        TxnVar::On(1),
+        TxnVar::Uses(0, 2),
+        TxnVar::Uses(2, 0),
+        TxnVar::Uses(1, 2),
+        TxnVar::Uses(2, 1),
+    ];
+    let clauses = vec![
+        vec![1, 2],
+        vec![-1, 3, 5],
+        vec![-2, 4, 6],
+        vec![-3, 2],
+        vec![-5, 2],
+        vec![-4, 1],
+        vec![-6],
+        vec![-3, -4],
+        vec![-5, -4],
+    ];
+    let proof = vec![
+        add(10, &[2], &[1, 4, 5, 2]),
+        add(11, &[4], &[10, 7, 3]),
+        add(12, &[], &[11, 6, 8, 9, 2]),
+    ];
+    TxnRefutation { vars, clauses, proof }
+}
+
+#[test]
+fn refutations() {
+    let text = "wr0(x)^0 rd0(x)^0 wr1(x)^1";
+    let evidence = |refutation| groups(&[&[0, 1]], NoCycle::Refuted(refutation));
+    let check =
+        |refutation, mode| trace(&trace_of(text), mode, &Verdict::Holds, &evidence(refutation));
+    assert_eq!(check(refutation(), TraceMode::Exact), Ok(()));
+    // Only the exact mode knows that the last write does not come before the read.
+    assert!(check(refutation(), TraceMode::Literal).is_err());
+    assert!(check(refutation(), TraceMode::Predictive).is_err());
+    let clauses = refutation().clauses.len();
+    for at in 0..clauses {
+        for literal in 0..refutation().clauses[at].len() {
+            let mut changed = refutation();
+            changed.clauses[at].remove(literal);
+            let is_weaker = check(changed.clone(), TraceMode::Exact).is_ok();
+            assert!(!is_weaker, "clause {at} without literal {literal}");
+            let mut changed = refutation();
+            changed.clauses[at][literal] *= -1;
+            assert!(check(changed, TraceMode::Exact).is_err(), "clause {at} {literal}");
+        }
+    }
+    let mut shorter = refutation();
+    shorter.proof.pop();
+    assert!(check(shorter, TraceMode::Exact).is_err());
+    let mut renamed = refutation();
+    renamed.vars[5] = TxnVar::Uses(0, 1);
+    assert!(check(renamed, TraceMode::Exact).is_err());
+}
+
+/// Whether any order of groups of one transaction is accepted, against the definition that ties,
+/// undirected ones in both directions, lead forward.
+#[test]
+fn random_group_orders() {
+    let mut count = [0, 0];
+    for seed in 0..20_000 {
+        let mut rng = Rng::new(seed);
+        let size = TxnSize {
+            threads: 2 + rng.below(2) as u32,
+            vars: 1 + rng.below(3) as u32,
+            events: 2 + rng.below(6),
+            txn: 1 + rng.below(3),
+            fences: 3,
+        };
+        let events: Vec<TxnEvent> = random_trace(&mut rng, size);
+        let of = Trace::new(&events).expect("a trace");
+        let mut txns: Vec<u32> = events.iter().map(|e| e.txn).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        let mut order = Vec::new();
+        // Almost as in the trace.
+        for e in &events {
+            if !order.contains(&e.txn) {
+                order.push(e.txn);
+            }
+        }
+        if rng.one_in(2) {
+            let at = rng.below(order.len());
+            let moved = order.remove(at);
+            order.insert(rng.below(order.len() + 1), moved);
+        }
+        let single = |&txn: &u32| TxnGroup { txns: vec![txn], why: NoCycle::Single };
+        let evidence = TraceEvidence::Groups(order.iter().map(single).collect());
+        let place = |event: usize| order.iter().position(|&txn| txn == events[event].txn);
+        let mut forward = true;
+        for second in 0..events.len() {
+            for first in 0..second {
+                forward &= match of.tie(first, second) {
+                    None => true,
+                    Some(weakspot_core::serial::Tie::Directed) => place(first) <= place(second),
+                    Some(weakspot_core::serial::Tie::Undirected) => place(first) == place(second),
+                };
+            }
+        }
+        for mode in TraceMode::ALL {
+            let found = trace(&events, mode, &Verdict::Holds, &evidence).is_ok();
+            assert_eq!(found, forward, "{} {order:?}", show_trace(&events));
+        }
+        count[usize::from(forward)] += 1;
+        if forward {
+            assert!(serializable_by_orientations(&of, TraceMode::Literal));
+        }
+    }
+    assert!(count[0] > 2000 && count[1] > 2000, "{count:?}");
+}
+
+#[test]
+fn full_searches() {
+    let events = trace_of("wr0(x)^0 rd0(x)^0 wr1(x)^1");
+    assert_eq!(search_trace(&events, TraceMode::Exact, &Verdict::Holds, 8), Ok(()));
+    for mode in [TraceMode::Predictive, TraceMode::Literal] {
+        assert_eq!(search_trace(&events, mode, &Verdict::Violated, 8), Ok(()));
+        assert!(search_trace(&events, mode, &Verdict::Holds, 8).is_err());
+    }
+    assert!(search_trace(&events, TraceMode::Exact, &Verdict::Violated, 8).is_err());
+    assert!(search_trace(&events, TraceMode::Exact, &Verdict::Holds, 2).is_err());
+}
