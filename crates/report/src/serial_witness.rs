@@ -21,9 +21,10 @@
 //! an access of several variables is as many events. The evidence for `holds` is `order`: the
 //! transactions, numbered from 0 as they begin, in a serial order. For a trace it is `groups`: the
 //! transactions in groups between which conflicts lead in one direction only, each with `why` it has no
-//! cycle: it is `single`; its conflicts are a `tree`; all was `searched` in so many steps; or a proof,
-//! with the meaning of its variables (`on` a transaction, `uses` a conflict of two events, or the `first`
-//! side of one), its clauses, and its steps as in LRAT.
+//! cycle: it is `single`; its transactions are `events`, each a single one; its conflicts are a `tree`;
+//! all was `searched` in so many steps; or a proof, with the meaning of its variables (`on` a
+//! transaction, `uses` a conflict of two events, or the `first` side of one), its clauses, and its
+//! steps as in LRAT.
 
 use std::fmt::Write;
 
@@ -178,6 +179,7 @@ fn group_json(group: &TxnGroup) -> String {
     let why = match &group.why {
         NoCycle::Single => "\"single\"".to_owned(),
         NoCycle::Tree => "\"tree\"".to_owned(),
+        NoCycle::Events => "\"events\"".to_owned(),
         NoCycle::Searched { steps } => format!("{{\"searched\":{steps}}}"),
         NoCycle::Refuted(TxnRefutation { vars, clauses, proof }) => {
             let var = |var: &TxnVar| match var {
@@ -210,7 +212,8 @@ fn group(at: &At<'_>) -> Result<TxnGroup, BadWitness> {
     let no_cycle = match why.json.as_str() {
         Some("single") => NoCycle::Single,
         Some("tree") => NoCycle::Tree,
-        Some(_) => return Err(why.bad("`single`, `tree`, `searched` or a proof")),
+        Some("events") => NoCycle::Events,
+        Some(_) => return Err(why.bad("`single`, `tree`, `events`, `searched` or a proof")),
         None => match why.find("searched") {
             Some(steps) => NoCycle::Searched { steps: steps.integer("a number of steps")? },
             None => NoCycle::Refuted(refutation(&why)?),
@@ -285,6 +288,7 @@ mod tests {
         let why = [
             NoCycle::Single,
             NoCycle::Tree,
+            NoCycle::Events,
             NoCycle::Searched { steps: 7 },
             NoCycle::Refuted(proof),
         ];
