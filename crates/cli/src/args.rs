@@ -1,6 +1,7 @@
 //! What the user may type. What it means is decided by the command that it is for.
 
 mod history;
+mod serial;
 mod sources;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
+pub(crate) use serial::SerialArgs;
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
@@ -39,6 +41,7 @@ pub(crate) enum Command {
     Robust(RobustArgs),
     Fence(FenceArgs),
     Monitor(MonitorArgs),
+    Serial(SerialArgs),
     History(HistoryCheckArgs),
     Certify(CertifyArgs),
     Print(PrintArgs),

@@ -17,6 +17,7 @@ use crate::history_files::{hash_file, read_history};
 use crate::input::Input;
 use crate::log::read_trace;
 use crate::pool::colored;
+use crate::serial;
 
 /// States of a program, events of a log: so many are looked at by definition.
 const MAX_STATES: usize = 1_000_000;
@@ -27,6 +28,9 @@ const MAX_OPERATIONS: usize = 100;
 pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     let text = std::fs::read_to_string(&args.witness)
         .with_context(|| format!("failed to read {}", args.witness.display()))?;
+    if witness_question(&text).is_some_and(|question| question == "serial") {
+        return serial::certify(args, &text);
+    }
     if is_log_witness(&text) {
         return log(args, &text);
     }

@@ -24,6 +24,7 @@ mod print;
 mod reach;
 mod record;
 mod robust;
+mod serial;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
         Command::History(args) => history::run(&args),
+        Command::Serial(args) => serial::run(&args),
         Command::Monitor(args) => monitor::run(&args.with_models()),
     };
     match result {

@@ -51,6 +51,8 @@ pub enum Rejected {
     Trace(&'static str),
     /// The proof that choices contradict each other is wrong.
     Lrat(LratError),
+    /// The cycle or the order of transactions goes wrong at this event of the execution, and how.
+    Transactions(u64, &'static str),
 }
 
 impl fmt::Display for Rejected {
@@ -77,6 +79,7 @@ impl fmt::Display for Rejected {
                 write!(f, "derivation {} of the cycle: {why}", at + 1)
             }
             Rejected::Lrat(error) => write!(f, "the proof: {error}"),
+            Rejected::Transactions(event, why) => write!(f, "event {}: {why}", event + 1),
             Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
         }
     }

@@ -223,7 +223,7 @@ fn cycle_json(cycle: &HistoryCycle) -> String {
     o.end()
 }
 
-fn lrat_text(step: &LratStep) -> String {
+pub(crate) fn lrat_text(step: &LratStep) -> String {
     let join = |numbers: &mut dyn Iterator<Item = String>| {
         numbers.chain(["0".to_owned()]).collect::<Vec<_>>().join(" ")
     };
@@ -239,7 +239,7 @@ fn lrat_text(step: &LratStep) -> String {
     }
 }
 
-fn lrat_of_text(text: &str) -> Option<LratStep> {
+pub(crate) fn lrat_of_text(text: &str) -> Option<LratStep> {
     let mut words = text.split_ascii_whitespace().peekable();
     let id = words.next()?.parse().ok()?;
     if words.next_if_eq(&"d").is_some() {

@@ -27,6 +27,8 @@ mod robust;
 mod run;
 #[cfg(test)]
 mod sample;
+mod serial;
+mod serial_witness;
 mod show;
 mod summary;
 mod table;
@@ -60,6 +62,11 @@ pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
+pub use serial::{
+    SerialAnswer, SerialCycle, SerialEdge, SerialEvent, SerialFenced, SerialOf, SerialOther,
+    SerialRole, SerialTxn, serial_dot, serial_json, serial_text,
+};
+pub use serial_witness::{PlacedCommit, SerialEvidence, SerialWitness};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
 pub use tally::{ProgramResult, Words, program_summary};
 pub use witness::Witness;

@@ -33,6 +33,8 @@ pub(crate) struct GraphEdge {
 struct Node {
     generation: u32,
     open: bool,
+    /// What it is called in the order.
+    name: u32,
     /// How many edges lead here.
     incoming: u32,
     /// See the head of this file.
@@ -51,6 +53,9 @@ pub(crate) struct Graph {
     /// Kept between searches for their memory.
     stack: Vec<(u32, usize)>,
     finished: Vec<u32>,
+    /// The names of the nodes in the order in which they were collected, if that is asked for: no
+    /// edge leads back in it.
+    pub(crate) order: Option<Vec<u32>>,
 }
 
 impl Graph {
@@ -64,11 +69,12 @@ impl Graph {
             searches: 0,
             stack: Vec::new(),
             finished: Vec::new(),
+            order: None,
         }
     }
 
     /// A new node, which is open.
-    pub(crate) fn open(&mut self) -> NodeRef {
+    pub(crate) fn open(&mut self, name: u32) -> NodeRef {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.nodes.push(Node::default());
             self.nodes.len() as u32 - 1
@@ -77,6 +83,7 @@ impl Graph {
         let node = &mut self.nodes[slot as usize];
         node.generation += 1;
         node.open = true;
+        node.name = name;
         node.number = self.last_number;
         NodeRef { slot, generation: node.generation }
     }
@@ -96,6 +103,9 @@ impl Graph {
         while let Some(slot) = self.finished.pop() {
             let node = &mut self.nodes[slot as usize];
             node.generation += 1;
+            if let Some(order) = &mut self.order {
+                order.push(node.name);
+            }
             let mut edges = std::mem::take(&mut node.edges);
             for edge in edges.drain(..) {
                 let next = &mut self.nodes[edge.to.slot as usize];

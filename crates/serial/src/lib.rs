@@ -3,12 +3,18 @@
 mod acyclic;
 mod chains;
 mod cycles;
+mod fenced;
+mod follow;
 mod graph;
 mod groups;
+mod log;
 mod online;
 mod part;
 mod runs;
 mod trace;
 
+pub use fenced::{Fenced, fence_transactions};
+pub use follow::{Explain, Extent, Extents, Follow, Ordered, Stop, Touched};
+pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Refused};
 pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};

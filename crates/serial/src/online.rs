@@ -121,6 +121,35 @@ impl Online {
         Online { question, graph: Graph::new(), threads: Vec::new(), vars: Vec::new(), now: 0 }
     }
 
+    /// The same, and remembers all transactions for [`into_order`](Online::into_order).
+    #[must_use]
+    pub fn with_order(question: Question) -> Online {
+        let mut online = Online::new(question);
+        online.graph.order = Some(Vec::new());
+        online
+    }
+
+    /// The transactions in an order that respects all conflicts, if there was no cycle, all stores
+    /// are in memory, and transactions are remembered.
+    #[must_use]
+    pub fn into_order(mut self) -> Option<Vec<u32>> {
+        for thread in 0..self.threads.len() as u32 {
+            self.end(thread);
+        }
+        self.graph.order
+    }
+
+    /// How many transactions were collected, if they are remembered.
+    #[must_use]
+    pub fn ordered(&self) -> usize {
+        self.graph.order.as_ref().map_or(0, Vec::len)
+    }
+
+    /// From now on transactions are not remembered.
+    pub fn forget_order(&mut self) {
+        self.graph.order = None;
+    }
+
     /// The next event of an execution of TSO. The first cycle that it closes, if it does.
     pub fn event(&mut self, event: TxnEvent) -> Result<Option<TxnCycle>, Refused> {
         self.make_room(event);
@@ -220,13 +249,13 @@ impl Online {
     /// The node of an event that is no commit.
     fn node(&mut self, event: TxnEvent) -> NodeRef {
         if self.question == Question::ScEquivalent {
-            return self.graph.open();
+            return self.graph.open(event.txn);
         }
         match self.threads[event.thread as usize].txn {
             Some((txn, node)) if txn == event.txn => node,
             _ => {
                 self.end(event.thread);
-                let node = self.graph.open();
+                let node = self.graph.open(event.txn);
                 self.threads[event.thread as usize].txn = Some((event.txn, node));
                 node
             }

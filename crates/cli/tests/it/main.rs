@@ -10,6 +10,7 @@
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
+//! - `serial`: `weakspot serial`, and its witnesses;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
@@ -25,6 +26,7 @@ mod monitor_program;
 mod readme;
 mod robust;
 mod scale;
+mod serial;
 mod transcripts;
 
 use std::io::Write;

@@ -14,6 +14,7 @@ mod execution;
 mod order;
 mod orientations;
 mod schedules;
+mod stream;
 mod ties;
 mod trace;
 
@@ -29,6 +30,7 @@ pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
 pub use schedules::{scheduled, schedules};
+pub use stream::{CycleCheck, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 

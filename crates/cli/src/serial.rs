@@ -1,0 +1,465 @@
+//! `weakspot serial`.
+
+mod certify;
+mod current;
+mod fenced;
+mod read;
+mod show;
+mod trace;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use weakspot_core::serial::Question;
+use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
+use weakspot_report::{
+    ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
+    SerialWitness, Words, error_json, input_hash, limit_text, model_key, program_summary,
+    serial_dot, serial_json, serial_text,
+};
+use weakspot_serial::{BadLog, Follow};
+use weakspot_trace::{LogError, LogPlace, LogReader, Next};
+
+use crate::args::{OutputFormat, SerialArgs};
+use crate::exit::Exit;
+use crate::log::{expand, is_stdin, open};
+use crate::pool::{self, Answer};
+pub(crate) use certify::certify;
+use current::{Current, Taken};
+use read::{Known, TraceOf};
+use show::{Found, Shown};
+
+/// Asks about the transactions of each log under each model.
+pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
+    if args.model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
+        bail!(
+            "transactions are asked about under SC and TSO only: expected --model sc, tso or both"
+        );
+    }
+    if args.fence_transactions && !args.model.contains(&Model::Tso) {
+        bail!("fences make a difference under TSO only: expected --model tso");
+    }
+    let logs = expand(&args.files)?;
+    pool::check_models(&args.shared, &logs, &args.model)?;
+    if args.shared.witness.is_some() {
+        if logs.iter().any(|log| is_stdin(log)) {
+            bail!(
+                "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"
+            );
+        }
+        if args.fence_transactions {
+            bail!(
+                "what fences do has no witness; expected --witness or --fence-transactions alone"
+            );
+        }
+    }
+    let (exit, results) = pool::run(&logs, &args.shared, |log| {
+        let mut job = Job {
+            args,
+            path: log,
+            file: log.display().to_string(),
+            answer: Answer::new(),
+            witnessed: None,
+        };
+        let mut from = None;
+        while let Some(again) = job.pass(from.take()) {
+            from = Some(again);
+        }
+        job.answer
+    })?;
+    if logs.len() > 1 && args.shared.format == OutputFormat::Text && !args.shared.quiet {
+        let words = Words { noun: "log", holds: "holds", violated: "violated" };
+        eprint!("{}", program_summary(&results, words));
+    }
+    Ok(exit)
+}
+
+/// The memory that an event of a trace takes at least until it is decided.
+const TRACED: u64 = 64;
+
+/// One log on its way to answers.
+struct Job<'a> {
+    args: &'a SerialArgs,
+    path: &'a PathBuf,
+    file: String,
+    answer: Answer<ProgramResult>,
+    /// Whether a witness was written, and whether it is one of a violation. Of several traces the
+    /// first that is violated has it.
+    witnessed: Option<bool>,
+}
+
+/// A trace of a file that has to be followed again.
+struct Again {
+    number: Option<usize>,
+    known: Known,
+}
+
+/// What is said about a trace under a model, besides its names.
+struct Said<'a> {
+    model: Model,
+    of: SerialOf,
+    verdict: Verdict,
+    shown: Shown,
+    sc_equivalent: Option<bool>,
+    fenced: Option<&'a SerialFenced>,
+    others: &'a [SerialOther],
+    decided_by: Option<&'a str>,
+    remarks: Vec<String>,
+}
+
+impl Job<'_> {
+    fn asks(&self, model: Model) -> bool {
+        self.args.model.contains(&model)
+    }
+
+    /// The questions that are followed event by event.
+    fn questions(&self, has_commits: bool) -> Vec<Question> {
+        let mut questions = Vec::new();
+        if self.asks(Model::Sc) || self.args.fence_transactions {
+            questions.push(Question::ScSerializable);
+        }
+        if self.asks(Model::Tso) && has_commits {
+            questions.push(Question::TsoSerializable);
+        }
+        questions
+    }
+
+    fn begin(&self, id: Option<String>, number: Option<usize>, again: Option<&Again>) -> Current {
+        let none = LogTables::default();
+        let (tables, has_commits) =
+            again.map_or((&none, false), |again| (&again.known.tables, again.known.has_commits));
+        let follow = Follow::new(&self.questions(has_commits), has_commits, tables, true);
+        Current::new(id, number, follow, tables.clone())
+    }
+
+    /// Follows the log to its end, or to a limit or an error; from a trace on that has to be followed
+    /// again, which it returns if there is one.
+    fn pass(&mut self, from: Option<Again>) -> Option<Again> {
+        let start = Instant::now();
+        let mut reader = match self.open(start) {
+            Ok(reader) => reader,
+            Err(error) => {
+                self.refuse(&error);
+                return None;
+            }
+        };
+        let mut batch = LogBatch::default();
+        let first = from.as_ref().and_then(|again| again.number);
+        let mut skips = first.is_some();
+        let mut current = self.begin(None, None, from.as_ref().filter(|_| !skips));
+        loop {
+            match reader.next(&mut batch) {
+                Ok(Next::Events) if skips => continue,
+                Ok(Next::Events) => {}
+                Ok(Next::Trace(id)) => {
+                    let number = current.number.map_or(0, |number| number + 1);
+                    let has_events = current.number.is_some() || current.follow.count() > 0;
+                    if !skips && has_events && !self.finish(&mut current, &reader) {
+                        return None;
+                    }
+                    let again = from.as_ref().filter(|again| again.number == Some(number));
+                    skips = skips && again.is_none();
+                    current = self.begin(id, Some(number), again);
+                    continue;
+                }
+                Ok(Next::End) => break,
+                Err(error) => {
+                    self.refuse(&error);
+                    return None;
+                }
+            }
+            let before = current.follow.count();
+            let keep = self.keep(&current);
+            let questions = |has_commits: bool| self.questions(has_commits);
+            match current.take(&batch.events, reader.tables(), keep, &questions) {
+                Taken::Fine => {}
+                Taken::Bad(bad) => {
+                    let place = match bad.event.checked_sub(before) {
+                        Some(at) => Some(reader.place(at as usize)),
+                        None => self.place(current.number, bad.event),
+                    };
+                    self.refuse_event(bad, place);
+                    return None;
+                }
+                Taken::Again if is_stdin(self.path) => {
+                    let place = reader.place(0);
+                    let message = "what comes here (the first commit, or a location that cuts \
+                                   others) changes what was said before, and that was not kept: \
+                                   save the pipe first, as in `weakspot convert - run.wslog`";
+                    self.refuse(&LogError { message: message.to_owned(), place });
+                    return None;
+                }
+                Taken::Again => match self.trace(current.number).scan() {
+                    Ok(known) => return Some(Again { number: current.number, known }),
+                    Err(error) => {
+                        self.refuse(&error);
+                        return None;
+                    }
+                },
+            }
+            self.tell_news(&mut current);
+            if self.args.shared.witness.is_none() && current.follow.ordered() > current::KEPT {
+                current.follow.forget_orders();
+            }
+            current.limit = self.limit(&current, start);
+            if current.limit.is_some() {
+                break;
+            }
+        }
+        if current.limit.is_none() {
+            current.limit = self.limit(&current, start);
+        }
+        if let (None, Some(torn)) = (&current.limit, reader.torn()) {
+            current.limit = Some(Limit::Torn(torn.offset));
+        }
+        self.finish(&mut current, &reader);
+        None
+    }
+
+    fn open(&self, start: Instant) -> Result<LogReader, LogError> {
+        let until = self.args.shared.timeout.map(|timeout| start + timeout);
+        open(self.path, self.args.log_format.map(Into::into), until)
+    }
+
+    /// How many events of a trace are kept. Those of a trace under TSO all have to be, as far as
+    /// memory allows it.
+    fn keep(&self, current: &Current) -> usize {
+        if self.asks(Model::Tso) && !current.follow.has_commits() {
+            return (self.args.shared.memory / TRACED).min(u64::from(u32::MAX)) as usize;
+        }
+        current::KEPT
+    }
+
+    /// A trace of the log, to go through it again.
+    fn trace(&self, number: Option<usize>) -> TraceOf<'_> {
+        TraceOf { path: self.path, format: self.args.log_format.map(Into::into), number }
+    }
+
+    /// Where an event is that was read long ago.
+    fn place(&self, number: Option<usize>, event: u64) -> Option<LogPlace> {
+        if is_stdin(self.path) { None } else { self.trace(number).place(event) }
+    }
+
+    /// What is new in a log that is still being written is told at once, on standard error.
+    fn tell_news(&self, current: &mut Current) {
+        let shared = &self.args.shared;
+        if !is_stdin(self.path) || shared.quiet || shared.format != OutputFormat::Text {
+            return;
+        }
+        let found = current.follow.found();
+        if found > current.told {
+            let events = current.follow.count();
+            eprintln!("not serializable any more, somewhere before event {}", events + 1);
+            current.told = found;
+        }
+    }
+
+    /// Tells how far the log was followed; the limit that was reached.
+    fn limit(&self, current: &Current, start: Instant) -> Option<Limit> {
+        let elapsed = start.elapsed();
+        let (events, memory) = (current.follow.count(), current.bytes());
+        let rate = events as f64 / elapsed.as_secs_f64().max(1e-3);
+        pool::follow_log(events, rate as u64, current.follow.found(), memory);
+        if pool::interrupted() {
+            return Some(Limit::Interrupted);
+        }
+        let shared = &self.args.shared;
+        if let Some(time) = shared.timeout.filter(|&time| elapsed > time) {
+            return Some(Limit::Time(time));
+        }
+        (memory > shared.memory).then_some(Limit::Memory(shared.memory))
+    }
+
+    /// Answers for a trace; false if it makes no sense.
+    fn finish(&mut self, current: &mut Current, reader: &LogReader) -> bool {
+        if current.limit.is_none()
+            && let Err(bad) = current.follow.end()
+        {
+            let place = self.place(current.number, bad.event);
+            self.refuse_event(bad, place);
+            return false;
+        }
+        let mut remarks = Vec::new();
+        if let Some(torn) = reader.torn() {
+            remarks.push(format!("{torn}; followed up to there"));
+            if !self.args.shared.quiet {
+                self.answer.err += &format!("warning: {}: {torn}\n", self.file);
+            }
+        }
+        if let Some(limit) = current.limit.as_ref().filter(|limit| !matches!(limit, Limit::Torn(_)))
+        {
+            let why = limit_text(limit, &Names::default());
+            remarks.push(format!("{why}; what came later was not followed"));
+        }
+        if current.follow.count() == 0 && !self.args.shared.quiet {
+            self.answer.err += &format!("warning: {}: the log has no events\n", self.file);
+        }
+        for &model in &self.args.model {
+            if model == Model::Tso && self.args.fence_transactions {
+                self.answer_fenced(current, remarks.clone());
+            } else if model == Model::Tso && !current.follow.has_commits() {
+                self.answer_trace(current, remarks.clone());
+            } else {
+                self.answer_execution(current, model, remarks.clone());
+            }
+        }
+        true
+    }
+
+    /// The answer about one execution.
+    fn answer_execution(&mut self, current: &mut Current, model: Model, mut remarks: Vec<String>) {
+        let question = match model {
+            Model::Sc => Question::ScSerializable,
+            _ => Question::TsoSerializable,
+        };
+        let found = match self.show(current, question) {
+            Ok(found) => found,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let Found { verdict, shown, evidence, remark } = found;
+        remarks.extend(remark);
+        let mut sc_equivalent = None;
+        if model == Model::Sc && (current.follow.has_commits() || current.has_no_stores()) {
+            sc_equivalent = match self.sc_equivalent(current, &verdict) {
+                Ok(answer) => answer,
+                Err(rejected) => return self.refuse_defect(model, &rejected),
+            };
+        }
+        if let Some(evidence) = evidence {
+            let witness = SerialWitness {
+                input_hash: String::new(),
+                model,
+                trace: current.number,
+                commits: None,
+                evidence,
+            };
+            self.write_witness(witness);
+        } else {
+            self.tell_no_witness();
+        }
+        let of = SerialOf::Execution;
+        let said = Said {
+            model,
+            of,
+            verdict,
+            shown,
+            sc_equivalent,
+            fenced: None,
+            others: &[],
+            decided_by: None,
+            remarks,
+        };
+        self.say(current, &said);
+    }
+
+    /// Prints an answer.
+    fn say(&mut self, current: &Current, said: &Said<'_>) {
+        let shared = &self.args.shared;
+        let answer = SerialAnswer {
+            file: &self.file,
+            id: current.id.as_deref(),
+            tables: &current.tables,
+            model: said.model,
+            of: said.of,
+            verdict: &said.verdict,
+            cycle: said.shown.cycle.as_ref(),
+            order: said.shown.order.as_deref(),
+            sc_equivalent: said.sc_equivalent,
+            fenced: said.fenced,
+            others: said.others,
+            decided_by: said.decided_by,
+            events: current.follow.count(),
+            transactions: current.follow.transactions(),
+            remarks: &said.remarks,
+            time: current.since.elapsed(),
+        };
+        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
+        self.answer.out += &match shared.format {
+            OutputFormat::Text => serial_text(&answer, !shared.quiet, color),
+            OutputFormat::Json => serial_json(&answer) + "\n",
+            OutputFormat::Dot => serial_dot(&answer),
+        };
+        self.answer.exit = self.answer.exit.max(Exit::of(&said.verdict));
+        self.answer.results.push(ProgramResult {
+            file: self.file.clone(),
+            name: current.id.clone().unwrap_or_default(),
+            model: Some(said.model),
+            verdict: Some(said.verdict.clone()),
+        });
+    }
+
+    fn tell_no_witness(&mut self) {
+        if self.args.shared.witness.is_some() {
+            let note = format!("{}: no witness is written: the answer is unknown\n", self.file);
+            self.answer.err += &note;
+        }
+    }
+
+    /// Writes the witness that `--witness` asks for.
+    fn write_witness(&mut self, mut witness: SerialWitness) {
+        let Some(path) = self.args.shared.witness.clone() else { return };
+        let violated = matches!(witness.evidence, SerialEvidence::Cycle(_));
+        if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
+            return;
+        }
+        self.witnessed = Some(violated);
+        let written = std::fs::read(self.path).and_then(|bytes| {
+            witness.input_hash = input_hash(&bytes);
+            std::fs::write(&path, witness.to_json())
+        });
+        if let Err(error) = written {
+            self.answer.exit = Exit::Bad;
+            let path = path.display();
+            self.answer.err += &format!("error: {}: failed to write {path}: {error}\n", self.file);
+        }
+    }
+
+    fn refuse_event(&mut self, bad: BadLog, place: Option<LogPlace>) {
+        let message = bad.why.to_string();
+        match place {
+            Some(place) => self.refuse(&LogError { message, place }),
+            None => self.refuse_message(None, &format!("event {}: {message}", bad.event + 1)),
+        }
+    }
+
+    fn refuse_defect(&mut self, model: Model, rejected: &dyn std::fmt::Display) {
+        let message = format!(
+            "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
+             weakspot, please report it with the log"
+        );
+        self.refuse_message(Some(model), &message);
+    }
+
+    fn refuse_message(&mut self, model: Option<Model>, message: &str) {
+        self.answer.err += &format!("error: {}: {message}\n", self.file);
+        self.refuse_json(model, message, None);
+    }
+
+    fn refuse(&mut self, error: &LogError) {
+        let (place, message) = match error.place {
+            LogPlace::Line { line, column } => {
+                (Some((line as usize, column as usize)), error.message.clone())
+            }
+            LogPlace::Offset(_) => (None, error.to_string()),
+        };
+        self.answer.err += &match error.message.starts_with("failed to read") {
+            true => format!("error: {}: {}\n", self.file, error.message),
+            false => format!("error: {}\n", error.of(&self.file)),
+        };
+        self.refuse_json(None, &message, place);
+    }
+
+    fn refuse_json(&mut self, model: Option<Model>, message: &str, place: Option<(usize, usize)>) {
+        self.answer.exit = Exit::Bad;
+        for model in model.map_or(self.args.model.clone(), |model| vec![model]) {
+            if self.args.shared.format == OutputFormat::Json {
+                self.answer.out +=
+                    &error_json(&self.file, "serial", Some(model_key(model)), message, place);
+                self.answer.out.push('\n');
+            }
+            self.answer.results.push(ProgramResult::error(&self.file, Some(model)));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Logs with a fence at the end of each transaction.
+
+use weakspot_core::serial::Question;
+use weakspot_core::{Limit, LogBatch, LogEvent, Model, Verdict};
+use weakspot_monitor::{Algorithm, Form, Watch};
+use weakspot_report::{SerialEvent, SerialFenced, SerialOf, SerialRole, monitor_news};
+use weakspot_serial::fence_transactions;
+
+use super::current::Current;
+use super::{Job, Said};
+
+impl Job<'_> {
+    /// The answer about a log with the fences: under TSO it is serializable if it is under SC, and no
+    /// store can be overtaken.
+    pub(super) fn answer_fenced(&mut self, current: &mut Current, mut remarks: Vec<String>) {
+        let model = Model::Tso;
+        if current.follow.has_commits() {
+            let message = "fences change when stores reach memory, and this log says when they did; \
+                           expected one without `com`";
+            return self.refuse_message(Some(model), message);
+        }
+        let found = match self.show(current, Question::ScSerializable) {
+            Ok(found) => found,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let fenced = fence_transactions(&current.kept);
+        let events = fenced.events.iter().map(|event| LogEvent { valued: false, ..*event });
+        let batch = LogBatch { events: events.collect(), values: Vec::new() };
+        let mut watch = Watch::new(&[model], Algorithm::Monitor(Form::All));
+        if let Err(refused) = watch.follow(&batch, &current.tables) {
+            return self.refuse_message(Some(model), &refused.to_string());
+        }
+        let reports = match watch.reports(&current.tables, model) {
+            Ok(reports) => reports,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let robust = match watch.total(model) {
+            0 if watch.is_coarse() || !current.is_whole() => {
+                Verdict::Unknown(Limit::Memory(self.args.shared.memory))
+            }
+            0 => Verdict::Holds,
+            _ => Verdict::Violated,
+        };
+        let after = fenced.after.iter().map(|&number| SerialEvent {
+            log: current.kept[number as usize],
+            number,
+            role: SerialRole::Itself,
+        });
+        let overtaken = reports.iter().map(|shown| {
+            let mut overtaking = shown.overtaking;
+            overtaking.first = fenced.numbers[overtaking.first as usize];
+            monitor_news(&current.tables, model, &overtaking).trim_end().to_owned()
+        });
+        let told = SerialFenced {
+            after: after.collect(),
+            sc_serializable: found.verdict.clone(),
+            robust: robust.clone(),
+            overtaken: overtaken.collect(),
+        };
+        let verdict = match (&found.verdict, &robust) {
+            (Verdict::Violated, _) | (_, Verdict::Violated) => Verdict::Violated,
+            (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+            (Verdict::Unknown(limit), _) | (_, Verdict::Unknown(limit)) => {
+                Verdict::Unknown(limit.clone())
+            }
+        };
+        match self.without_fences(current) {
+            Ok(remark) => remarks.push(remark),
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        }
+        let said = Said {
+            model,
+            of: SerialOf::Execution,
+            verdict,
+            shown: found.shown,
+            sc_equivalent: None,
+            fenced: Some(&told),
+            others: &[],
+            decided_by: Some("sc-and-monitor"),
+            remarks,
+        };
+        self.say(current, &said);
+    }
+}

@@ -1,0 +1,233 @@
+//! From what the monitors found to what is shown, by going through the log again.
+
+use std::collections::HashMap;
+
+use weakspot_core::certify::Rejected;
+use weakspot_core::serial::{Question, TxnCycle};
+use weakspot_core::{LogEvent, TxnKind, Verdict};
+use weakspot_report::{
+    SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
+};
+use weakspot_serial::{Explain, Extent, Extents, Follow, Ordered, Touched};
+
+use super::Job;
+use super::current::Current;
+use crate::log::is_stdin;
+
+/// How many transactions of an order are shown.
+const MAX_ORDER: usize = 1_000;
+
+/// What is shown of an answer.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) cycle: Option<SerialCycle>,
+    pub(super) order: Option<Vec<SerialTxn>>,
+}
+
+/// An answer, what is shown of it, and why to believe it.
+pub(super) struct Found {
+    pub(super) verdict: Verdict,
+    pub(super) shown: Shown,
+    pub(super) evidence: Option<SerialEvidence>,
+    pub(super) remark: Option<String>,
+}
+
+impl Job<'_> {
+    /// What was found about an execution, checked by definition.
+    pub(super) fn show(
+        &self,
+        current: &mut Current,
+        question: Question,
+    ) -> Result<Found, Rejected> {
+        let mut found = Found {
+            verdict: Verdict::Holds,
+            shown: Shown::default(),
+            evidence: None,
+            remark: None,
+        };
+        if let Some(cycle) = current.follow.cycle(question).cloned() {
+            found.verdict = Verdict::Violated;
+            match self.explain(current, question, &cycle)? {
+                Some(touched) => found.shown.cycle = Some(self.drawn(current, &cycle, &touched)),
+                None => {
+                    let events = cycle.0.len();
+                    found.remark = Some(format!(
+                        "the cycle of {events} transactions lies too far down the pipe to be shown \
+                         and checked again"
+                    ));
+                }
+            }
+            found.evidence = Some(SerialEvidence::Cycle(cycle));
+            return Ok(found);
+        }
+        if let Some(limit) = &current.limit {
+            found.verdict = Verdict::Unknown(limit.clone());
+            return Ok(found);
+        }
+        if let Some(order) = current.follow.take_order(question) {
+            let checked = self.check_order(current, question, &order)?;
+            if checked && order.len() <= MAX_ORDER {
+                found.shown.order = Some(self.txns(current, &order));
+            }
+            found.evidence = Some(SerialEvidence::Order(order));
+        }
+        Ok(found)
+    }
+
+    /// Whether an execution is equivalent to one of SC, if that can be said.
+    pub(super) fn sc_equivalent(
+        &self,
+        current: &Current,
+        serializable: &Verdict,
+    ) -> Result<Option<bool>, Rejected> {
+        match serializable {
+            // An order of transactions that respects program order is one of their events.
+            Verdict::Holds => return Ok(Some(true)),
+            Verdict::Violated if current.limit.is_none() => {}
+            _ => return Ok(None),
+        }
+        let question = Question::ScEquivalent;
+        let has_commits = current.follow.has_commits();
+        let mut follow = Follow::new(&[question], has_commits, &current.tables, current.is_whole());
+        if !self.replay(current, true, &mut |events| follow.events(events).is_ok()) {
+            return Ok(None);
+        }
+        if let Some(cycle) = follow.cycle(question).cloned() {
+            self.explain(current, question, &cycle)?;
+            return Ok(Some(false));
+        }
+        if let Some(order) = follow.take_order(question) {
+            self.check_order(current, question, &order)?;
+        }
+        Ok(Some(true))
+    }
+
+    /// Goes through the events of a trace again as long as `look` wants more: through those that were
+    /// kept if that is enough, or else the file. Whether it could.
+    fn replay(
+        &self,
+        current: &Current,
+        to_the_end: bool,
+        look: &mut dyn FnMut(&[LogEvent]) -> bool,
+    ) -> bool {
+        if current.is_whole() || is_stdin(self.path) {
+            let enough = !look(&current.kept);
+            return current.is_whole() || enough && !to_the_end;
+        }
+        self.trace(current.number).read(&mut |events, _| look(events)).is_ok()
+    }
+
+    /// Checks a cycle, and finds out what its events are; `None` if they are gone.
+    fn explain(
+        &self,
+        current: &Current,
+        question: Question,
+        cycle: &TxnCycle,
+    ) -> Result<Option<HashMap<u64, Touched>>, Rejected> {
+        let has_commits = current.follow.has_commits();
+        let mut explain = Explain::new(question, has_commits, &current.tables, cycle);
+        let mut wrong = Ok(false);
+        let could = self.replay(current, false, &mut |events| {
+            wrong = explain.events(events);
+            matches!(wrong, Ok(false))
+        });
+        match (could, wrong?) {
+            (true, true) => explain.end().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Checks an order; whether it could.
+    fn check_order(
+        &self,
+        current: &Current,
+        question: Question,
+        order: &[u32],
+    ) -> Result<bool, Rejected> {
+        // A log that does not fit memory is not gone through again for this; `certify` does.
+        if !current.is_whole() {
+            return Ok(false);
+        }
+        let has_commits = current.follow.has_commits();
+        let mut check = Ordered::new(question, has_commits, &current.tables, order)?;
+        check.events(&current.kept)?;
+        check.end()?;
+        Ok(true)
+    }
+
+    /// The transactions of a cycle, and its events.
+    fn drawn(
+        &self,
+        current: &Current,
+        cycle: &TxnCycle,
+        touched: &HashMap<u64, Touched>,
+    ) -> SerialCycle {
+        let wanted: Vec<u32> = touched.values().map(|touched| touched.event.txn).collect();
+        let mut extents =
+            Extents::new(current.follow.has_commits(), &current.tables, Some(&wanted));
+        extents.look_for(touched.values().map(|touched| touched.store));
+        self.replay(current, true, &mut |events| {
+            extents.events(events);
+            true
+        });
+        // Where a commit is not said to come from, it comes from its store.
+        let shown = |touched: &Touched| {
+            let mut shown = event(touched);
+            if let Some(store) = extents.event(touched.store).filter(|_| shown.log.site == 0) {
+                shown.log.site = store.site;
+            }
+            shown
+        };
+        let edges: Vec<(&Touched, SerialEvent, SerialEvent)> = cycle
+            .0
+            .iter()
+            .filter_map(|(from, to)| {
+                let (from, to) = (touched.get(from)?, touched.get(to)?);
+                Some((from, shown(from), shown(to)))
+            })
+            .collect();
+        let found = extents.end();
+        let edge = |(of, from, to): (&Touched, SerialEvent, SerialEvent)| SerialEdge {
+            txn: txn(of.event.thread, found.get(&of.event.txn)),
+            from,
+            to,
+        };
+        SerialCycle {
+            edges: from_first(edges.into_iter().map(edge).collect()),
+            commits: Vec::new(),
+        }
+    }
+
+    /// What the transactions of an order are.
+    fn txns(&self, current: &Current, order: &[u32]) -> Vec<SerialTxn> {
+        let mut extents = Extents::new(current.follow.has_commits(), &current.tables, None);
+        extents.events(&current.kept);
+        let found = extents.end();
+        order.iter().map(|number| txn(0, found.get(number))).collect()
+    }
+}
+
+/// A cycle that starts with the transaction that began first.
+pub(super) fn from_first(mut edges: Vec<SerialEdge>) -> Vec<SerialEdge> {
+    let first = (0..edges.len()).min_by_key(|&at| edges[at].txn.events.0);
+    edges.rotate_left(first.unwrap_or(0));
+    edges
+}
+
+/// A transaction as it is shown.
+pub(super) fn txn(thread: u32, extent: Option<&Extent>) -> SerialTxn {
+    match extent {
+        Some(&Extent { thread, label, events }) => SerialTxn { thread, label, events },
+        None => SerialTxn { thread: thread as u16, label: None, events: (0, 0) },
+    }
+}
+
+/// An event as it is shown.
+pub(super) fn event(touched: &Touched) -> SerialEvent {
+    let role = match (touched.aside, touched.event.kind) {
+        (false, _) => SerialRole::Itself,
+        (true, TxnKind::Update) => SerialRole::End,
+        (true, _) => SerialRole::Start,
+    };
+    SerialEvent { log: touched.log, number: touched.number, role }
+}

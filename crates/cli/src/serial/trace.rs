@@ -1,0 +1,246 @@
+//! Logs without commits under TSO: all executions that they may come from.
+
+use std::collections::{HashMap, VecDeque};
+
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle};
+use weakspot_core::{Limit, Model, TxnEvent, TxnKind, Verdict};
+use weakspot_report::{
+    PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialOther,
+    SerialRole, SerialWitness,
+};
+use weakspot_serial::{Extents, Touched, TraceMethod, TxnReader, check_trace};
+
+use super::current::Current;
+use super::show::{Shown, event, from_first, txn};
+use super::{Job, Said};
+use crate::pool::{self, Listener};
+
+/// A trace, event by event.
+struct Read {
+    trace: Vec<TxnEvent>,
+    /// The event of the log that each comes from, and whether it is another one that belongs to it.
+    from: Vec<(u32, bool)>,
+}
+
+impl Read {
+    /// An event as it is shown.
+    fn shown(&self, current: &Current, at: usize) -> SerialEvent {
+        let (number, aside) = self.from[at];
+        let (log, number) = (current.kept[number as usize], u64::from(number));
+        event(&Touched { log, number, event: self.trace[at], store: number, aside })
+    }
+}
+
+/// What was found out about a trace.
+struct Decided {
+    verdict: Verdict,
+    evidence: Option<TraceEvidence>,
+    decided_by: Option<&'static str>,
+}
+
+impl Job<'_> {
+    /// The answer about all executions of a trace.
+    pub(super) fn answer_trace(&mut self, current: &Current, remarks: Vec<String>) {
+        let model = Model::Tso;
+        let read = read(current);
+        let decided = match self.decide(current, &read, TraceMode::Exact) {
+            Ok(decided) => decided,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let mut shown = Shown::default();
+        if let Some(evidence) = &decided.evidence {
+            shown.cycle = drawn(current, &read, evidence);
+        }
+        let mut others = Vec::new();
+        for mode in [TraceMode::Predictive, TraceMode::Literal] {
+            let asked = match mode {
+                TraceMode::Predictive => self.args.predict,
+                _ => self.args.literal,
+            };
+            if !asked {
+                continue;
+            }
+            match self.decide(current, &read, mode) {
+                Ok(other) => {
+                    let cycle = other.evidence.as_ref().and_then(|e| drawn(current, &read, e));
+                    others.push(SerialOther {
+                        is_literal: mode == TraceMode::Literal,
+                        verdict: other.verdict,
+                        cycle,
+                    });
+                }
+                Err(rejected) => return self.refuse_defect(model, &rejected),
+            }
+        }
+        match &decided.evidence {
+            Some(evidence) => self.write_witness(witness(current, evidence)),
+            None => self.tell_no_witness(),
+        }
+        let said = Said {
+            model,
+            of: SerialOf::Trace,
+            verdict: decided.verdict,
+            shown,
+            sc_equivalent: None,
+            fenced: None,
+            others: &others,
+            decided_by: decided.decided_by,
+            remarks,
+        };
+        self.say(current, &said);
+    }
+
+    /// What is said about a trace to which fences are added: how it is without them.
+    pub(super) fn without_fences(&self, current: &Current) -> Result<String, Rejected> {
+        let decided = self.decide(current, &read(current), TraceMode::Exact)?;
+        Ok(match decided.verdict {
+            Verdict::Holds => "without the fences: serializable, too".to_owned(),
+            Verdict::Violated => "without the fences: not serializable".to_owned(),
+            Verdict::Unknown(_) => "without the fences: unknown".to_owned(),
+        })
+    }
+
+    /// Asks, and has the answer checked.
+    fn decide(&self, current: &Current, read: &Read, mode: TraceMode) -> Result<Decided, Rejected> {
+        let unknown = |limit| {
+            Ok(Decided { verdict: Verdict::Unknown(limit), evidence: None, decided_by: None })
+        };
+        if let Some(limit) = &current.limit {
+            return unknown(limit.clone());
+        }
+        if !current.is_whole() {
+            return unknown(Limit::Memory(self.args.shared.memory));
+        }
+        let limits = pool::limits_of(&self.args.shared);
+        let mut listener = Listener::new();
+        let method = TraceMethod::Auto;
+        let answer = check_trace(&read.trace, mode, method, &limits, &mut listener)
+            .map_err(|_| Rejected::Trace("these events are no trace"))?;
+        if let Some(evidence) = &answer.evidence {
+            certify::trace(&read.trace, mode, &answer.verdict, evidence)?;
+        }
+        let decided_by =
+            (!matches!(answer.verdict, Verdict::Unknown(_))).then(|| answer.decided_by.key());
+        Ok(Decided { verdict: answer.verdict, evidence: answer.evidence, decided_by })
+    }
+}
+
+fn witness(current: &Current, evidence: &TraceEvidence) -> SerialWitness {
+    let (commits, evidence) = match evidence {
+        TraceEvidence::Execution { events, cycle } => {
+            (commits(events), SerialEvidence::Cycle(cycle.clone()))
+        }
+        TraceEvidence::Groups(groups) => (Vec::new(), SerialEvidence::Groups(groups.clone())),
+        TraceEvidence::Directions(_) => (Vec::new(), SerialEvidence::Groups(Vec::new())),
+    };
+    SerialWitness {
+        input_hash: String::new(),
+        model: Model::Tso,
+        trace: current.number,
+        commits: Some(commits),
+        evidence,
+    }
+}
+
+/// The trace of a log, as far as it was kept.
+fn read(current: &Current) -> Read {
+    let mut reader = TxnReader::new(false, &current.tables);
+    let mut read = Read { trace: Vec::new(), from: Vec::new() };
+    for log in &current.kept {
+        let number = reader.events();
+        // What does not fit was found when the log was followed.
+        let _ = reader.event(log, |event, unit| {
+            read.trace.push(event);
+            read.from.push((number as u32, unit != number as u32));
+        });
+    }
+    read
+}
+
+/// Where the commits of an execution are, by the events of the trace.
+fn commits(execution: &[TxnEvent]) -> Vec<PlacedCommit> {
+    let mut before = 0;
+    let mut commits = Vec::new();
+    for event in execution {
+        match event.kind {
+            TxnKind::Commit => commits.push(PlacedCommit { before, thread: event.thread }),
+            _ => before += 1,
+        }
+    }
+    commits
+}
+
+/// What the events of a cycle are.
+fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<SerialCycle> {
+    let (found, mut placed) = match evidence {
+        TraceEvidence::Execution { events, cycle } => events_of(current, read, events, cycle),
+        TraceEvidence::Directions(cycle) => {
+            let events = cycle.0.iter().flat_map(|&(a, b)| [a, b]);
+            let found = events.filter_map(|at| {
+                let event = *read.trace.get(at as usize)?;
+                Some((at, (read.shown(current, at as usize), event)))
+            });
+            (found.collect(), Vec::new())
+        }
+        TraceEvidence::Groups(_) => return None,
+    };
+    let (TraceEvidence::Execution { cycle, .. } | TraceEvidence::Directions(cycle)) = evidence
+    else {
+        return None;
+    };
+    let txns: Vec<u32> = found.values().map(|(_, event)| event.txn).collect();
+    let mut extents = Extents::new(false, &current.tables, Some(&txns));
+    extents.events(&current.kept);
+    let extents = extents.end();
+    let edge = |(from, to): &(u64, u64)| {
+        let (&(from, of), &(to, _)) = (found.get(from)?, found.get(to)?);
+        Some(SerialEdge { txn: txn(of.thread, extents.get(&of.txn)), from, to })
+    };
+    placed.dedup();
+    let edges = from_first(cycle.0.iter().filter_map(edge).collect());
+    Some(SerialCycle { edges, commits: placed })
+}
+
+type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
+
+/// What the events of a cycle of an execution are, and what its commits come before. The threads do
+/// what they do in the trace, each in its order.
+fn events_of(
+    current: &Current,
+    read: &Read,
+    execution: &[TxnEvent],
+    cycle: &TxnCycle,
+) -> (Events, Vec<(SerialEvent, u64)>) {
+    let mut of_threads: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    for (at, event) in read.trace.iter().enumerate() {
+        of_threads.entry(event.thread).or_default().push_back(at);
+    }
+    let wanted: std::collections::HashSet<u64> =
+        cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
+    let mut buffers: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    let (mut found, mut placed) = (Events::new(), Vec::new());
+    let mut waiting: Vec<SerialEvent> = Vec::new();
+    for (at, &txn_event) in execution.iter().enumerate() {
+        let buffer = buffers.entry(txn_event.thread).or_default();
+        let shown = if txn_event.kind == TxnKind::Commit {
+            let Some(store) = buffer.pop_front() else { continue };
+            let commit = SerialEvent { role: SerialRole::Commit, ..read.shown(current, store) };
+            waiting.push(commit);
+            commit
+        } else {
+            let next = of_threads.get_mut(&txn_event.thread).and_then(VecDeque::pop_front);
+            let Some(next) = next else { continue };
+            if txn_event.kind == TxnKind::Write {
+                buffer.push_back(next);
+            }
+            let before = u64::from(read.from[next].0);
+            placed.extend(waiting.drain(..).map(|commit| (commit, before)));
+            read.shown(current, next)
+        };
+        if wanted.contains(&(at as u64)) {
+            found.insert(at as u64, (shown, txn_event));
+        }
+    }
+    (found, placed)
+}

@@ -1,0 +1,539 @@
+//! `weakspot serial`, and its witnesses.
+
+use std::path::PathBuf;
+
+use expect_test::{Expect, expect, expect_file};
+
+use weakspot_core::serial::{Conflicts, pair, sc_equivalent, serializable, trace_serializable};
+use weakspot_core::testing::Rng;
+use weakspot_core::{TxnEvent, TxnKind};
+
+use crate::{root, run, transcript};
+
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
+}
+
+/// Where these tests may write.
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("serial");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+const FOLDER: &str = "corpus/traces/serial";
+
+/// What is expected of each log of the corpus lies beside it.
+#[test]
+fn corpus() {
+    let mut logs = 0;
+    let folder = root().join(FOLDER);
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("a file").path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if matches!(ending, Some("expected" | "md")) {
+            continue;
+        }
+        logs += 1;
+        let ran = run(&["serial", "--format", "json", path.to_str().expect("UTF-8")], "");
+        let mut text = String::new();
+        for line in ran.out.lines() {
+            let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let of = |key: &str| json[key].as_str().map_or(String::new(), |s| format!("{s} "));
+            text += &format!("{}{}{}{}", of("id"), of("of"), of("model"), of("verdict"));
+            text += match json["sc_equivalent"].as_bool() {
+                Some(true) => "sc-equivalent",
+                Some(false) => "not-sc-equivalent",
+                None => "",
+            };
+            text = text.trim_end().to_owned() + "\n";
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        expect_file![folder.join(format!("{name}.expected"))].assert_eq(&text);
+    }
+    assert_eq!(logs, 7);
+}
+
+#[test]
+fn task_pool() {
+    check(
+        &["serial", "corpus/traces/serial/task-pool.wstrace"],
+        "",
+        expect![[r#"
+            corpus/traces/serial/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
+              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
+            corpus/traces/serial/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
+
+              No order of the transactions explains this: each comes before the next, and they form a circle.
+
+              ┌ front events 2 to 3 ───────┐
+              │ 2. rd head  at pool.c:5    │
+              │ 3. com head  at pool.c:6   │
+              └────────────────────────────┘
+                ↓ 2 before 6: program order of front
+              ┌ front events 6 to 8 ───────┐
+              │ 6. rd tail  at pool.c:9    │
+              └────────────────────────────┘
+                ↓ 6 before 12: front reads tail before back changes it
+              ┌ back events 11 to 12 ──────┐
+              │ 11. rd tail  at pool.c:18  │
+              │ 12. com tail  at pool.c:19 │
+              └────────────────────────────┘
+                ↓ 11 before 15: program order of back
+              ┌ back event 15 ─────────────┐
+              │ 15. rd head  at pool.c:22  │
+              └────────────────────────────┘
+                ↓ back to the first: 15 before 3: back reads head before front changes it
+              There all stores reach memory after the last event.
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn fences() {
+    check(
+        &[
+            "serial",
+            "--model",
+            "tso",
+            "--fence-transactions",
+            "corpus/traces/serial/task-pool.wstrace",
+        ],
+        "",
+        expect![[r#"
+            corpus/traces/serial/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
+              note: without the fences: not serializable
+              3 fences added; then under SC: serializable; under TSO: nothing can be overtaken
+              fence in front behind 3. wr head  at pool.c:6
+              fence in front behind 8. wr pool[0]  at pool.c:11
+              fence in back behind 12. wr tail  at pool.c:19
+              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["serial", "--model", "tso", "-q", "--fence-transactions", "-"],
+        "t0: wr x #0\nt0: rd y #0\nt1: rd x #1\nt1: wr y #1\nt1: rd z #2\nt0: wr z #0\n",
+        expect![[r#"
+            - TSO: not serializable with the fences: a cycle through 3 transactions in 6 events
+              note: without the fences: not serializable
+              2 fences added; then under SC: not serializable; under TSO: nothing can be overtaken
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn threads_and_locks() {
+    check(
+        &["serial", "--model", "sc", "corpus/traces/serial/bank.std"],
+        "",
+        expect![[r#"
+        corpus/traces/serial/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
+
+          No order of the transactions explains this: each comes before the next, and they form a circle.
+
+          ┌ T0 events 3 to 13 ──┐
+          │ 5. rel L  at 8      │
+          │ 11. acq L  at 9     │
+          └─────────────────────┘
+            ↓ 5 before 7: T1 changes L after T0 did
+          ┌ T1 events 7 to 9 ───┐
+          │ 7. acq L  at 21     │
+          │ 9. rel L  at 23     │
+          └─────────────────────┘
+            ↓ back to the first: 9 before 11: T0 changes L after T1 did
+        --- exit 1
+    "#]],
+    );
+    // A transaction that starts a thread and waits for it has no place in a serial order.
+    check(
+        &["serial", "--model", "sc", "-"],
+        "t0: begin\nt0: spawn t1\nt1: wr x\nt0: join t1\nt0: end\n",
+        expect![[r#"
+            - SC: not serializable: a cycle through 4 transactions in 5 events
+
+              No order of the transactions explains this: each comes before the next, and they form a circle.
+
+              ┌ t0 events 2 to 4 ──┐
+              │ 2. spawn t1        │
+              │ 4. join t1         │
+              └────────────────────┘
+                ↓ 2 before 3: t0 starts t1
+              ┌ t1 event 3 ────────┐
+              │ 3. start           │
+              └────────────────────┘
+                ↓ 3 before 3: program order of t1
+              ┌ t1 event 3 ────────┐
+              │ 3. wr x            │
+              └────────────────────┘
+                ↓ 3 before 4: program order of t1
+              ┌ t1 event 4 ────────┐
+              │ 4. end             │
+              └────────────────────┘
+                ↓ back to the first: 4 before 4: t0 waits for t1
+            --- standard error
+            not serializable any more, somewhere before event 6
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn json_and_dot() {
+    let log = "corpus/traces/serial/task-pool-execution.wstrace";
+    check(
+        &["serial", "--format", "json", "--model", "sc", log],
+        "",
+        expect![[r#"
+            {"file":"corpus/traces/serial/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            --- exit 1
+        "#]],
+    );
+    check(
+        &["serial", "--format", "dot", "--model", "tso", log],
+        "",
+        expect![[r#"
+            digraph transactions {
+              label="corpus/traces/serial/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
+              node [shape=plaintext, fontname="monospace"];
+              edge [fontname="monospace"];
+              subgraph cluster_0 {
+                label="front events 2 to 3";
+                in0 [label="13. com head  at pool.c:6"];
+                out0 [label="2. rd head  at pool.c:5"];
+              }
+              subgraph cluster_1 {
+                label="front events 10 to 15";
+                in1 [label="10. rd tail  at pool.c:9"];
+              }
+              subgraph cluster_2 {
+                label="back events 6 to 7";
+                in2 [label="17. com tail  at pool.c:19"];
+                out2 [label="6. rd tail  at pool.c:18"];
+              }
+              subgraph cluster_3 {
+                label="back events 12 to 20";
+                in3 [label="12. rd head  at pool.c:22"];
+              }
+              out0 -> in1 [label="2 before 10: program order of front"];
+              in1 -> in2 [label="10 before 17: front reads tail before back changes it"];
+              out2 -> in3 [label="6 before 12: program order of back"];
+              in3 -> in0 [label="12 before 13: back reads head before front changes it"];
+            }
+            --- exit 1
+        "#]],
+    );
+    check(
+        &["serial", "--format", "json", "-"],
+        "t0: wr x #0\nt1: rd x #1\nt0: com x\n",
+        expect![[r#"
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","sc_equivalent":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_}
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"tso","verdict":"holds","order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_}
+            --- exit 0
+        "#]],
+    );
+}
+
+/// What makes no sense is refused with its place.
+#[test]
+fn bad_logs() {
+    for (log, expected) in [
+        (
+            "t0: wr x\nt0: com y\n",
+            expect![[r#"
+            --- standard error
+            error: -:2:1: `com` of another location than that of the thread's oldest pending store, event 1
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: com x\n",
+            expect![[r#"
+            --- standard error
+            error: -:1:1: `com` although all stores of the thread are in memory
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: wr x #1\nt0: wr x #2\nt0: com x #2\n",
+            expect![[r#"
+            --- standard error
+            error: -:3:1: `com` of another transaction than that of the thread's oldest pending store, event 1
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: wr x\nt0: fence\nt0: com x\n",
+            expect![[r#"
+            --- standard error
+            error: -:2:1: `fence` waits for the store of event 1, which is not committed
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: begin\nt0: end\nt0: end\n",
+            expect![[r#"
+            --- standard error
+            error: -:3:1: `end` of a transaction that did not begin
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: wr x\nt1: wr y\nt1: com y\n",
+            expect![[r#"
+            --- standard error
+            error: -: event 1: the store is never committed: an execution has a `com` for every `wr`, or none at all
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: spawn t1\nt1: wr x\nt0: join t1\nt1: com x\n",
+            expect![[r#"
+            --- standard error
+            error: -:3:1: `join` waits for the store of event 2, which is not committed
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: rd x #1\nt0: rd x\nt0: rd x #1\n",
+            expect![[r#"
+            --- standard error
+            error: -:3:1: the transaction of this number goes on after something else of the thread; it has to be in one piece
+            --- exit 2
+        "#]],
+        ),
+        (
+            "t0: spawn t1\nt1: rd x\nt0: join t1\nt1: rd x\n",
+            expect![[r#"
+                --- standard error
+                error: -:4:1: the thread goes on although it was waited for by a `join`
+                --- exit 2
+            "#]],
+        ),
+        (
+            "t0: wr\n",
+            expect![[r#"
+            --- standard error
+            error: -:1:7: expected a location behind `wr`
+            --- exit 2
+        "#]],
+        ),
+    ] {
+        check(&["serial", "--model", "sc", "-"], log, expected);
+    }
+    check(
+        &["serial", "--model", "pso", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: transactions are asked about under SC and TSO only: expected --model sc, tso or both
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--fence-transactions", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: fences make a difference under TSO only: expected --model tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "--fence-transactions", "--model", "tso", "-"],
+        "t0: wr x\nt0: com x\n",
+        expect![[r#"
+            --- standard error
+            error: -: fences change when stores reach memory, and this log says when they did; expected one without `com`
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "no-such.wslog"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: no-such.wslog: failed to read: No such file or directory (os error 2)
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "-"],
+        "",
+        expect![[r#"
+            - SC: serializable (in this execution): 0 transactions in 0 events
+            --- standard error
+            warning: -: the log has no events
+            --- exit 0
+        "#]],
+    );
+}
+
+/// The place of a store that is never committed is found again in a file.
+#[test]
+fn never_committed_in_a_file() {
+    let dir = folder();
+    let path = dir.join("pending.wstrace");
+    std::fs::write(&path, "trace a\nt0: rd x\ntrace b\nt0: rd y\nt0: wr x\nt1: wr y\nt1: com y\n")
+        .expect("written");
+    let ran = run(&["serial", "--model", "tso", path.to_str().expect("UTF-8")], "");
+    assert!(ran.err.contains("pending.wstrace:5:1: the store is never committed"), "{}", ran.err);
+    assert_eq!(ran.code, Some(2));
+}
+
+#[test]
+fn witnesses() {
+    let dir = folder();
+    let witness = dir.join("witness.json");
+    let witness = witness.to_str().expect("UTF-8");
+    let mut told = String::new();
+    for (log, model) in [
+        ("task-pool.wstrace", "sc"),
+        ("task-pool.wstrace", "tso"),
+        ("task-pool-execution.wstrace", "sc"),
+        ("task-pool-execution.wstrace", "tso"),
+        ("theorem-2.wstrace", "sc"),
+        ("theorem-2.wstrace", "tso"),
+        ("literal.jsonl", "tso"),
+        ("words.wstrace", "sc"),
+        ("words.wstrace", "tso"),
+        ("bank.std", "tso"),
+    ] {
+        let path = format!("{FOLDER}/{log}");
+        let ran = run(&["serial", "-q", "--model", model, "--witness", witness, &path], "");
+        assert!(ran.code.is_some_and(|code| code < 2), "{}", ran.err);
+        let ran = run(&["certify", &path, witness], "");
+        told += &format!("{log} {model}: {}{}", ran.out, ran.err);
+        // An edge that is not there, an order that is none.
+        let text = std::fs::read_to_string(witness).expect("a witness");
+        let broken = match text.contains("\"cycle\"") {
+            true => text.replacen("{\"from\":", "{\"from\":1", 1),
+            false => text.replacen("\"order\": [0,1", "\"order\": [1,0", 1),
+        };
+        if broken != text {
+            std::fs::write(witness, broken).expect("written");
+            let ran = run(&["certify", &path, witness], "");
+            assert_eq!(ran.code, Some(1), "{log} {model} {}{}", ran.out, ran.err);
+        }
+    }
+    expect![[r#"
+        task-pool.wstrace sc: certified: the order of the transactions respects all conflicts
+        task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
+        task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a circle
+        task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a circle
+        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle
+        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts
+        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle
+        words.wstrace sc: certified: each of its transactions has to come before the next, in a circle
+        words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
+        bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
+    "#]].assert_eq(&told);
+}
+
+/// A random trace, or execution if it has commits.
+fn random(rng: &mut Rng, has_commits: bool) -> Vec<TxnEvent> {
+    let (threads, vars) = (2 + rng.below(2), 1 + rng.below(2));
+    let mut left = 2 + rng.below(5);
+    let mut buffers: Vec<Vec<TxnEvent>> = vec![Vec::new(); threads];
+    let mut txns: Vec<u32> = (0..threads as u32).map(|thread| 10 * thread).collect();
+    let mut events = Vec::new();
+    while left > 0 || buffers.iter().any(|buffer| !buffer.is_empty()) {
+        let t = rng.below(threads);
+        if !buffers[t].is_empty() && (left == 0 || rng.one_in(3)) {
+            events.push(TxnEvent { kind: TxnKind::Commit, ..buffers[t].remove(0) });
+        } else if left > 0 {
+            txns[t] += u32::from(rng.one_in(3));
+            let kind = match rng.below(10) {
+                0..4 => TxnKind::Read,
+                4..8 => TxnKind::Write,
+                8 => TxnKind::Fence,
+                _ => TxnKind::Update,
+            };
+            if kind.drains() && !buffers[t].is_empty() {
+                continue;
+            }
+            let var = if kind == TxnKind::Fence { 0 } else { rng.below(vars) as u32 };
+            let event = TxnEvent { thread: t as u32, kind, var, txn: txns[t] };
+            events.push(event);
+            if has_commits && kind == TxnKind::Write {
+                buffers[t].push(event);
+            }
+            left -= 1;
+        }
+    }
+    events
+}
+
+/// Thousands of traces and executions in one file: all answers are those of the definitions.
+#[test]
+fn answers_are_those_of_the_definitions() {
+    let mut rng = Rng::new(6);
+    let (mut text, mut expected) = (String::new(), Vec::new());
+    for id in 0..3_000 {
+        let has_commits = id % 2 == 0;
+        let events = random(&mut rng, has_commits);
+        let event = |e: &TxnEvent| {
+            let (t, x, tr) = (e.thread, e.var, e.txn);
+            match e.kind {
+                TxnKind::Read => format!(r#"{{"t":{t},"k":"rd","x":"v{x}","tr":{tr}}}"#),
+                TxnKind::Write => format!(r#"{{"t":{t},"k":"wr","x":"v{x}","tr":{tr}}}"#),
+                TxnKind::Update => format!(r#"{{"t":{t},"k":"upd","x":"v{x}","tr":{tr}}}"#),
+                TxnKind::Fence => format!(r#"{{"t":{t},"k":"fence","tr":{tr}}}"#),
+                TxnKind::Commit => format!(r#"{{"t":{t},"k":"com","x":"v{x}"}}"#),
+            }
+        };
+        let list: Vec<String> = events.iter().map(event).collect();
+        text += &format!("{{\"id\":\"{id}\",\"events\":[{}]}}\n", list.join(","));
+        let verdict = |holds: bool| if holds { "holds" } else { "violated" };
+        let is_execution = events.iter().any(|e| e.kind == TxnKind::Commit);
+        let (sc, tso) = if is_execution {
+            let paired = pair(&events).expect("an execution");
+            let sc = format!(
+                "execution sc {} {}",
+                verdict(serializable(&paired, Conflicts::TsoPo)),
+                sc_equivalent(&paired)
+            );
+            (sc, format!("execution tso {}", verdict(serializable(&paired, Conflicts::Tso))))
+        } else {
+            // Every write is in memory at once.
+            let mut at_once = Vec::new();
+            for &event in &events {
+                at_once.push(event);
+                if event.kind == TxnKind::Write {
+                    at_once.push(TxnEvent { kind: TxnKind::Commit, ..event });
+                }
+            }
+            let paired = pair(&at_once).expect("an execution");
+            let sc = format!("execution sc {}", verdict(serializable(&paired, Conflicts::TsoPo)));
+            let has_writes = events.iter().any(|e| e.kind == TxnKind::Write);
+            let equivalent = if has_writes { "" } else { " true" };
+            let tso = format!("trace tso {}", verdict(trace_serializable(&events)));
+            (sc + equivalent, tso)
+        };
+        expected.push(format!("{id} {sc}"));
+        expected.push(format!("{id} {tso}"));
+    }
+    let path = folder().join("random.jsonl");
+    std::fs::write(&path, text).expect("written");
+    let ran = run(&["serial", "--format", "json", path.to_str().expect("UTF-8")], "");
+    assert_eq!(ran.err, "");
+    let found: Vec<String> = ran
+        .out
+        .lines()
+        .map(|line| {
+            let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let of = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+            let equivalent =
+                json["sc_equivalent"].as_bool().map_or(String::new(), |b| format!(" {b}"));
+            format!("{} {} {} {}{equivalent}", of("id"), of("of"), of("model"), of("verdict"))
+        })
+        .collect();
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.len(), expected.len());
+    let violated = expected.iter().filter(|line| line.contains("violated")).count();
+    assert!(violated > 500, "{violated}");
+}

@@ -1,0 +1,407 @@
+//! One log from beginning to end: the monitors that were asked for, and afterwards, in a second
+//! pass, what their cycles and orders are about, each accepted by the checks of `core`.
+
+use std::collections::HashMap;
+
+use weakspot_core::certify::Rejected;
+use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Question, TxnCycle};
+use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
+
+use crate::log::{BadLog, Cut, END, START, TxnReader};
+use crate::online::Online;
+
+/// Questions about a log, while it is followed. Without commits it is an execution of SC.
+pub struct Follow {
+    reader: TxnReader,
+    has_commits: bool,
+    monitors: Vec<Monitor>,
+    batch: Vec<(TxnEvent, u32)>,
+}
+
+struct Monitor {
+    question: Question,
+    online: Online,
+    cycle: Option<TxnCycle>,
+}
+
+/// Why a log cannot be followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has to be followed again from the beginning, because it has commits.
+    HasCommits,
+    /// It has to be followed again from the beginning, because a location cuts others.
+    Cut,
+    /// It makes no sense.
+    Bad(BadLog),
+}
+
+impl Follow {
+    /// Before the first event of a log that is about these names. Orders of transactions are kept
+    /// on demand; they need memory for each.
+    #[must_use]
+    pub fn new(
+        questions: &[Question],
+        has_commits: bool,
+        tables: &LogTables,
+        order: bool,
+    ) -> Follow {
+        let monitor = |&question: &Question| {
+            let relation = relation_of(question);
+            let online = if order { Online::with_order(relation) } else { Online::new(relation) };
+            Monitor { question, online, cycle: None }
+        };
+        Follow {
+            reader: TxnReader::new(has_commits, tables),
+            has_commits,
+            monitors: questions.iter().map(monitor).collect(),
+            batch: Vec::new(),
+        }
+    }
+
+    /// Goes on with more names.
+    ///
+    /// # Errors
+    /// When the log has to be followed again from the beginning with these names.
+    pub fn learn(&mut self, tables: &LogTables) -> Result<(), Stop> {
+        self.reader.learn(tables).map_err(|Cut| Stop::Cut)
+    }
+
+    /// Follows the next events.
+    ///
+    /// # Errors
+    /// When the log cannot be followed any further. The events before that were followed.
+    pub fn events(&mut self, events: &[LogEvent]) -> Result<(), Stop> {
+        self.batch.clear();
+        let mut end = Ok(());
+        for event in events {
+            if event.kind == LogKind::Commit && !self.has_commits {
+                return Err(Stop::HasCommits);
+            }
+            let batch = &mut self.batch;
+            if let Err(bad) = self.reader.event(event, |event, unit| batch.push((event, unit))) {
+                end = Err(Stop::Bad(bad));
+                break;
+            }
+        }
+        for monitor in self.monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
+            monitor.follow(&self.batch, self.has_commits);
+        }
+        end
+    }
+
+    /// After the last event.
+    ///
+    /// # Errors
+    /// When stores are pending.
+    pub fn end(&self) -> Result<(), BadLog> {
+        self.reader.end()
+    }
+
+    /// How many events there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.reader.events()
+    }
+
+    /// How many transactions there were.
+    #[must_use]
+    pub fn transactions(&self) -> u64 {
+        self.reader.transactions().into()
+    }
+
+    /// Whether the log has commits.
+    #[must_use]
+    pub fn has_commits(&self) -> bool {
+        self.has_commits
+    }
+
+    /// The cycle that answers a question.
+    #[must_use]
+    pub fn cycle(&self, question: Question) -> Option<&TxnCycle> {
+        self.monitors.iter().find(|monitor| monitor.question == question)?.cycle.as_ref()
+    }
+
+    /// How many questions have a cycle for an answer.
+    #[must_use]
+    pub fn found(&self) -> u64 {
+        self.monitors.iter().filter(|monitor| monitor.cycle.is_some()).count() as u64
+    }
+
+    /// The memory in use, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.monitors.iter().map(|monitor| monitor.online.bytes()).sum()
+    }
+
+    /// The order of the transactions that answers a question, which is not to be followed any
+    /// further.
+    #[must_use]
+    pub fn take_order(&mut self, question: Question) -> Option<Vec<u32>> {
+        let at = self.monitors.iter().position(|monitor| monitor.question == question)?;
+        let monitor = self.monitors.remove(at);
+        match monitor.cycle {
+            None => monitor.online.into_order(),
+            Some(_) => None,
+        }
+    }
+
+    /// How many transactions the orders have at most.
+    #[must_use]
+    pub fn ordered(&self) -> usize {
+        self.monitors.iter().map(|monitor| monitor.online.ordered()).max().unwrap_or(0)
+    }
+
+    /// From now on no orders are kept.
+    pub fn forget_orders(&mut self) {
+        for monitor in &mut self.monitors {
+            monitor.online.forget_order();
+        }
+    }
+}
+
+/// SC-equivalence is SC-serializability if each event of the log is a transaction: an access that
+/// consists of several variables is one event.
+fn relation_of(question: Question) -> Question {
+    match question {
+        Question::ScEquivalent => Question::ScSerializable,
+        question => question,
+    }
+}
+
+fn as_asked(question: Question, (event, unit): (TxnEvent, u32)) -> TxnEvent {
+    match question {
+        Question::ScEquivalent => TxnEvent { txn: unit, ..event },
+        _ => event,
+    }
+}
+
+impl Monitor {
+    fn follow(&mut self, batch: &[(TxnEvent, u32)], has_commits: bool) {
+        for &event in batch {
+            let event = as_asked(self.question, event);
+            let cycle = match has_commits {
+                // The reader has checked that commits fit.
+                true => self.online.event(event).unwrap_or(None),
+                false => self.online.sc_event(event),
+            };
+            if cycle.is_some() {
+                self.cycle = cycle;
+                return;
+            }
+        }
+    }
+}
+
+/// Goes through a log again to check a cycle, and to find out what its events are.
+pub struct Explain<'a> {
+    question: Question,
+    reader: TxnReader,
+    check: CycleCheck<'a>,
+    wanted: HashMap<u64, Option<Touched>>,
+    last: u64,
+    /// The number of the next event of the execution.
+    now: u64,
+}
+
+/// An event of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The event of the log that it comes from.
+    pub log: LogEvent,
+    /// The number of that.
+    pub number: u64,
+    /// The event itself.
+    pub event: TxnEvent,
+    /// For a commit the number of its store, for others the number again.
+    pub store: u64,
+    /// Whether it is not the event of the log, but the start or end of a thread that belongs to it.
+    pub aside: bool,
+}
+
+impl<'a> Explain<'a> {
+    /// Before the first event of the log, with all names that it is about.
+    #[must_use]
+    pub fn new(
+        question: Question,
+        has_commits: bool,
+        tables: &LogTables,
+        cycle: &'a TxnCycle,
+    ) -> Explain<'a> {
+        let relation = if has_commits { question.conflicts() } else { Conflicts::Sc };
+        let events = || cycle.0.iter().flat_map(|&(a, b)| [a, b]);
+        Explain {
+            question,
+            reader: TxnReader::new(has_commits, tables),
+            check: CycleCheck::new(relation, cycle),
+            wanted: events().map(|event| (event, None)).collect(),
+            last: events().max().unwrap_or(0),
+            now: 0,
+        }
+    }
+
+    /// Goes through the next events; whether there are enough.
+    ///
+    /// # Errors
+    /// When the log is not the one that the cycle was found in.
+    pub fn events(&mut self, events: &[LogEvent]) -> Result<bool, Rejected> {
+        let Explain { question, reader, check, wanted, now, .. } = self;
+        for log in events {
+            let number = reader.events();
+            let mut end = Ok(());
+            let read = reader.event(log, |event, unit| {
+                if let Some(touched) = wanted.get_mut(now) {
+                    let aside = [START, END].contains(&(unit ^ number as u32));
+                    let store = match event.kind {
+                        TxnKind::Commit => number - u64::from((number as u32).wrapping_sub(unit)),
+                        _ => number,
+                    };
+                    *touched = Some(Touched { log: *log, number, event, store, aside });
+                }
+                if end.is_ok() {
+                    end = check.event(as_asked(*question, (event, unit)));
+                }
+                *now += 1;
+            });
+            read.map_err(|bad| Rejected::Transactions(bad.event, "it does not fit the log"))?;
+            end?;
+            if *now > self.last {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What the events of the cycle are, by their numbers.
+    ///
+    /// # Errors
+    /// When the cycle is none.
+    pub fn end(self) -> Result<HashMap<u64, Touched>, Rejected> {
+        self.check.end()?;
+        let touched =
+            self.wanted.into_iter().filter_map(|(event, touched)| Some((event, touched?)));
+        Ok(touched.collect())
+    }
+}
+
+/// Goes through a log again to check an order of its transactions.
+pub struct Ordered {
+    question: Question,
+    reader: TxnReader,
+    check: OrderCheck,
+}
+
+impl Ordered {
+    /// Before the first event of the log, with all names that it is about.
+    ///
+    /// # Errors
+    /// When the order names a transaction twice.
+    pub fn new(
+        question: Question,
+        has_commits: bool,
+        tables: &LogTables,
+        order: &[u32],
+    ) -> Result<Ordered, Rejected> {
+        let relation = if has_commits { question.conflicts() } else { Conflicts::Sc };
+        let check = OrderCheck::new(relation, order)?;
+        Ok(Ordered { question, reader: TxnReader::new(has_commits, tables), check })
+    }
+
+    /// Goes through the next events.
+    ///
+    /// # Errors
+    /// When they do not respect the order.
+    pub fn events(&mut self, events: &[LogEvent]) -> Result<(), Rejected> {
+        for log in events {
+            let mut end = Ok(());
+            let check = &mut self.check;
+            let question = self.question;
+            let read = self.reader.event(log, |event, unit| {
+                if end.is_ok() {
+                    end = check.event(as_asked(question, (event, unit)));
+                }
+            });
+            read.map_err(|bad| Rejected::Transactions(bad.event, "it does not fit the log"))?;
+            end?;
+        }
+        Ok(())
+    }
+
+    /// After the last event.
+    ///
+    /// # Errors
+    /// When stores are pending.
+    pub fn end(&self) -> Result<(), Rejected> {
+        self.check.end()
+    }
+}
+
+/// Goes through a log again to find out where transactions begin and end.
+pub struct Extents {
+    reader: TxnReader,
+    all: bool,
+    found: HashMap<u32, Extent>,
+    events: HashMap<u64, Option<LogEvent>>,
+}
+
+/// Where a transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Whose it is.
+    pub thread: u16,
+    /// The number that the log gives to it.
+    pub label: Option<u32>,
+    /// Its first event of the log that is no commit, and its last one.
+    pub events: (u64, u64),
+}
+
+impl Extents {
+    /// Looks for these transactions, or for all of them.
+    #[must_use]
+    pub fn new(has_commits: bool, tables: &LogTables, wanted: Option<&[u32]>) -> Extents {
+        let none = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
+        let found = wanted.unwrap_or_default().iter().map(|&txn| (txn, none)).collect();
+        let reader = TxnReader::new(has_commits, tables);
+        Extents { reader, all: wanted.is_none(), found, events: HashMap::new() }
+    }
+
+    /// Looks for these events of the log, too.
+    pub fn look_for(&mut self, numbers: impl Iterator<Item = u64>) {
+        self.events.extend(numbers.map(|number| (number, None)));
+    }
+
+    /// Goes through the next events, which have been followed before.
+    pub fn events(&mut self, events: &[LogEvent]) {
+        for log in events {
+            let number = self.reader.events();
+            if let Some(event) = self.events.get_mut(&number) {
+                *event = Some(*log);
+            }
+            let (all, found) = (self.all, &mut self.found);
+            // What does not fit was found when the log was followed.
+            let _ = self.reader.event(log, |event, unit| {
+                if event.kind == TxnKind::Commit || !all && !found.contains_key(&event.txn) {
+                    return;
+                }
+                let none = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
+                let extent = found.entry(event.txn).or_insert(none);
+                extent.thread = event.thread as u16;
+                if unit == number as u32 {
+                    extent.label = log.txn.checked_sub(1);
+                }
+                extent.events = (extent.events.0.min(number), number);
+            });
+        }
+    }
+
+    /// An event that was looked for.
+    #[must_use]
+    pub fn event(&self, number: u64) -> Option<&LogEvent> {
+        self.events.get(&number)?.as_ref()
+    }
+
+    /// The transactions, by their numbers.
+    #[must_use]
+    pub fn end(self) -> HashMap<u32, Extent> {
+        self.found
+    }
+}
