@@ -127,34 +127,53 @@ fn several_traces_and_formats() {
         &["monitor", "-q", "corpus/traces"],
         "",
         expect![[r#"
-        corpus/traces/dekker.wslog TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
-        corpus/traces/dekker.wslog PSO: breaks SC: 3 pairs of accesses, 3 reports in 17 events
-        corpus/traces/dekker.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
-        corpus/traces/dekker.wstrace PSO: breaks SC: 3 pairs of accesses, 3 reports in 17 events
-        corpus/traces/executions.jsonl sb TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/executions.jsonl sb PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/executions.jsonl sb-updates TSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/executions.jsonl sb-updates PSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/executions.jsonl transactions TSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/executions.jsonl transactions PSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/locks.std TSO: nothing in 11 events can be overtaken (this execution only)
-        corpus/traces/locks.std PSO: nothing in 11 events can be overtaken (this execution only)
-        corpus/traces/message-passing-fenced.wstrace TSO: nothing in 5 events can be overtaken (this execution only)
-        corpus/traces/message-passing-fenced.wstrace PSO: nothing in 5 events can be overtaken (this execution only)
-        corpus/traces/message-passing.wstrace TSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/message-passing.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/mixed-sizes.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/mixed-sizes.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/overwritten-after-forwarding.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
-        corpus/traces/overwritten-after-forwarding.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 5 events
-        corpus/traces/overwritten-in-between.wstrace TSO: nothing in 5 events can be overtaken (this execution only)
-        corpus/traces/overwritten-in-between.wstrace PSO: nothing in 5 events can be overtaken (this execution only)
-        corpus/traces/store-buffering-fenced.wstrace TSO: nothing in 6 events can be overtaken (this execution only)
-        corpus/traces/store-buffering-fenced.wstrace PSO: nothing in 6 events can be overtaken (this execution only)
-        corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        corpus/traces/store-buffering.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
-        --- exit 1
-    "#]],
+            corpus/traces/dekker.wslog TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
+            corpus/traces/dekker.wslog PSO: breaks SC: 3 pairs of accesses, 3 reports in 17 events
+            corpus/traces/dekker.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 17 events
+            corpus/traces/dekker.wstrace PSO: breaks SC: 3 pairs of accesses, 3 reports in 17 events
+            corpus/traces/executions.jsonl sb TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/executions.jsonl sb PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/executions.jsonl sb-updates TSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/executions.jsonl sb-updates PSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/executions.jsonl transactions TSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/executions.jsonl transactions PSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/locks.std TSO: nothing in 11 events can be overtaken (this execution only)
+            corpus/traces/locks.std PSO: nothing in 11 events can be overtaken (this execution only)
+            corpus/traces/message-passing-fenced.wstrace TSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/message-passing-fenced.wstrace PSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/message-passing.wstrace TSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/message-passing.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/mixed-sizes.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/mixed-sizes.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/overwritten-after-forwarding.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
+            corpus/traces/overwritten-after-forwarding.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 5 events
+            corpus/traces/overwritten-in-between.wstrace TSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/overwritten-in-between.wstrace PSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/serial/bank.std TSO: nothing in 15 events can be overtaken (this execution only)
+            corpus/traces/serial/bank.std PSO: nothing in 15 events can be overtaken (this execution only)
+            corpus/traces/serial/literal.jsonl read-before-the-write-was-issued TSO: nothing in 3 events can be overtaken (this execution only)
+            corpus/traces/serial/literal.jsonl read-before-the-write-was-issued PSO: nothing in 3 events can be overtaken (this execution only)
+            corpus/traces/serial/literal.jsonl reads-out-of-order TSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/serial/literal.jsonl reads-out-of-order PSO: nothing in 5 events can be overtaken (this execution only)
+            corpus/traces/serial/literal.jsonl buffered-read-first TSO: breaks SC: 1 pair of accesses, 1 report in 5 events
+            corpus/traces/serial/literal.jsonl buffered-read-first PSO: breaks SC: 1 pair of accesses, 1 report in 5 events
+            corpus/traces/serial/task-pool-fenced.wstrace TSO: nothing in 18 events can be overtaken (this execution only)
+            corpus/traces/serial/task-pool-fenced.wstrace PSO: nothing in 18 events can be overtaken (this execution only)
+            corpus/traces/serial/task-pool.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 16 events
+            corpus/traces/serial/task-pool.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 16 events
+            corpus/traces/serial/words.wstrace TSO: nothing in 3 events can be overtaken (this execution only)
+            corpus/traces/serial/words.wstrace PSO: nothing in 3 events can be overtaken (this execution only)
+            corpus/traces/store-buffering-fenced.wstrace TSO: nothing in 6 events can be overtaken (this execution only)
+            corpus/traces/store-buffering-fenced.wstrace PSO: nothing in 6 events can be overtaken (this execution only)
+            corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/store-buffering.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            --- standard error
+            corpus/traces/serial/task-pool-execution.wstrace: before the error below: 9 events followed, reports: 0 under TSO, 0 under PSO
+            error: corpus/traces/serial/task-pool-execution.wstrace:12:1: event 10 reads 1, but 0 was there last: this is no SC execution
+            corpus/traces/serial/theorem-2.wstrace: before the error below: 3 events followed, reports: 0 under TSO, 0 under PSO
+            error: corpus/traces/serial/theorem-2.wstrace:9:1: event 4 reads 0, but 1 was there last: this is no SC execution
+            --- exit 2
+        "#]],
     );
 }
 
