@@ -12,10 +12,10 @@ use super::{LogFormatKey, Shared, model};
 #[command(
     before_help = "\
 Example:
-  weakspot serial corpus/traces/serial/task-pool.wstrace
+  weakspot serial corpus/transactions/task-pool.wstrace
   weakspot serial --model sc run.wslog
   my-program | weakspot serial --model sc -
-  weakspot serial --fence-transactions corpus/traces/serial/task-pool.wstrace",
+  weakspot serial --fence-transactions corpus/transactions/task-pool.wstrace",
     after_help = "\
 A transaction is what a thread does between `begin` and `end`, or under one number; anything else is
 a transaction of its own. A log with `com` events is one execution of TSO, and is asked about under

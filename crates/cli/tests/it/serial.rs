@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-const FOLDER: &str = "corpus/traces/serial";
+const FOLDER: &str = "corpus/transactions";
 
 /// What is expected of each log of the corpus lies beside it.
 #[test]
@@ -57,12 +57,12 @@ fn corpus() {
 #[test]
 fn task_pool() {
     check(
-        &["serial", "corpus/traces/serial/task-pool.wstrace"],
+        &["serial", "corpus/transactions/task-pool.wstrace"],
         "",
         expect![[r#"
-            corpus/traces/serial/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
+            corpus/transactions/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
               serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
-            corpus/traces/serial/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
+            corpus/transactions/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
 
               No order of the transactions explains this: each comes before the next, and they form a circle.
 
@@ -98,11 +98,11 @@ fn fences() {
             "--model",
             "tso",
             "--fence-transactions",
-            "corpus/traces/serial/task-pool.wstrace",
+            "corpus/transactions/task-pool.wstrace",
         ],
         "",
         expect![[r#"
-            corpus/traces/serial/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
+            corpus/transactions/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
               note: without the fences: not serializable
               3 fences added; then under SC: serializable; under TSO: nothing can be overtaken
               fence in front behind 3. wr head  at pool.c:6
@@ -127,10 +127,10 @@ fn fences() {
 #[test]
 fn threads_and_locks() {
     check(
-        &["serial", "--model", "sc", "corpus/traces/serial/bank.std"],
+        &["serial", "--model", "sc", "corpus/transactions/bank.std"],
         "",
         expect![[r#"
-        corpus/traces/serial/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
+        corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
           No order of the transactions explains this: each comes before the next, and they form a circle.
 
@@ -182,12 +182,12 @@ fn threads_and_locks() {
 
 #[test]
 fn json_and_dot() {
-    let log = "corpus/traces/serial/task-pool-execution.wstrace";
+    let log = "corpus/transactions/task-pool-execution.wstrace";
     check(
         &["serial", "--format", "json", "--model", "sc", log],
         "",
         expect![[r#"
-            {"file":"corpus/traces/serial/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
             --- exit 1
         "#]],
     );
@@ -196,7 +196,7 @@ fn json_and_dot() {
         "",
         expect![[r#"
             digraph transactions {
-              label="corpus/traces/serial/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
+              label="corpus/transactions/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
               node [shape=plaintext, fontname="monospace"];
               edge [fontname="monospace"];
               subgraph cluster_0 {
