@@ -5,7 +5,8 @@
 //! - `fences`: what `weakspot fence` prints;
 //! - `follow`: `weakspot history --follow`;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
-//! - `history`: `weakspot history`, and its witnesses;
+//! - `history`: what `weakspot history` answers, and its witnesses;
+//! - `history_input`: what it reads, good and bad;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
@@ -21,6 +22,7 @@ mod follow;
 mod generate;
 mod graph;
 mod history;
+mod history_input;
 mod monitor;
 mod monitor_program;
 mod readme;

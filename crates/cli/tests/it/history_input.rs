@@ -1,0 +1,380 @@
+//! What `weakspot history` is given: files, folders, pipes, good and bad.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use expect_test::expect;
+
+use crate::history::SB;
+use crate::transcripts::check;
+use crate::{run, weakspot};
+
+/// What is wrong with one history or file is said with its place, and does not keep the others
+/// from being answered for.
+#[test]
+fn bad_histories() {
+    check(
+        &["history", "-q", "--model", "sc", "-"],
+        "history a\nt0: r x 5\nhistory b\nt0: w x 5\nt0: w x 5\nhistory c\nt0: w x 5\n",
+        expect![[r#"
+            - c SC: satisfied: 1 operation, shown by a run of 1 step
+            --- standard error
+            error: -:2:5: nobody wrote 5 to `x`
+            error: -:5:5: 5 is written to `x` a second time (first at line 4, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "--format", "json", "--model", "sc", "-"],
+        "{\"threads\":[[{",
+        expect![[r#"
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_,"kind":"syntax"}
+            --- standard error
+            error: -:1:15: expected a key in quotes, found the end of the text
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "-q", "no-such-file", "corpus/histories/lost-update.json"],
+        "",
+        expect![[r#"
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
+            --- standard error
+            error: no-such-file: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "-"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: -: no history in it
+            --- exit 2
+        "#]],
+    );
+}
+
+#[test]
+fn bad_usage() {
+    check(
+        &["history", "--model", "x86", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc,all", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: --model names a model twice
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--witness", "w.json", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--witness", "w.json", "corpus/histories/classic.wshist"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: --witness takes one file and one model, as in --model tso
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "corpus/litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn file in the folder corpus/litmus
+        --- exit 2
+    "#]],
+    );
+}
+
+/// A folder in short.
+#[test]
+fn a_folder() {
+    check(
+        &["history", "-q", "corpus/histories"],
+        "",
+        expect![[r#"
+            corpus/histories/by-cases.wshist by-cases: not SC: satisfies PSO and CCM, violates TSO
+            corpus/histories/by-cases.wshist by-cases-fenced: not SC: satisfies CCM, violates PSO
+            corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
+            corpus/histories/causality.plume: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl store-buffering: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl message-passing: not SC: satisfies PSO, violates CC
+            corpus/histories/classic.jsonl message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
+            corpus/histories/classic.jsonl iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl corr: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.jsonl forwarding: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.jsonl counter: satisfies SC, and so all models
+            corpus/histories/classic.jsonl lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl own-future: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist store-buffering: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist message-passing: not SC: satisfies PSO, violates CC
+            corpus/histories/classic.wshist message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
+            corpus/histories/classic.wshist iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist corr: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.wshist forwarding: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/classic.wshist counter: satisfies SC, and so all models
+            corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/gradual.jsonl fig-1b: not SC: satisfies TSO, violates CM
+            corpus/histories/gradual.jsonl fig-1c: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/gradual.jsonl fig-1d: not SC: satisfies TSO and CCM
+            corpus/histories/gradual.jsonl fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.jsonl fig-3-mended: not SC: satisfies CCM, violates PSO
+            corpus/histories/gradual.wshist fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/gradual.wshist fig-1b: not SC: satisfies TSO, violates CM
+            corpus/histories/gradual.wshist fig-1c: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/gradual.wshist fig-1d: not SC: satisfies TSO and CCM
+            corpus/histories/gradual.wshist fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.wshist fig-3-mended: not SC: satisfies CCM, violates PSO
+            corpus/histories/long-fork.awdit: satisfies SC (not checked: atomicity of 1 transaction), and so all models
+            corpus/histories/long-fork.hist: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/registers.edn: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: final values, real-time order), violates CCM
+            corpus/histories/store-buffering.axe history 2: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/store-buffering.wshist history 1: not SC: satisfies TSO and CM, violates CCM
+            corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
+            corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models
+            --- exit 1
+        "#]],
+    );
+}
+
+/// Histories are answered for as they come, and nobody goes on when nobody reads.
+#[test]
+fn endless_histories() {
+    let mut child = weakspot()
+        .args(["history", "-q", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    stdin.write_all(format!("{SB}{SB}").as_bytes()).expect("a reader");
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("a line");
+    assert_eq!(first, "- sb: not SC: satisfies TSO and CM, violates CCM\n");
+    drop(stdout);
+    // The pipe breaks when the command has ended.
+    while stdin.write_all(SB.as_bytes()).is_ok() {}
+    assert_eq!(child.wait().expect("the command ends").code(), Some(0));
+}
+
+/// A file that is read is never written.
+#[test]
+fn inputs_are_spared() {
+    let folder = std::env::temp_dir().join(format!("weakspot-spared-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("sub")).expect("a folder");
+    let file = folder.join("h.wshist");
+    std::fs::write(&file, SB).expect("a file");
+    let (file, other) = (file.display().to_string(), folder.join("sub/../h.wshist"));
+    let other = other.display().to_string();
+    for args in [
+        &["history", "--model", "sc", "--witness", &other, &file][..],
+        &["record", "-q", &file, "-o", &other],
+        &["convert", &file, &other],
+    ] {
+        let ran = run(args, "");
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.err);
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), SB, "{args:?}");
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[test]
+fn nothing_to_check() {
+    check(
+        &["history", "-q", "-"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "--follow", "-"],
+        "// nothing\n",
+        expect![[r#"
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "--format", "json", "-"],
+        "// nothing\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"no history in it","line":null,"column":null,"time_s":_}
+        --- standard error
+        error: -: no history in it
+        --- exit 2
+    "#]],
+    );
+}
+
+/// What a file says and no model asks is said where it is satisfied.
+#[test]
+fn what_is_not_checked() {
+    let dbcop = "[x:=1 y:=1]\n---\n[y==1 x==1]\n";
+    check(
+        &["history", "-q", "--input-format", "dbcop", "-"],
+        dbcop,
+        expect![[r#"
+        -: satisfies SC (not checked: atomicity of 2 transactions), and so all models
+        --- exit 0
+    "#]],
+    );
+    let edn =
+        "{:type :ok :process 0 :f :write :value 1}\n{:type :ok :process 1 :f :read :value 1}\n";
+    check(
+        &["history", "-q", "--model", "sc,cc", "-"],
+        edn,
+        expect![[r#"
+        - SC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps
+        - CC: satisfied (not checked: real-time order): 2 operations, shown by a run of 2 steps under SC
+        --- exit 0
+    "#]],
+    );
+    let axe = "0: M[0] := 1 @ 1:2\n1: M[0] == 1 @ 3:4\n";
+    check(
+        &["history", "-q", "-"],
+        axe,
+        expect![[r#"
+        - history 1: satisfies SC (not checked: real-time order), and so all models
+        --- exit 0
+    "#]],
+    );
+    let plume = "w(0,1,0,1)\nw(1,1,0,1)\nr(0,1,1,2)\n";
+    check(
+        &["history", "-q", "--follow", "--model", "sc", "-"],
+        plume,
+        expect![[r#"
+        - SC: satisfied (not checked: atomicity of transactions): 3 operations, all in one window
+        --- exit 0
+    "#]],
+    );
+}
+
+/// What is wrong with a file is said so that people find the way out.
+#[test]
+fn helpful_errors() {
+    let check_model = |input: &str, expected: expect_test::Expect| {
+        check(&["history", "-q", "--model", "sc", "--format", "json", "-"], input, expected);
+    };
+    // A value that nobody wrote is another kind of error than a text that cannot be read.
+    check_model(
+        "t0: r 5 7\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 7 to `[5]`","line":1,"column":5,"time_s":_,"kind":"value"}
+        --- standard error
+        error: -:1:5: nobody wrote 7 to `[5]`
+        --- exit 2
+    "#]],
+    );
+    check_model(
+        "t0: r x seven\n",
+        expect![[r#"
+        {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a value, a whole number, found `s`","line":1,"column":9,"time_s":_,"kind":"syntax"}
+        --- standard error
+        error: -:1:9: expected a value, a whole number, found `s`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        hint: it looks like a litmus test, which `weakspot litmus` reads
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: r x 1 from t0 3\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:11: there is no operation 3 of `t0`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "-q", "-"],
+        "t0: w x 1\nt1: w x 1\n",
+        expect![[r#"
+            --- standard error
+            error: -:2:5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            --- exit 2
+        "#]],
+    );
+}
+
+/// One operation per line is one history, also when nobody follows it; and `x=1` is as in logs.
+#[test]
+fn other_ways_to_write_operations() {
+    let lines = "{\"t\":0,\"kind\":\"w\",\"var\":\"x\",\"val\":1}
+{\"t\":\"main\",\"kind\":\"r\",\"var\":\"x\",\"val\":1}
+";
+    check(
+        &["history", "-q", "-"],
+        lines,
+        expect![[r#"
+            - history 1: satisfies SC, and so all models
+            --- exit 0
+        "#]],
+    );
+    let text = "t0: w x=1\nt0: w a=b 1\nt1: r x = 1 // so\nt1: r x=1 from t0 0\nt1: r a=b=1\n";
+    check(
+        &["history", "-q", "--input-format", "wshist", "-"],
+        text,
+        expect![[r#"
+        - history 1: satisfies SC, and so all models
+        --- exit 0
+    "#]],
+    );
+}
