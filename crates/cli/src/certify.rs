@@ -37,6 +37,9 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     if witness_question(&text).is_some_and(|question| question == "history") {
         return history(args, &text);
     }
+    // First of all: what the input should be, the witness says.
+    let witness = Witness::from_json(&text)
+        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
     let max_states = args.max_states.unwrap_or(MAX_STATES);
     let format = args.input_format.map(Into::into);
     let input = Input::new(&args.input, format);
@@ -49,8 +52,6 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
             return Ok(Exit::Bad);
         }
     };
-    let witness = Witness::from_json(&text)
-        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
     if witness.input_hash != input_hash(source.text.as_bytes()) {
         bail!(
             "the witness is about another input: {} has changed, or is not the file that was asked about",

@@ -378,3 +378,17 @@ fn other_ways_to_write_operations() {
     "#]],
     );
 }
+
+/// What is no witness is told so, whatever the input is.
+#[test]
+fn no_witness() {
+    check(
+        &["certify", "corpus/histories/store-buffering.wshist", "corpus/histories/classic.jsonl"],
+        "",
+        expect![[r#"
+            --- standard error
+            error: failed to read the witness corpus/histories/classic.jsonl: trailing characters at line 2 column 1
+            --- exit 2
+        "#]],
+    );
+}
