@@ -6,6 +6,8 @@
 
 mod op;
 mod strategy;
+mod watch;
 
 pub use op::{Agent, Op, OpKind};
 pub use strategy::{Choice, Ended, Next, Strategy};
+pub use watch::{Extra, Finding, Order, Step, Watch};
