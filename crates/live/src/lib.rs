@@ -4,10 +4,12 @@
 //! what each thread is about to do ([`Op`]), asks a [`Strategy`] who may, and passes on what
 //! happened. So all of it can be tested with programs that are only data.
 
+mod advice;
 mod op;
 mod strategy;
 mod watch;
 
+pub use advice::preventing;
 pub use op::{Agent, Op, OpKind};
 pub use strategy::{Choice, Ended, Next, Strategy};
 pub use watch::{Extra, Finding, Order, Step, Watch};

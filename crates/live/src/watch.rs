@@ -88,7 +88,7 @@ pub struct Watch {
 /// The numbers of locations and program addresses. Programs are deterministic, so that they are
 /// mostly the same in all executions.
 #[derive(Debug, Default)]
-struct Names {
+pub(crate) struct Names {
     tables: LogTables,
     locs: FxHashMap<(u64, u32), u32>,
     sites: FxHashMap<u64, u32>,
@@ -220,7 +220,13 @@ impl Side {
 }
 
 /// Appends the events of a step.
-fn compile(step: &Step, orders: bool, extra: &[Extra], names: &mut Names, out: &mut Vec<LogEvent>) {
+pub(crate) fn compile(
+    step: &Step,
+    orders: bool,
+    extra: &[Extra],
+    names: &mut Names,
+    out: &mut Vec<LogEvent>,
+) {
     let Step { thread, op, order, at } = *step;
     let site = names.site(at);
     let event = |kind, loc| LogEvent { site, ..LogEvent::new(thread, kind, loc) };
@@ -293,16 +299,14 @@ impl Names {
     }
 }
 
+/// Steps for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod test_steps {
     use super::*;
-
-    const PSO: Model = Model::Pso(Drain::All);
-    const OWN: Model = Model::Pso(Drain::Own);
 
     /// Steps from words like `0wx` or `1rx.sc`: thread, what, where, order. The program address is
     /// the place in the text, from 1.
-    fn steps(text: &str) -> Vec<Step> {
+    pub(crate) fn steps(text: &str) -> Vec<Step> {
         let step = |(i, word): (usize, &str)| {
             let (what, order) = word.split_once('.').unwrap_or((word, ""));
             let letters: Vec<char> = what.chars().collect();
@@ -331,6 +335,15 @@ mod tests {
         };
         text.split_whitespace().enumerate().map(step).collect()
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_steps::steps;
+    use super::*;
+
+    const PSO: Model = Model::Pso(Drain::All);
+    const OWN: Model = Model::Pso(Drain::Own);
 
     /// The findings of one execution: model, place of the store, place of the access.
     fn found(text: &str, extra: &[Extra]) -> Vec<(Model, u64, u64)> {
