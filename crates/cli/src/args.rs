@@ -1,6 +1,7 @@
 //! What the user may type. What it means is decided by the command that it is for.
 
 mod history;
+mod real;
 mod serial;
 mod sources;
 
@@ -16,6 +17,7 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
+pub(crate) use real::CompilerArgs;
 pub(crate) use serial::SerialArgs;
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
@@ -49,6 +51,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Gen(GenCommand),
     Record(RecordArgs),
+    Cc(CompilerArgs),
+    /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
+    #[command(name = "c++")]
+    Cxx(CompilerArgs),
     #[command(subcommand)]
     Bench(BenchCommand),
 }

@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod certify;
+mod compile;
 mod convert;
 mod convert_history;
 mod exit;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 use args::{BenchCommand, Cli, Command, GenCommand};
 use clap::Parser;
 use exit::Exit;
+use weakspot_build::Language;
 
 /// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.
 #[global_allocator]
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
+        Command::Cc(args) => return compiled(compile::run(Language::C, &args)),
+        Command::Cxx(args) => return compiled(compile::run(Language::Cxx, &args)),
         Command::Litmus(args) => litmus::run(&args),
         Command::Certify(args) => certify::run(&args),
         Command::Print(args) => print::run(&args),
@@ -75,6 +79,17 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => Exit::Holds.into(),
         Err(error) => {
             eprintln!("error: {error:#}");
+            Exit::Bad.into()
+        }
+    }
+}
+
+/// A compiler has exit codes of its own.
+fn compiled(code: anyhow::Result<u8>) -> ExitCode {
+    match code {
+        Ok(code) => code.into(),
+        Err(error) => {
+            eprintln!("weakspot: error: {error:#}");
             Exit::Bad.into()
         }
     }

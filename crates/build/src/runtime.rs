@@ -1,0 +1,43 @@
+//! The runtime library, which this program carries and unpacks.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io, process};
+
+/// The library.
+static LIBRARY: &[u8] = include_bytes!(env!("WEAKSPOT_RUNTIME"));
+
+/// What its file is called.
+pub const NAME: &str = "libweakspot_rt.so";
+
+/// The folder with the library: in the user's cache, or else in a temporary one. It is written if it
+/// is not there, or is not what it should be.
+pub fn unpack() -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    LIBRARY.hash(&mut hasher);
+    // Different versions do not get into each other's way.
+    let folder = cache().join(format!("runtime-{:016x}", hasher.finish()));
+    let file = folder.join(NAME);
+    if fs::read(&file).is_ok_and(|found| found == LIBRARY) {
+        return Ok(folder);
+    }
+    write(&folder, &file).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    Ok(folder)
+}
+
+/// Others may do the same at the same time: the file appears as a whole.
+fn write(folder: &Path, file: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let part = folder.join(format!("{NAME}.{}", process::id()));
+    fs::write(&part, LIBRARY)?;
+    fs::rename(&part, file)
+}
+
+fn cache() -> PathBuf {
+    let set = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(env::temp_dir)
+        .join("weakspot")
+}
