@@ -8,6 +8,7 @@ mod advice;
 mod op;
 mod strategy;
 mod watch;
+pub mod wire;
 
 pub use advice::preventing;
 pub use op::{Agent, Op, OpKind};

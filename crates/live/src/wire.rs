@@ -1,0 +1,444 @@
+//! What the runtime library reports: lines of words, one message each.
+//!
+//! Words have no blanks: those, `%` and what is not printable are written as `%XX`, and what is not
+//! there as `-`.
+
+use std::fmt;
+
+use weakspot_core::Model;
+
+use crate::{Extra, OpKind, Order};
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A file is mapped. Places count these from 0.
+    Module {
+        /// Where.
+        base: u64,
+        /// The file.
+        path: String,
+    },
+    /// An execution went wrong under the model that it was executed under.
+    Failure {
+        /// Counted from 1 with the [overtakings](Message::Overtaking).
+        number: u64,
+        /// What: `assertion`, `crash`, `deadlock`, ...
+        kind: String,
+        /// Which thread was at fault.
+        thread: Option<u16>,
+        /// Where it was.
+        place: Option<Place>,
+        /// In which execution, from 1.
+        execution: u64,
+        /// The schedule, to be replayed.
+        schedule: String,
+        /// What is known about it.
+        text: String,
+    },
+    /// A weaker model would let an access overtake a store.
+    Overtaking {
+        /// Counted from 1 with the [failures](Message::Failure).
+        number: u64,
+        /// The model.
+        model: Model,
+        /// Where the store is.
+        store: Place,
+        /// Where the access is.
+        access: Place,
+        /// In which execution, from 1.
+        execution: u64,
+        /// The schedule, to be replayed.
+        schedule: String,
+        /// Fences any one of which prevents it there.
+        fences: Vec<PlacedFence>,
+    },
+    /// How many executions showed a finding, as far as is known now.
+    Seen {
+        /// Its number.
+        number: u64,
+        /// How many.
+        executions: u64,
+    },
+    /// The program does something that cannot be controlled.
+    Unsupported {
+        /// What.
+        what: String,
+        /// Where.
+        place: Option<Place>,
+    },
+    /// How often the exploration started again because more memory turned out to be shared.
+    Learnt(u64),
+    /// How often a thread was taken to wait in a loop without certainty.
+    Idle(u64),
+    /// How far it is.
+    Progress {
+        /// Executions that are over.
+        executions: u64,
+        /// Steps of all of them.
+        steps: u64,
+    },
+    /// A step of an execution, if these are asked for.
+    Step(TracedStep),
+    /// The end.
+    Done {
+        /// `complete`, `incomplete`, `limit`, `timeout`, `defect`.
+        how: String,
+        /// Executions.
+        executions: u64,
+        /// Steps of all of them.
+        steps: u64,
+    },
+    /// The library itself failed.
+    Defect(String),
+}
+
+/// An address of the program that is the same in all runs: a module, and how far from its base; or
+/// an address outside of all modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The number of the module, if it is in one.
+    pub module: Option<u16>,
+    /// The offset, or the address.
+    pub offset: u64,
+}
+
+/// A fence at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlacedFence {
+    /// A full fence after the place; else a store-store fence before it.
+    pub after: bool,
+    /// Where.
+    pub place: Place,
+}
+
+/// A step of an execution with what it read and wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedStep {
+    /// Who.
+    pub thread: u16,
+    /// What.
+    pub kind: OpKind,
+    /// In which order.
+    pub order: Order,
+    /// The first byte, or the number of the other thread.
+    pub addr: u64,
+    /// How many bytes.
+    pub len: u32,
+    /// What an update saw.
+    pub old: Option<u64>,
+    /// What was read or written.
+    pub value: Option<u64>,
+    /// Where in the program.
+    pub place: Option<Place>,
+}
+
+impl Message {
+    /// Reads a line without its end.
+    pub fn parse(line: &str) -> Result<Message, String> {
+        let mut words = line.split(' ');
+        let message = read(&mut words).ok_or_else(|| format!("`{line}` is no message"))?;
+        match words.next() {
+            Some(_) => Err(format!("`{line}` has too many words")),
+            None => Ok(message),
+        }
+    }
+}
+
+fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
+    let kind = words.next()?;
+    let mut word = || words.next();
+    Some(match kind {
+        "module" => Message::Module { base: hex(word()?)?, path: unescape(word()?)? },
+        "finding" => Message::Failure {
+            number: word()?.parse().ok()?,
+            kind: word()?.to_owned(),
+            thread: optional(word()?, |w| w.parse().ok())?,
+            place: optional(word()?, place)?,
+            execution: word()?.parse().ok()?,
+            schedule: unescape(word()?)?,
+            text: unescape(word()?)?,
+        },
+        "overtaking" => Message::Overtaking {
+            number: word()?.parse().ok()?,
+            model: model(word()?)?,
+            store: place(word()?)?,
+            access: place(word()?)?,
+            execution: word()?.parse().ok()?,
+            schedule: unescape(word()?)?,
+            fences: fences(word()?)?,
+        },
+        "seen" => {
+            Message::Seen { number: word()?.parse().ok()?, executions: word()?.parse().ok()? }
+        }
+        "unsupported" => {
+            Message::Unsupported { what: unescape(word()?)?, place: optional(word()?, place)? }
+        }
+        "learnt" => Message::Learnt(word()?.parse().ok()?),
+        "idle" => Message::Idle(word()?.parse().ok()?),
+        "progress" => {
+            Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
+        }
+        "step" => Message::Step(TracedStep {
+            thread: word()?.parse().ok()?,
+            kind: OpKind::named(word()?)?,
+            order: Order::named(word()?)?,
+            addr: hex(word()?)?,
+            len: word()?.parse().ok()?,
+            old: optional(word()?, |w| w.parse().ok())?,
+            value: optional(word()?, |w| w.parse().ok())?,
+            place: optional(word()?, place)?,
+        }),
+        "done" => Message::Done {
+            how: word()?.to_owned(),
+            executions: word()?.parse().ok()?,
+            steps: word()?.parse().ok()?,
+        },
+        "defect" => Message::Defect(unescape(word()?)?),
+        _ => return None,
+    })
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn or_none<T: fmt::Display>(it: Option<T>) -> String {
+            it.map_or("-".to_owned(), |it| it.to_string())
+        }
+        match self {
+            Message::Module { base, path } => write!(f, "module {base:#x} {}", escape(path)),
+            Message::Failure { number, kind, thread, place, execution, schedule, text } => write!(
+                f,
+                "finding {number} {kind} {} {} {execution} {} {}",
+                or_none(*thread),
+                or_none(*place),
+                escape(schedule),
+                escape(text)
+            ),
+            Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
+                let fences: Vec<String> = fences.iter().map(PlacedFence::to_string).collect();
+                let fences = if fences.is_empty() { "-".to_owned() } else { fences.join(",") };
+                let schedule = escape(schedule);
+                write!(
+                    f,
+                    "overtaking {number} {model} {store} {access} {execution} {schedule} {fences}"
+                )
+            }
+            Message::Seen { number, executions } => write!(f, "seen {number} {executions}"),
+            Message::Unsupported { what, place } => {
+                write!(f, "unsupported {} {}", escape(what), or_none(*place))
+            }
+            Message::Learnt(times) => write!(f, "learnt {times}"),
+            Message::Idle(times) => write!(f, "idle {times}"),
+            Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
+            Message::Step(step) => {
+                let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
+                let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
+                write!(f, "step {thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
+            }
+            Message::Done { how, executions, steps } => {
+                write!(f, "done {how} {executions} {steps}")
+            }
+            Message::Defect(text) => write!(f, "defect {}", escape(text)),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.module {
+            Some(module) => write!(f, "{module}+{:#x}", self.offset),
+            None => write!(f, "{:#x}", self.offset),
+        }
+    }
+}
+
+impl fmt::Display for PlacedFence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.after { 'a' } else { 'b' }, self.place)
+    }
+}
+
+impl PlacedFence {
+    /// The fence at the address that its place has in a run.
+    #[must_use]
+    pub fn at(self, address: u64) -> Extra {
+        if self.after { Extra::After(address) } else { Extra::Before(address) }
+    }
+}
+
+/// Fences as they are written in messages, with commas.
+#[must_use]
+pub fn fences(word: &str) -> Option<Vec<PlacedFence>> {
+    let fence = |word: &str| {
+        let after = match word.chars().next()? {
+            'a' => true,
+            'b' => false,
+            _ => return None,
+        };
+        Some(PlacedFence { after, place: place(&word[1..])? })
+    };
+    if word == "-" { Some(Vec::new()) } else { word.split(',').map(fence).collect() }
+}
+
+fn place(word: &str) -> Option<Place> {
+    Some(match word.split_once('+') {
+        Some((module, offset)) => {
+            Place { module: Some(module.parse().ok()?), offset: hex(offset)? }
+        }
+        None => Place { module: None, offset: hex(word)? },
+    })
+}
+
+fn model(word: &str) -> Option<Model> {
+    Model::ALL.into_iter().find(|model| model.to_string() == word)
+}
+
+/// What may be `-`.
+fn optional<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if word == "-" { Some(None) } else { read(word).map(Some) }
+}
+
+fn hex(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+}
+
+/// A word for any text; an empty one is `-`, and `-` is escaped.
+fn escape(text: &str) -> String {
+    use fmt::Write;
+    match text {
+        "" => return "-".to_owned(),
+        "-" => return "%2D".to_owned(),
+        _ => {}
+    }
+    let mut out = String::with_capacity(text.len());
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            out.push(byte as char);
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+fn unescape(word: &str) -> Option<String> {
+    if word == "-" {
+        return Some(String::new());
+    }
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            bytes.push(u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    // A program may print what is no UTF-8.
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl OpKind {
+    /// All kinds.
+    const ALL: [OpKind; 13] = [
+        OpKind::Read,
+        OpKind::Write,
+        OpKind::Update,
+        OpKind::Acquire,
+        OpKind::Release,
+        OpKind::Fence,
+        OpKind::StoreFence,
+        OpKind::Spawn,
+        OpKind::Start,
+        OpKind::Exit,
+        OpKind::Join,
+        OpKind::Yield,
+        OpKind::Commit,
+    ];
+
+    fn named(word: &str) -> Option<OpKind> {
+        OpKind::ALL.into_iter().find(|kind| format!("{kind:?}") == word)
+    }
+}
+
+impl Order {
+    fn named(word: &str) -> Option<Order> {
+        [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst]
+            .into_iter()
+            .find(|order| format!("{order:?}") == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weakspot_core::Drain;
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let place = Place { module: Some(2), offset: 0x1f };
+        let alone = Place { module: None, offset: 0xffff };
+        let fences =
+            vec![PlacedFence { after: true, place }, PlacedFence { after: false, place: alone }];
+        let messages = [
+            Message::Module { base: 0x5555_0000, path: "/a b/%prog-é".into() },
+            Message::Failure {
+                number: 1,
+                kind: "assertion".into(),
+                thread: Some(3),
+                place: Some(place),
+                execution: 17,
+                schedule: "w1.0*3".into(),
+                text: "x == 1\nfoo".into(),
+            },
+            Message::Failure {
+                number: 2,
+                kind: "deadlock".into(),
+                thread: None,
+                place: None,
+                execution: 1,
+                schedule: String::new(),
+                text: "-".into(),
+            },
+            Message::Overtaking {
+                number: 3,
+                model: Model::Pso(Drain::Own),
+                store: place,
+                access: alone,
+                execution: 9,
+                schedule: "s".into(),
+                fences,
+            },
+            Message::Seen { number: 3, executions: 44 },
+            Message::Unsupported { what: "fork".into(), place: None },
+            Message::Learnt(2),
+            Message::Idle(0),
+            Message::Progress { executions: 5, steps: 6 },
+            Message::Step(TracedStep {
+                thread: 1,
+                kind: OpKind::Update,
+                order: Order::AcqRel,
+                addr: 0x10,
+                len: 8,
+                old: Some(u64::MAX),
+                value: None,
+                place: Some(place),
+            }),
+            Message::Done { how: "complete".into(), executions: 7, steps: 8 },
+            Message::Defect("oh no".into()),
+        ];
+        for message in messages {
+            let line = message.to_string();
+            assert!(!line.contains('\n'));
+            assert_eq!(Message::parse(&line), Ok(message), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for line in ["", "module", "module 12 x", "seen 1 2 3", "step 0 Jump Relaxed 0x1 1 - - -"] {
+            assert!(Message::parse(line).is_err(), "{line}");
+        }
+    }
+}
