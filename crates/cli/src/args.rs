@@ -17,7 +17,7 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
-pub(crate) use real::CompilerArgs;
+pub(crate) use real::{CompilerArgs, Isolate, ProgramOutput, RunArgs, RunStrategy};
 pub(crate) use serial::SerialArgs;
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
@@ -51,6 +51,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Gen(GenCommand),
     Record(RecordArgs),
+    Run(RunArgs),
     Cc(CompilerArgs),
     /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
     #[command(name = "c++")]

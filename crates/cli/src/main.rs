@@ -25,6 +25,7 @@ mod print;
 mod reach;
 mod record;
 mod robust;
+mod run;
 mod serial;
 
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)
         }
+        Command::Run(args) => run::run(&args),
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),

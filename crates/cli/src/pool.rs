@@ -46,6 +46,8 @@ static RATE: AtomicU64 = AtomicU64::new(0);
 /// The events of the current log, instead of states; the pairs of accesses reported.
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static PAIRS: AtomicU64 = AtomicU64::new(0);
+/// Executions of a real program.
+static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 /// Whether the questions are about histories, which have other words.
 static HISTORIES: AtomicBool = AtomicBool::new(false);
 
@@ -244,12 +246,25 @@ pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) 
     MEMORY.store(memory, Ordering::Relaxed);
 }
 
+/// For the progress line: how far the exploration of a real program is.
+pub(crate) fn follow_executions(executions: u64, steps: u64) {
+    EXECUTIONS.store(executions, Ordering::Relaxed);
+    EVENTS.store(steps, Ordering::Relaxed);
+}
+
 /// From now on the progress line is about histories.
 pub(crate) fn about_histories() {
     HISTORIES.store(true, Ordering::Relaxed);
 }
 
 fn search_message() -> String {
+    if EXECUTIONS.load(Ordering::Relaxed) > 0 {
+        return format!(
+            "{} executions, {} steps",
+            HumanCount(EXECUTIONS.load(Ordering::Relaxed)),
+            HumanCount(EVENTS.load(Ordering::Relaxed))
+        );
+    }
     let histories = HISTORIES.load(Ordering::Relaxed);
     if EVENTS.load(Ordering::Relaxed) > 0 {
         let (events, reported) =

@@ -61,6 +61,10 @@ pub enum Limit {
     Torn(u64),
     /// The input was looked at in windows of so many operations, and is longer.
     Window(usize),
+    /// So many executions of a program were looked at, and there are more.
+    Executions(u64),
+    /// Only executions with so many preemptions were looked at.
+    Preemptions(u32),
 }
 
 /// What a search may use.

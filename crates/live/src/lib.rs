@@ -13,4 +13,4 @@ pub mod wire;
 pub use advice::preventing;
 pub use op::{Agent, Op, OpKind};
 pub use strategy::{Choice, Ended, Next, Strategy};
-pub use watch::{Extra, Finding, Order, Step, Watch};
+pub use watch::{Compiled, Extra, Finding, Order, Step, Watch, compiled};

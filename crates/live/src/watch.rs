@@ -219,6 +219,28 @@ impl Side {
     }
 }
 
+/// Steps as monitors see them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// The events.
+    pub events: Vec<LogEvent>,
+    /// The bytes of their locations.
+    pub locs: Vec<Bytes>,
+    /// The program addresses of their sites.
+    pub sites: Vec<u64>,
+}
+
+/// The events of some steps; `orders` says whether those of atomics count, as they do under all models
+/// but `Pso(Drain::Own)`.
+#[must_use]
+pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
+    let mut names = Names::default();
+    let mut events = Vec::with_capacity(steps.len());
+    steps.iter().for_each(|step| compile(step, orders, &[], &mut names, &mut events));
+    let locs = names.tables.locs.iter().filter_map(|loc| loc.bytes).collect();
+    Compiled { events, locs, sites: names.addresses }
+}
+
 /// Appends the events of a step.
 pub(crate) fn compile(
     step: &Step,

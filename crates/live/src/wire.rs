@@ -14,8 +14,10 @@ use crate::{Extra, OpKind, Order};
 pub enum Message {
     /// A file is mapped. Places count these from 0.
     Module {
-        /// Where.
+        /// Where: its first byte.
         base: u64,
+        /// The first byte behind it.
+        end: u64,
         /// The file.
         path: String,
     },
@@ -149,7 +151,11 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
     let kind = words.next()?;
     let mut word = || words.next();
     Some(match kind {
-        "module" => Message::Module { base: hex(word()?)?, path: unescape(word()?)? },
+        "module" => Message::Module {
+            base: hex(word()?)?,
+            end: hex(word()?)?,
+            path: unescape(word()?)?,
+        },
         "finding" => Message::Failure {
             number: word()?.parse().ok()?,
             kind: word()?.to_owned(),
@@ -205,7 +211,9 @@ impl fmt::Display for Message {
             it.map_or("-".to_owned(), |it| it.to_string())
         }
         match self {
-            Message::Module { base, path } => write!(f, "module {base:#x} {}", escape(path)),
+            Message::Module { base, end, path } => {
+                write!(f, "module {base:#x} {end:#x} {}", escape(path))
+            },
             Message::Failure { number, kind, thread, place, execution, schedule, text } => write!(
                 f,
                 "finding {number} {kind} {} {} {execution} {} {}",
@@ -382,7 +390,7 @@ mod tests {
         let fences =
             vec![PlacedFence { after: true, place }, PlacedFence { after: false, place: alone }];
         let messages = [
-            Message::Module { base: 0x5555_0000, path: "/a b/%prog-é".into() },
+            Message::Module { base: 0x5555_0000, end: 0x5556_0000, path: "/a b/%prog-é".into() },
             Message::Failure {
                 number: 1,
                 kind: "assertion".into(),

@@ -22,6 +22,7 @@ mod monitor;
 mod monitor_program;
 mod plot;
 mod race;
+mod real;
 mod reach;
 mod robust;
 mod run;
@@ -60,6 +61,10 @@ pub use monitor_program::{
 };
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
+pub use real::{
+    Explored, RealFailure, RealOvertaking, failures_json, failures_text, real_json, real_statistics,
+    real_text,
+};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{

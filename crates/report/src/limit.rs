@@ -32,6 +32,14 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only windows of {} operations were checked",
             crate::show::grouped(*operations as u128)
         ),
+        Limit::Executions(executions) => format!(
+            "there are more than the {} that were explored",
+            crate::show::counted(*executions, "execution")
+        ),
+        Limit::Preemptions(most) => format!(
+            "only executions with at most {} were explored",
+            crate::show::counted(u64::from(*most), "preemption")
+        ),
     }
 }
 
@@ -49,6 +57,8 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Interrupted => o.string("kind", "interrupted"),
         Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
         Limit::Window(operations) => o.string("kind", "window").raw("operations", operations),
+        Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
+        Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -69,6 +79,10 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "interrupted" => Limit::Interrupted,
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
+        "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
+        "preemptions" => {
+            Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)
+        }
         _ => return None,
     })
 }

@@ -149,19 +149,7 @@ pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
     list.push('[');
     for (i, (report, run)) in a.reports.iter().enumerate() {
         list.push_str(if i == 0 { "" } else { "," });
-        let mut v = Object::new();
-        v.raw("store", end_json(a.tables, &report.store));
-        v.raw("access", end_json(a.tables, &report.access));
-        v.raw("previous", end_json(a.tables, &report.previous));
-        v.raw("count", report.count).raw("event", report.first + 1);
-        if let Some(run) = run {
-            v.raw("store_event", run.store + 1);
-            v.raw("cycle", cycle_json(&run.cycle));
-            if let Some(mending) = mending(a, run) {
-                v.string("mend", &mending);
-            }
-        }
-        v.raw("certified", run.is_some());
+        let v = violation(a, report, run.as_ref());
         list.push_str(&v.end());
     }
     list.push(']');
@@ -177,6 +165,28 @@ pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
     list.push(']');
     o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
     o.end()
+}
+
+/// A report as a JSON object that is still open.
+pub(crate) fn violation(
+    a: &MonitorAnswer<'_>,
+    report: &Overtaking,
+    run: Option<&DelayedRun>,
+) -> Object {
+    let mut v = Object::new();
+    v.raw("store", end_json(a.tables, &report.store));
+    v.raw("access", end_json(a.tables, &report.access));
+    v.raw("previous", end_json(a.tables, &report.previous));
+    v.raw("count", report.count).raw("event", report.first + 1);
+    if let Some(run) = run {
+        v.raw("store_event", run.store + 1);
+        v.raw("cycle", cycle_json(&run.cycle));
+        if let Some(mending) = mending(a, run) {
+            v.string("mend", &mending);
+        }
+    }
+    v.raw("certified", run.is_some());
+    v
 }
 
 /// The cycle behind the first report that has one, as a graph for Graphviz; nothing if there is
@@ -217,7 +227,7 @@ pub fn monitor_dot(a: &MonitorAnswer<'_>) -> String {
 }
 
 /// One pair in words.
-fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) -> String {
+pub(crate) fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) -> String {
     let Overtaking { store, access, previous, count, first } = report;
     let line = |role: &str, end: &End| {
         let thread = thread_name(a.tables, end.thread);
@@ -270,7 +280,7 @@ fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
 }
 
 /// The run from the delayed store to its end, as far as the cycle goes through it.
-fn drawing(a: &MonitorAnswer<'_>, run: &DelayedRun, color: bool) -> String {
+pub(crate) fn drawing(a: &MonitorAnswer<'_>, run: &DelayedRun, color: bool) -> String {
     let (threads, places) = parts(a, run);
     let mut rows: Vec<Row> = Vec::new();
     for &place in places.iter().take(MAX_DRAWN) {

@@ -1,0 +1,264 @@
+//! What explorations of real programs found, as text and JSON.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use weakspot_core::{Model, Names, Verdict};
+
+use crate::json::{Object, model_key, push_string, verdict_key};
+use crate::limit::{limit_json, limit_text};
+use crate::monitor::{MonitorAnswer, drawing, told, violation};
+use crate::show::{counted, grouped, plain};
+
+/// What was explored of a program.
+#[derive(Clone, Debug)]
+pub struct Explored<'a> {
+    /// The program as the user named it.
+    pub program: &'a str,
+    /// How many executions there were.
+    pub executions: u64,
+    /// How many steps they took together.
+    pub steps: u64,
+    /// How they were chosen.
+    pub strategy: &'a str,
+    /// What the user should know.
+    pub remarks: &'a [String],
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Where a model would let an access overtake a store, in some of the executions.
+#[derive(Clone, Copy, Debug)]
+pub struct RealOvertaking<'a> {
+    /// One execution, with this one report.
+    pub shown: MonitorAnswer<'a>,
+    /// In how many executions it was reported.
+    pub executions: u64,
+    /// The first of these, from 1.
+    pub first: u64,
+    /// The schedule that shows it.
+    pub schedule: &'a str,
+}
+
+/// An execution that went wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct RealFailure<'a> {
+    /// `assertion`, `crash`, `deadlock`, ...
+    pub kind: &'a str,
+    /// What is known about it.
+    pub text: &'a str,
+    /// The thread and where it was.
+    pub thread: Option<&'a str>,
+    /// The source, innermost function first.
+    pub frames: &'a [String],
+    /// In how many executions.
+    pub executions: u64,
+    /// The first of these, from 1.
+    pub first: u64,
+    /// The schedule that shows it.
+    pub schedule: &'a str,
+}
+
+/// How many findings are told one by one in text.
+const MAX_TOLD: usize = 20;
+
+/// What is said about a model that the executions were watched for.
+#[must_use]
+pub fn real_text(
+    explored: &Explored<'_>,
+    model: Model,
+    verdict: &Verdict,
+    findings: &[RealOvertaking<'_>],
+    details: bool,
+    color: bool,
+) -> String {
+    let executions = counted(explored.executions, "execution");
+    let mut out = format!("{} {model}: ", plain(explored.program));
+    let _ = match verdict {
+        Verdict::Holds => {
+            writeln!(out, "robust: nothing can be overtaken in any execution ({executions} explored)")
+        }
+        Verdict::Violated => {
+            let pairs = counted(findings.len() as u64, "pair");
+            writeln!(out, "breaks SC: {pairs} of accesses in {executions}")
+        }
+        Verdict::Unknown(limit) => {
+            let why = limit_text(limit, &Names::default());
+            writeln!(out, "unknown: {why}; nothing found in {executions}")
+        }
+    };
+    if !details {
+        return out;
+    }
+    for (i, finding) in findings.iter().enumerate().take(MAX_TOLD) {
+        let a = &finding.shown;
+        for (report, run) in a.reports {
+            out.push('\n');
+            out.push_str(&told(a, report, run.as_ref()));
+            out.push_str(&seen(explored, finding.executions, finding.first, finding.schedule));
+            if let (0, Some(run)) = (i, run) {
+                out.push('\n');
+                out.push_str(&drawing(a, run, color));
+            }
+        }
+    }
+    if findings.len() > MAX_TOLD {
+        let more = counted((findings.len() - MAX_TOLD) as u64, "more pair");
+        let _ = writeln!(out, "\n  and {more}; --format json lists all");
+    }
+    out
+}
+
+/// What is said about the executions themselves.
+#[must_use]
+pub fn failures_text(
+    explored: &Explored<'_>,
+    under: Model,
+    verdict: &Verdict,
+    failures: &[RealFailure<'_>],
+    details: bool,
+) -> String {
+    let executions = counted(explored.executions, "execution");
+    let mut out = format!("{} {under}: ", plain(explored.program));
+    let _ = match verdict {
+        Verdict::Holds => writeln!(out, "no execution fails ({executions} explored)"),
+        Verdict::Violated => {
+            let what = counted(failures.len() as u64, "failure");
+            writeln!(out, "fails: {what} in {executions}")
+        }
+        Verdict::Unknown(limit) => {
+            let why = limit_text(limit, &Names::default());
+            writeln!(out, "unknown: {why}; no failure in {executions}")
+        }
+    };
+    if !details {
+        return out;
+    }
+    for failure in failures.iter().take(MAX_TOLD) {
+        let _ = write!(out, "\n  {:<9}", failure.kind);
+        if !failure.text.is_empty() {
+            let _ = write!(out, "{}", plain(failure.text));
+        }
+        out.push('\n');
+        if let Some(thread) = failure.thread {
+            let _ = writeln!(out, "  {:<9}{thread}", "thread");
+        }
+        for (i, frame) in failure.frames.iter().enumerate() {
+            let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
+        }
+        out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
+    }
+    out
+}
+
+fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) -> String {
+    let mut out = format!(
+        "  {:<9}in {}, first in execution {}\n",
+        "seen",
+        counted(executions, "execution"),
+        grouped(u128::from(first))
+    );
+    if !schedule.is_empty() {
+        let program = plain(explored.program);
+        let _ = writeln!(out, "  {:<9}weakspot run --replay {schedule} {program}", "again by");
+    }
+    out
+}
+
+/// A line about the exploration, and what the user should know.
+#[must_use]
+pub fn real_statistics(explored: &Explored<'_>) -> String {
+    let mut out = String::new();
+    for remark in explored.remarks {
+        let _ = writeln!(out, "note: {remark}");
+    }
+    let seconds = explored.time.as_secs_f64();
+    let rate = explored.executions as f64 / seconds.max(1e-6);
+    let _ = writeln!(
+        out,
+        "{} with {} by {} in {seconds:.3} s, {} per second",
+        counted(explored.executions, "execution"),
+        counted(explored.steps, "step"),
+        explored.strategy,
+        grouped(rate as u128)
+    );
+    out
+}
+
+/// The answer about a model as a JSON object on one line.
+#[must_use]
+pub fn real_json(
+    explored: &Explored<'_>,
+    model: Model,
+    verdict: &Verdict,
+    findings: &[RealOvertaking<'_>],
+) -> String {
+    let mut o = opening(explored, "run", model, verdict);
+    let list = o.key("violations");
+    list.push('[');
+    for (i, finding) in findings.iter().enumerate() {
+        for (report, run) in finding.shown.reports {
+            list.push_str(if i == 0 { "" } else { "," });
+            let mut v = violation(&finding.shown, report, run.as_ref());
+            v.raw("executions", finding.executions).raw("first", finding.first);
+            v.string("schedule", finding.schedule);
+            list.push_str(&v.end());
+        }
+    }
+    list.push(']');
+    closing(o, explored)
+}
+
+/// The answer about the executions themselves.
+#[must_use]
+pub fn failures_json(
+    explored: &Explored<'_>,
+    under: Model,
+    verdict: &Verdict,
+    failures: &[RealFailure<'_>],
+) -> String {
+    let mut o = opening(explored, "failures", under, verdict);
+    let list = o.key("failures");
+    list.push('[');
+    for (i, failure) in failures.iter().enumerate() {
+        list.push_str(if i == 0 { "" } else { "," });
+        let mut v = Object::new();
+        v.string("kind", failure.kind).string("text", failure.text);
+        if let Some(thread) = failure.thread {
+            v.string("thread", thread);
+        }
+        strings(v.key("at"), failure.frames);
+        v.raw("executions", failure.executions).raw("first", failure.first);
+        v.string("schedule", failure.schedule);
+        list.push_str(&v.end());
+    }
+    list.push(']');
+    closing(o, explored)
+}
+
+fn opening(explored: &Explored<'_>, question: &str, model: Model, verdict: &Verdict) -> Object {
+    let mut o = Object::new();
+    o.string("file", explored.program).string("question", question);
+    o.string("model", model_key(model)).string("verdict", verdict_key(verdict));
+    if let Verdict::Unknown(limit) = verdict {
+        o.raw("limit", limit_json(limit, Some(&Names::default())));
+    }
+    o
+}
+
+fn closing(mut o: Object, explored: &Explored<'_>) -> String {
+    o.raw("executions", explored.executions).raw("steps", explored.steps);
+    o.string("strategy", explored.strategy);
+    strings(o.key("remarks"), explored.remarks);
+    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64()));
+    o.end()
+}
+
+fn strings(list: &mut String, items: &[String]) {
+    list.push('[');
+    for (i, item) in items.iter().enumerate() {
+        list.push_str(if i == 0 { "" } else { "," });
+        push_string(list, item);
+    }
+    list.push(']');
+}
