@@ -30,7 +30,9 @@ pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
-pub use program::{TxnRun, each_run, relation, search_transactions, transactions, txn_run};
+pub use program::{
+    RunBounds, TxnRun, each_run, relation, search_transactions, transactions, txn_run,
+};
 pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};

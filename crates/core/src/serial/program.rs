@@ -108,6 +108,9 @@ pub fn transactions(
     }
 }
 
+/// The longest execution that is looked at by definition.
+const MAX_DEPTH: usize = 500;
+
 /// Re-derives a verdict on whether all executions of a program are serializable from nothing.
 pub fn search_transactions(
     program: &Program,
@@ -121,7 +124,8 @@ pub fn search_transactions(
         holds = run.cycle(model).is_none();
         holds
     };
-    let counted = each_run(program, marks, model, max_steps, &mut each);
+    let bounds = RunBounds { steps: max_steps, depth: MAX_DEPTH };
+    let counted = each_run(program, marks, model, bounds, &mut each);
     match (counted, verdict) {
         (None, _) if holds => Err(Rejected::OutOfReach(max_steps)),
         (_, Verdict::Holds) if holds => Ok(()),
@@ -130,42 +134,48 @@ pub fn search_transactions(
     }
 }
 
+/// How many executions are looked at by [`each_run`].
+#[derive(Clone, Copy, Debug)]
+pub struct RunBounds {
+    /// So many steps in all.
+    pub steps: usize,
+    /// So many steps in one execution. Longer ones are cut off.
+    pub depth: usize,
+}
+
 /// Gives all executions of a program that cannot go on to `each`, until that returns false. How many
-/// there are; `None` if that takes more than this many steps in all, or if the program does what has
-/// no meaning. An execution that differs only in when threads do what memory does not see is given
-/// once.
+/// there are; `None` if some were left out or cut off, or if the program does what has no meaning.
+/// An execution that differs only in when threads do what memory does not see is given once.
 pub fn each_run(
     program: &Program,
     marks: &Transactions,
     model: Model,
-    max_steps: usize,
+    bounds: RunBounds,
     each: &mut dyn FnMut(&TxnRun) -> bool,
 ) -> Option<u64> {
     let walk = Walk::new(program, marks, model);
-    let mut left = max_steps;
-    let mut count = 0;
-    let mut ended = false;
     let starts = program.locs.iter().try_fold(1usize, |n, l| n.checked_mul(l.init.len()));
-    if starts.is_none_or(|n| n > max_steps) {
+    if starts.is_none_or(|n| n > bounds.steps) {
         return None;
     }
+    let mut all = All { left: bounds.steps, count: 0, ended: false, cut: false, each };
     for state in walk.machine.initial_states() {
-        let mut all = All { left: &mut left, count: &mut count, ended: &mut ended, each };
-        all.go_on(&walk, &state)?;
+        all.go_on(&walk, &state, bounds.depth)?;
     }
-    Some(count)
+    (!all.cut).then_some(all.count)
 }
 
 /// A search of all executions.
 struct All<'a> {
-    left: &'a mut usize,
-    count: &'a mut u64,
-    ended: &'a mut bool,
+    left: usize,
+    count: u64,
+    ended: bool,
+    cut: bool,
     each: &'a mut dyn FnMut(&TxnRun) -> bool,
 }
 
 impl All<'_> {
-    fn go_on(&mut self, walk: &Walk<'_>, state: &State) -> Option<()> {
+    fn go_on(&mut self, walk: &Walk<'_>, state: &State, depth: usize) -> Option<()> {
         let program = walk.machine.program;
         // What memory does not see is done at once.
         let unseen = state.threads.iter().enumerate().position(|(t, local)| {
@@ -177,7 +187,7 @@ impl All<'_> {
         });
         let mut went_on = false;
         for step in walk.machine.steps(state) {
-            if *self.ended {
+            if self.ended {
                 return Some(());
             }
             let thread = match step {
@@ -188,26 +198,27 @@ impl All<'_> {
                 continue;
             }
             match walk.machine.take(state, step) {
+                Outcome::Next(_) if depth == 0 => self.cut = true,
                 Outcome::Next(next) => {
-                    *self.left = self.left.checked_sub(1)?;
+                    self.left = self.left.checked_sub(1)?;
                     went_on = true;
                     let mut walk = walk.clone();
                     walk.take(state, &next, step)?;
-                    self.go_on(&walk, &next)?;
+                    self.go_on(&walk, &next, depth - 1)?;
                 }
                 Outcome::Failed(failure) if failure.kind != FailureKind::Assertion => return None,
                 Outcome::Failed(_) | Outcome::Blocked => {}
             }
         }
-        if !went_on && !*self.ended {
-            *self.count += 1;
+        if !went_on && !self.ended {
+            self.count += 1;
             let run = TxnRun {
                 events: walk.events.clone(),
                 steps: Vec::new(),
                 spans: walk.spans.clone(),
                 addrs: walk.addrs.clone(),
             };
-            *self.ended = !(self.each)(&run);
+            self.ended = !(self.each)(&run);
         }
         Some(())
     }

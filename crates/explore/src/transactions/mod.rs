@@ -20,6 +20,8 @@ mod locals;
 mod marked;
 mod search;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
