@@ -127,7 +127,7 @@ pub fn search_transactions(
     let bounds = RunBounds { steps: max_steps, depth: MAX_DEPTH };
     let counted = each_run(program, marks, model, bounds, &mut each);
     match (counted, verdict) {
-        (None, _) if holds => Err(Rejected::OutOfReach(max_steps)),
+        (None, _) if holds => Err(Rejected::TooLarge(max_steps)),
         (_, Verdict::Holds) if holds => Ok(()),
         (_, Verdict::Violated) if !holds => Ok(()),
         _ => Err(Rejected::Contradicted),
