@@ -13,7 +13,7 @@ use super::{InputFormat, LogFormatKey, Shared, model};
     before_help = "\
 Example:
   weakspot serial corpus/programs/task-pool.weak
-  weakspot serial --transaction P0:3-4 corpus/litmus/SB.litmus
+  weakspot serial --transaction 6-7 corpus/litmus/SB.litmus
   weakspot serial corpus/transactions/task-pool.wstrace
   weakspot serial --model sc run.wslog
   my-program | weakspot serial --model sc -
