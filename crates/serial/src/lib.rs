@@ -11,6 +11,8 @@ mod log;
 mod online;
 mod part;
 mod runs;
+mod shortest;
+mod tidy;
 mod trace;
 
 pub use fenced::{Fenced, fence_transactions};

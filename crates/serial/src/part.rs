@@ -12,7 +12,9 @@ use weakspot_core::{Limit, TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
 use crate::groups::Txns;
-use crate::runs::cycle_of;
+use crate::runs::first_violation;
+use crate::shortest::shortest;
+use crate::tidy::{Point, late, tidy};
 
 /// A group.
 pub(crate) struct Part<'a> {
@@ -77,21 +79,35 @@ impl<'a> Part<'a> {
         &self,
         ties: &[(usize, usize)],
         choices: &[(usize, usize)],
+        meter: &mut Meter<'_>,
     ) -> Option<TraceEvidence> {
         if self.order.mode == TraceMode::Literal {
             return self.cycle(ties).map(TraceEvidence::Directions);
         }
         let demands = ties.iter().flat_map(|&(from, to)| self.order.demands(from, to));
         let demands: Vec<(usize, usize)> = demands.chain(choices.iter().copied()).collect();
-        let events = self.order.trace.events;
+        let trace = self.order.trace;
+        let events = trace.events;
         let mut writes: Vec<usize> = Vec::new();
         writes.extend((0..events.len()).filter(|&at| events[at].kind == TxnKind::Write));
-        let event = |node: usize| match events.get(node) {
-            Some(&event) => event,
-            None => TxnEvent { kind: TxnKind::Commit, ..events[writes[node - events.len()]] },
+        let point = |node: usize| match node.checked_sub(events.len()) {
+            Some(commit) => Point::Commit(writes[commit]),
+            None => Point::Event(node),
+        };
+        if self.order.mode == TraceMode::Exact {
+            let demands: Vec<_> = demands.iter().map(|&(a, b)| (point(a), point(b))).collect();
+            let execution = late(events, &demands)?.events;
+            let (end, cycle) = first_violation(&execution)?;
+            let (events, cycle) = tidy(trace, &execution[..=end], &cycle, meter)?;
+            return Some(TraceEvidence::Execution { events, cycle });
+        }
+        let event = |node: usize| match point(node) {
+            Point::Event(at) => events[at],
+            Point::Commit(write) => TxnEvent { kind: TxnKind::Commit, ..events[write] },
         };
         let events: Vec<TxnEvent> = self.order.sorted(&demands)?.into_iter().map(event).collect();
-        let cycle = cycle_of(&events)?;
+        let (end, cycle) = first_violation(&events)?;
+        let cycle = shortest(&events[..=end], end).unwrap_or(cycle);
         Some(TraceEvidence::Execution { events, cycle })
     }
 

@@ -1,7 +1,8 @@
 //! Is a trace serializable, with all that it stands for? In stages:
-//! 1. some executions that are cheap to make, which show most violations (`runs.rs`);
+//! 1. an execution that is cheap to make (`runs.rs`);
 //! 2. groups of transactions in which alone there can be cycles; most traces that are serializable
-//!    have none but groups of one transaction (`groups.rs`);
+//!    have none but groups of one transaction (`groups.rs`); unless that is so, more executions,
+//!    which show most violations;
 //! 3. within the others, a search of cycles with few ties (`chains.rs`);
 //! 4. SAT, which also proves what the search found (`cycles.rs`).
 //!
@@ -23,7 +24,7 @@ use crate::chains::{Searched, search};
 use crate::cycles::{Solved, solve};
 use crate::groups::{Txns, groups, is_tree};
 use crate::part::Part;
-use crate::runs::violating_run;
+use crate::runs::{Which, violating_run};
 
 /// The answer about a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,8 +129,7 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn check(&mut self, meter: &mut Meter<'_>) -> Result<TraceEvidence, Limit> {
         // One is always tried, so that in what follows directed ties have no cycle.
-        let most = if self.method == TraceMethod::Auto { usize::MAX } else { 1 };
-        if let Some((events, cycle)) = violating_run(self.trace, most, meter)? {
+        if let Some((events, cycle)) = violating_run(self.trace, Which::First, meter)? {
             return Ok(TraceEvidence::Execution { events, cycle });
         }
         self.stage = TraceStage::Groups;
@@ -157,6 +157,13 @@ impl Checker<'_> {
         }
         // Small groups first: they may decide before a large one reaches a limit.
         open.sort_by_key(|&number| events[number].len());
+        if !open.is_empty() && self.method == TraceMethod::Auto {
+            // Others take a while, and most traces are answered by now.
+            self.stage = TraceStage::Runs;
+            if let Some((events, cycle)) = violating_run(self.trace, Which::Others, meter)? {
+                return Ok(TraceEvidence::Execution { events, cycle });
+            }
+        }
         if !open.is_empty() {
             let order = TraceOrder::new(self.trace, self.mode);
             let sorted = order.sorted(&[]).unwrap_or_default();
@@ -231,7 +238,7 @@ impl Checker<'_> {
             let part = near.part(order, txns, meter)?;
             let found = search(&part, graph, Some(BEGINNINGS / 10), meter)?;
             if let Searched::Cycle(ties) = found {
-                return Ok(part.violation(&ties, &[]));
+                return Ok(part.violation(&ties, &[], meter));
             }
         }
         Ok(None)
@@ -244,17 +251,19 @@ impl Checker<'_> {
         graph: &mut Acyclic,
         meter: &mut Meter<'_>,
     ) -> Result<Result<NoCycle, TraceEvidence>, Limit> {
-        let violation = |ties: &[(usize, usize)], sides: &[(usize, usize)]| {
-            // If there was none, that would be a defect, which the checker of evidence notices.
-            let none = TraceEvidence::Execution { events: Vec::new(), cycle: TxnCycle(Vec::new()) };
-            Err(part.violation(ties, sides).unwrap_or(none))
-        };
+        let violation =
+            |ties: &[(usize, usize)], sides: &[(usize, usize)], meter: &mut Meter<'_>| {
+                // If there was none, that would be a defect, which the checker of evidence notices.
+                let (events, cycle) = (Vec::new(), TxnCycle(Vec::new()));
+                let none = TraceEvidence::Execution { events, cycle };
+                Err(part.violation(ties, sides, meter).unwrap_or(none))
+            };
         let mut searched = None;
         if self.method != TraceMethod::Sat && part.order.choices.is_empty() {
             let most = (self.method == TraceMethod::Auto).then_some(BEGINNINGS);
             self.stage = self.stage_at_least(TraceStage::Chains);
             match search(part, graph, most, meter)? {
-                Searched::Cycle(ties) => return Ok(violation(&ties, &[])),
+                Searched::Cycle(ties) => return Ok(violation(&ties, &[], meter)),
                 Searched::Nothing(steps) => searched = Some(NoCycle::Searched { steps }),
                 Searched::TooMany => {}
             }
@@ -266,7 +275,7 @@ impl Checker<'_> {
             self.stage = TraceStage::Sat;
         }
         match (solve(part, graph, meter), searched) {
-            (Ok(Solved::Cycle(ties, sides)), _) => Ok(violation(&ties, &sides)),
+            (Ok(Solved::Cycle(ties, sides)), _) => Ok(violation(&ties, &sides, meter)),
             (Ok(Solved::Refuted(refutation)), _) => Ok(Ok(NoCycle::Refuted(refutation))),
             (Err(_), Some(no_cycle)) => Ok(Ok(no_cycle)),
             (Err(limit), None) => Err(limit),

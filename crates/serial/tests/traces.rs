@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::serial::{
-    BadTrace, Trace, TraceMode, serializable_by_orientations, trace_serializable,
+    BadTrace, Trace, TraceEvidence, TraceMode, serializable_by_orientations, trace_serializable,
 };
 use weakspot_core::testing::{
     Rng, TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of,
@@ -232,4 +232,23 @@ fn large_groups() {
         by_chains += usize::from(is_bad && found.decided_by == TraceStage::Chains);
     }
     assert!(by_chains > 0, "{by_chains}");
+}
+
+/// However long the way around is that the monitor sees first.
+#[test]
+fn cycles_are_short() {
+    let mut rng = Rng::new(1);
+    let mut events = Vec::new();
+    for txn in 0..10_000 {
+        let (thread, var) = (rng.below(4) as u32, rng.below(100) as u32);
+        let kinds = [TxnKind::Read, TxnKind::Write];
+        events.extend(kinds.map(|kind| TxnEvent { thread, kind, var, txn }));
+    }
+    let found = answer(&events, TraceMode::Exact, TraceMethod::Auto);
+    let evidence = found.evidence.expect("it is there");
+    assert_eq!(certify::trace(&events, TraceMode::Exact, &found.verdict, &evidence), Ok(()));
+    let TraceEvidence::Execution { events, cycle } = evidence else { panic!("{evidence:?}") };
+    assert_eq!(cycle.0.len(), 2);
+    // No store has to be in memory before the last event.
+    assert!(events[20_000..].iter().all(|e| e.kind == TxnKind::Commit));
 }
