@@ -10,6 +10,7 @@ mod groups;
 mod log;
 mod online;
 mod part;
+mod points;
 mod runs;
 mod shortest;
 mod tidy;

@@ -46,7 +46,7 @@ impl<'a> Part<'a> {
         directed: &[(usize, usize)],
         meter: &mut Meter<'_>,
     ) -> Result<Part<'a>, Limit> {
-        let txns: Vec<u32> = group.iter().map(|&txn| all.numbers[txn as usize]).collect();
+        let txns = all.numbers_of(group);
         let place: HashMap<u32, u32> = txns.iter().copied().zip(0..).collect();
         let txn = |event: usize| order.trace.events[event].txn;
         let mut next: Vec<Vec<(u32, (usize, usize))>> = vec![Vec::new(); txns.len()];
@@ -58,8 +58,18 @@ impl<'a> Part<'a> {
             next.sort_unstable();
             next.dedup_by_key(|&mut (to, _)| to);
         }
-        let (mut ties, mut limit) = (Vec::new(), None);
+        let (mut ties, mut limit): (Vec<Use>, Option<Limit>) = (Vec::new(), None);
         each_open_tie(order.trace, events, &mut |found| {
+            if ties.len() + found.len() > ties.capacity() {
+                // Doubled at once it might not fit any more.
+                let more = found.len() + ties.capacity() / 8;
+                let bytes = ((ties.len() + more) * size_of::<Use>()) as u64;
+                limit = meter.room(bytes).err();
+                if limit.is_some() {
+                    return false;
+                }
+                ties.reserve_exact(more);
+            }
             for &(from, to) in found {
                 let (a, b) = (place[&txn(from)], place[&txn(to)]);
                 ties.push(Use { events: (from, to), from: a, to: b });

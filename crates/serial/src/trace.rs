@@ -1,8 +1,8 @@
 //! Is a trace serializable, with all that it stands for? In stages:
 //! 1. an execution that is cheap to make (`runs.rs`);
 //! 2. groups of transactions in which alone there can be cycles; most traces that are serializable
-//!    have none but groups of one transaction (`groups.rs`); unless that is so, more executions,
-//!    which show most violations;
+//!    have none but groups of one transaction (`groups.rs`), or of some that have one point in time
+//!    each (`points.rs`); unless that is so, more executions, which show most violations;
 //! 3. within the others, a search of cycles with few ties (`chains.rs`);
 //! 4. SAT, which also proves what the search found (`cycles.rs`).
 //!
@@ -24,6 +24,7 @@ use crate::chains::{Searched, search};
 use crate::cycles::{Solved, solve};
 use crate::groups::{Txns, groups, is_tree};
 use crate::part::Part;
+use crate::points::points;
 use crate::runs::{Which, violating_run};
 
 /// The answer about a trace.
@@ -77,6 +78,9 @@ pub enum TraceMethod {
 /// So many beginnings of cycles are looked at before SAT is asked.
 const BEGINNINGS: u64 = 100_000;
 
+/// What the groups of a trace need, about: ties that follow from no others, and lists of events.
+const BYTES_PER_EVENT: u64 = 200;
+
 /// So many transactions of a large group are looked at together first.
 const WINDOW: usize = 256;
 
@@ -98,6 +102,46 @@ pub fn check_trace(
         Err(limit) => (Verdict::Unknown(limit), None),
     };
     Ok(TraceAnswer { verdict, evidence, decided_by: checker.stage })
+}
+
+/// All groups.
+struct Split {
+    txns: Vec<Vec<u32>>,
+    events: Vec<Vec<usize>>,
+    directed: Vec<Vec<(usize, usize)>>,
+}
+
+impl Split {
+    fn new(trace: &Trace<'_>, txns: &Txns) -> Split {
+        let groups = groups(trace, txns);
+        let mut group_of = vec![0; txns.numbers.len()];
+        for (number, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&txn| group_of[txn as usize] = number);
+        }
+        let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+        for (at, &txn) in txns.of.iter().enumerate() {
+            events[group_of[txn as usize]].push(at);
+        }
+        let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
+        if groups.iter().any(|group| group.len() > 1) {
+            for (from, to) in trace.directed() {
+                let (a, b) = (txns.of[from], txns.of[to]);
+                let number = group_of[a as usize];
+                if a != b && number == group_of[b as usize] {
+                    directed[number].push((from, to));
+                }
+            }
+        }
+        Split { txns: groups, events, directed }
+    }
+
+    fn group(&self, number: usize) -> Group<'_> {
+        Group {
+            txns: &self.txns[number],
+            events: &self.events[number],
+            directed: &self.directed[number],
+        }
+    }
 }
 
 /// A group of transactions, sorted, with its events and the directed ties within.
@@ -133,55 +177,32 @@ impl Checker<'_> {
             return Ok(TraceEvidence::Execution { events, cycle });
         }
         self.stage = TraceStage::Groups;
+        meter.room(self.trace.events.len() as u64 * BYTES_PER_EVENT)?;
         let txns = Txns::new(self.trace);
-        let groups = groups(self.trace, &txns);
-        let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
-        let mut group_of = vec![0; txns.numbers.len()];
-        for (number, group) in groups.iter().enumerate() {
-            group.iter().for_each(|&txn| group_of[txn as usize] = number);
-        }
-        for (at, &txn) in txns.of.iter().enumerate() {
-            events[group_of[txn as usize]].push(at);
-        }
-        let mut why: Vec<Option<NoCycle>> = vec![None; groups.len()];
+        let split = Split::new(self.trace, &txns);
+        let mut why: Vec<Option<NoCycle>> = vec![None; split.txns.len()];
         let mut open = Vec::new();
-        for (number, group) in groups.iter().enumerate() {
-            match group.len() {
-                0 | 1 => why[number] = Some(NoCycle::Single),
-                count if count == events[number].len() => why[number] = Some(NoCycle::Events),
-                _ if is_tree(self.trace, &txns, group, &events[number]) => {
-                    why[number] = Some(NoCycle::Tree);
-                }
-                _ => open.push(number),
+        for (number, why) in why.iter_mut().enumerate() {
+            *why = self.plain(&txns, &split.group(number));
+            if why.is_none() {
+                open.push(number);
             }
         }
         // Small groups first: they may decide before a large one reaches a limit.
-        open.sort_by_key(|&number| events[number].len());
-        if !open.is_empty() && self.method == TraceMethod::Auto {
-            // Others take a while, and most traces are answered by now.
-            self.stage = TraceStage::Runs;
-            if let Some((events, cycle)) = violating_run(self.trace, Which::Others, meter)? {
-                return Ok(TraceEvidence::Execution { events, cycle });
-            }
-        }
+        open.sort_by_key(|&number| split.events[number].len());
         if !open.is_empty() {
+            if self.method == TraceMethod::Auto {
+                // These take a while, and most traces are answered by now.
+                self.stage = TraceStage::Runs;
+                if let Some((events, cycle)) = violating_run(self.trace, Which::Others, meter)? {
+                    return Ok(TraceEvidence::Execution { events, cycle });
+                }
+            }
             let order = TraceOrder::new(self.trace, self.mode);
             let sorted = order.sorted(&[]).unwrap_or_default();
             let mut graph = Acyclic::new(&sorted, &order.edges);
-            let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
-            for (from, to) in self.trace.directed() {
-                let (a, b) = (txns.of[from], txns.of[to]);
-                let number = group_of[a as usize];
-                if a != b && number == group_of[b as usize] {
-                    directed[number].push((from, to));
-                }
-            }
             for number in open {
-                let group = Group {
-                    txns: &groups[number],
-                    events: &events[number],
-                    directed: &directed[number],
-                };
+                let group = split.group(number);
                 if let Some(violation) = self.windows(&order, &txns, &group, &mut graph, meter)? {
                     return Ok(violation);
                 }
@@ -192,11 +213,28 @@ impl Checker<'_> {
                 }
             }
         }
-        let numbers = |group: &Vec<u32>| group.iter().map(|&t| txns.numbers[t as usize]).collect();
         let group = |(group, why): (&Vec<u32>, Option<NoCycle>)| {
-            Some(TxnGroup { txns: numbers(group), why: why? })
+            Some(TxnGroup { txns: txns.numbers_of(group), why: why? })
         };
-        Ok(TraceEvidence::Groups(groups.iter().zip(why).filter_map(group).collect()))
+        Ok(TraceEvidence::Groups(split.txns.iter().zip(why).filter_map(group).collect()))
+    }
+
+    /// Why a group has no cycle, if that is easy to see.
+    fn plain(&self, txns: &Txns, group: &Group<'_>) -> Option<NoCycle> {
+        if group.txns.len() <= 1 {
+            return Some(NoCycle::Single);
+        }
+        if group.txns.len() == group.events.len() {
+            return Some(NoCycle::Events);
+        }
+        if is_tree(self.trace, txns, group.txns, group.events) {
+            return Some(NoCycle::Tree);
+        }
+        if self.mode != TraceMode::Exact || self.method != TraceMethod::Auto {
+            return None;
+        }
+        let numbers = txns.numbers_of(group.txns);
+        points(self.trace, &numbers, group.events, group.directed).map(NoCycle::Points)
     }
 
     /// Looks for cycles of transactions of a large group that are near each other. A group has

@@ -13,6 +13,7 @@ mod evidence;
 mod execution;
 mod order;
 mod orientations;
+mod points;
 mod schedules;
 mod stream;
 mod ties;
@@ -29,6 +30,7 @@ pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
+pub use points::{OpenEvent, are_points, is_noticed_before, open_events};
 pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};
