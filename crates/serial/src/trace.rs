@@ -69,7 +69,8 @@ impl TraceStage {
 pub enum TraceMethod {
     /// All stages.
     Auto,
-    /// One execution only is tried, and there is no SAT unless the mode needs choices.
+    /// One execution only is tried, and there is no SAT unless the mode needs choices. That there is
+    /// no cycle is then a claim ([`NoCycle::Searched`]); all other answers can be checked.
     Chains,
     /// One execution only is tried, and nothing is searched.
     Sat,
@@ -306,18 +307,16 @@ impl Checker<'_> {
                 Searched::TooMany => {}
             }
         }
-        if let (Some(no_cycle), TraceMethod::Chains) = (&searched, self.method) {
-            return Ok(Ok(no_cycle.clone()));
+        match searched {
+            Some(no_cycle) if self.method == TraceMethod::Chains => return Ok(Ok(no_cycle)),
+            Some(_) => {}
+            None => self.stage = TraceStage::Sat,
         }
-        if searched.is_none() {
-            self.stage = TraceStage::Sat;
-        }
-        match (solve(part, graph, meter), searched) {
-            (Ok(Solved::Cycle(ties, sides)), _) => Ok(violation(&ties, &sides, meter)),
-            (Ok(Solved::Refuted(refutation)), _) => Ok(Ok(NoCycle::Refuted(refutation))),
-            (Err(_), Some(no_cycle)) => Ok(Ok(no_cycle)),
-            (Err(limit), None) => Err(limit),
-        }
+        // What was searched is proved again, for those who do not believe it.
+        Ok(match solve(part, graph, meter)? {
+            Solved::Cycle(ties, sides) => violation(&ties, &sides, meter),
+            Solved::Refuted(refutation) => Ok(NoCycle::Refuted(refutation)),
+        })
     }
 
     fn stage_at_least(&self, stage: TraceStage) -> TraceStage {
