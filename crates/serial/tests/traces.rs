@@ -89,7 +89,7 @@ fn random_traces() {
         let auto = answer(&events, TraceMode::Exact, TraceMethod::Auto);
         *stages.entry((auto.decided_by, auto.verdict == Verdict::Holds)).or_default() += 1;
     }
-    let often = |stage, holds| stages.get(&(stage, holds)).is_some_and(|&count| count > 20);
+    let often = |stage, holds| stages.get(&(stage, holds)).is_some_and(|&count| count > 10);
     assert!(often(TraceStage::Runs, false) && often(TraceStage::Groups, true), "{stages:?}");
     assert!(often(TraceStage::Chains, false) && often(TraceStage::Chains, true), "{stages:?}");
 }
@@ -175,9 +175,13 @@ fn limits() {
             false
         }
     }
+    // Its own executions are easy, because each transaction has one point in time.
     let events = everything_open(100_000);
+    let found = answer(&events, TraceMode::Exact, TraceMethod::Auto);
+    assert_eq!((found.verdict, found.decided_by), (Verdict::Holds, TraceStage::Groups));
     let ask = |limits: &Limits, progress: &mut dyn Progress| {
-        let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, limits, progress);
+        let mode = TraceMode::Predictive;
+        let found = check_trace(&events, mode, TraceMethod::Auto, limits, progress);
         let found = found.expect("a trace");
         assert_eq!(found.evidence, None);
         found.verdict

@@ -51,7 +51,7 @@ fn corpus() {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         expect_file![folder.join(format!("{name}.expected"))].assert_eq(&text);
     }
-    assert_eq!(logs, 7);
+    assert_eq!(logs, 8);
 }
 
 #[test]
