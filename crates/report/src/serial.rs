@@ -71,8 +71,9 @@ impl SerialOf {
 pub struct SerialCycle {
     /// From the first transaction to the second, and so on, and from the last to the first.
     pub edges: Vec<SerialEdge>,
-    /// For a trace: the commits that were put in up to there, each with the number of the event
-    /// that it comes before.
+    /// For a trace: the commits that do not wait for the next fence of their thread, or the end,
+    /// each with the number of the event that it comes before. Those of earlier stores of the thread
+    /// come before that, too.
     pub commits: Vec<(SerialEvent, u64)>,
 }
 
@@ -408,10 +409,10 @@ fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
             places.push("…".to_owned());
         }
         let _ = match places.is_empty() {
-            true => writeln!(out, "  There all stores reach memory after the last event."),
+            true => writeln!(out, "  There all stores reach memory as late as they can."),
             false => writeln!(
                 out,
-                "  There stores reach memory so: {}; all others after the last event.",
+                "  There stores reach memory so: {}; all others as late as they can.",
                 places.join(", ")
             ),
         };

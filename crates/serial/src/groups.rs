@@ -35,6 +35,11 @@ impl Txns {
         }
         Txns { numbers, of }
     }
+
+    /// The numbers of some of them.
+    pub(crate) fn numbers_of(&self, txns: &[u32]) -> Vec<u32> {
+        txns.iter().map(|&txn| self.numbers[txn as usize]).collect()
+    }
 }
 
 /// The groups in their order; each with its transactions.

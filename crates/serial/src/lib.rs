@@ -10,7 +10,10 @@ mod groups;
 mod log;
 mod online;
 mod part;
+mod points;
 mod runs;
+mod shortest;
+mod tidy;
 mod trace;
 
 pub use fenced::{Fenced, fence_transactions};

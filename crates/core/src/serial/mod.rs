@@ -13,6 +13,7 @@ mod evidence;
 mod execution;
 mod order;
 mod orientations;
+mod points;
 mod program;
 mod schedules;
 mod stream;
@@ -30,6 +31,7 @@ pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
+pub use points::{OpenEvent, are_points, is_noticed_before, open_events};
 pub use program::{
     RunBounds, TxnRun, each_run, relation, search_transactions, transactions, txn_run,
 };
