@@ -2,6 +2,7 @@
 // waits again before the next phase. With -DBROKEN the second wait is missing, and a thread can
 // overwrite its cell before the other one has read it.
 
+#define _XOPEN_SOURCE 700
 #include <assert.h>
 #include <pthread.h>
 #include <stdint.h>

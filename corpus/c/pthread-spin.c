@@ -1,6 +1,7 @@
 // Two threads add to a counter under a spin lock of pthreads. With -DTRY the second one adds only if
 // the lock is free.
 
+#define _XOPEN_SOURCE 700
 #include <assert.h>
 #include <pthread.h>
 

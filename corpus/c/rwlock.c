@@ -1,6 +1,7 @@
 // One writer and two readers of two variables that are always equal, under a lock for readers and
 // writers. With -DBROKEN the writer takes it as a reader.
 
+#define _XOPEN_SOURCE 700
 #include <assert.h>
 #include <pthread.h>
 
