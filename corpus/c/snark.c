@@ -21,7 +21,8 @@
 //
 // TSO is harmless: what others may change is read under the lock only, and a release comes after the
 // stores that the lock protects. Under PSO it can overtake them, and another thread sees one half of
-// a DCAS or nothing of it. The store-store fence before the release mends that.
+// a DCAS or nothing of it. The store-store fence before the release mends that; the one before the
+// claim is needed only where an update waits for no more than the stores to its own address.
 
 #include <assert.h>
 #include <pthread.h>
@@ -84,6 +85,7 @@ static int dcas(cell *a, cell *b, struct node *old_a, struct node *old_b, struct
 static int take(struct node *node) {
     int value = node->value;
 #ifdef FIXED
+    STORE_FENCE();
     if (value == 0 || !__sync_bool_compare_and_swap(&node->value, value, 0)) {
         return 0;
     }

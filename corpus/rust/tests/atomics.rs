@@ -1,5 +1,5 @@
 //! Atomics. Some of the assertions fail, under SC or only under TSO or PSO: `expected.tsv` says which.
-//! The tests whose names end in `_relaxed` are wrong beyond SC, those in `_wrong` already under SC.
+//! The tests whose names end in `_relaxed` fail beyond SC only, those in `_wrong` already under SC.
 
 use std::sync::atomic::{
     AtomicU32, Ordering,
