@@ -79,7 +79,8 @@ pub enum TraceMethod {
 /// So many beginnings of cycles are looked at before SAT is asked.
 const BEGINNINGS: u64 = 100_000;
 
-/// What the groups of a trace need, about: ties that follow from no others, and lists of events.
+/// What the groups of a trace need, about, and their check: ties between transactions, and lists of
+/// events.
 const BYTES_PER_EVENT: u64 = 200;
 
 /// So many transactions of a large group are looked at together first.
@@ -125,13 +126,13 @@ impl Split {
         }
         let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
         if groups.iter().any(|group| group.len() > 1) {
-            for (from, to) in trace.directed() {
+            trace.each_directed(&mut |from, to| {
                 let (a, b) = (txns.of[from], txns.of[to]);
                 let number = group_of[a as usize];
                 if a != b && number == group_of[b as usize] {
                     directed[number].push((from, to));
                 }
-            }
+            });
         }
         Split { txns: groups, events, directed }
     }

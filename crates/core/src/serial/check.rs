@@ -177,11 +177,11 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
     let order = has_proofs.then(|| TraceOrder::new(trace, mode));
     let mut reach = order.as_ref().map(Reach::new);
     let mut directed: Vec<Vec<(u32, u32)>> = vec![Vec::new(); groups.len()];
-    for (from, to) in trace.directed() {
+    trace.each_directed(&mut |from, to| {
         if numbers[from] == numbers[to] && trace.events[from].txn != trace.events[to].txn {
             directed[numbers[from]].push((trace.events[from].txn, trace.events[to].txn));
         }
-    }
+    });
     for (number, group) in groups.iter().enumerate() {
         let (events, directed) = (&events[number], &directed[number]);
         match &group.why {
