@@ -8,14 +8,13 @@ use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Question, TxnCycl
 use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
 use crate::log::{BadLog, Cut, END, START, TxnReader};
-use crate::online::Online;
+use crate::online::{Online, Peak};
 
 /// Questions about a log, while it is followed. Without commits it is an execution of SC.
 pub struct Follow {
     reader: TxnReader,
     has_commits: bool,
     monitors: Vec<Monitor>,
-    batch: Vec<(TxnEvent, u32)>,
 }
 
 struct Monitor {
@@ -54,7 +53,6 @@ impl Follow {
             reader: TxnReader::new(has_commits, tables),
             has_commits,
             monitors: questions.iter().map(monitor).collect(),
-            batch: Vec::new(),
         }
     }
 
@@ -71,22 +69,22 @@ impl Follow {
     /// # Errors
     /// When the log cannot be followed any further. The events before that were followed.
     pub fn events(&mut self, events: &[LogEvent]) -> Result<(), Stop> {
-        self.batch.clear();
-        let mut end = Ok(());
+        let Follow { reader, has_commits, monitors, .. } = self;
         for event in events {
-            if event.kind == LogKind::Commit && !self.has_commits {
+            if event.kind == LogKind::Commit && !*has_commits {
                 return Err(Stop::HasCommits);
             }
-            let batch = &mut self.batch;
-            if let Err(bad) = self.reader.event(event, |event, unit| batch.push((event, unit))) {
-                end = Err(Stop::Bad(bad));
-                break;
+            let read = reader.event(event, |event, unit| {
+                for monitor in monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
+                    monitor.follow((event, unit), *has_commits);
+                }
+            });
+            for &thread in reader.over() {
+                monitors.iter_mut().for_each(|monitor| monitor.online.end(thread));
             }
+            read.map_err(Stop::Bad)?;
         }
-        for monitor in self.monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
-            monitor.follow(&self.batch, self.has_commits);
-        }
-        end
+        Ok(())
     }
 
     /// After the last event.
@@ -130,7 +128,17 @@ impl Follow {
     /// The memory in use, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.monitors.iter().map(|monitor| monitor.online.bytes()).sum()
+        let monitors = self.monitors.iter().map(|monitor| monitor.online.bytes());
+        self.reader.bytes() + monitors.sum::<u64>()
+    }
+
+    /// How much one of the monitors remembered at most.
+    #[must_use]
+    pub fn peak(&self) -> Peak {
+        self.monitors.iter().fold(Peak::default(), |most, monitor| {
+            let Peak { nodes, edges } = monitor.online.peak();
+            Peak { nodes: most.nodes.max(nodes), edges: most.edges.max(edges) }
+        })
     }
 
     /// The order of the transactions that answers a question, which is not to be followed any
@@ -176,19 +184,14 @@ fn as_asked(question: Question, (event, unit): (TxnEvent, u32)) -> TxnEvent {
 }
 
 impl Monitor {
-    fn follow(&mut self, batch: &[(TxnEvent, u32)], has_commits: bool) {
-        for &event in batch {
-            let event = as_asked(self.question, event);
-            let cycle = match has_commits {
-                // The reader has checked that commits fit.
-                true => self.online.event(event).unwrap_or(None),
-                false => self.online.sc_event(event),
-            };
-            if cycle.is_some() {
-                self.cycle = cycle;
-                return;
-            }
-        }
+    #[inline]
+    fn follow(&mut self, event: (TxnEvent, u32), has_commits: bool) {
+        let event = as_asked(self.question, event);
+        self.cycle = match has_commits {
+            // The reader has checked that commits fit.
+            true => self.online.event(event).unwrap_or(None),
+            false => self.online.sc_event(event),
+        };
     }
 }
 

@@ -16,5 +16,5 @@ mod trace;
 pub use fenced::{Fenced, fence_transactions};
 pub use follow::{Explain, Extent, Extents, Follow, Ordered, Stop, Touched};
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
-pub use online::{Online, Refused};
+pub use online::{Online, Peak, Refused};
 pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};

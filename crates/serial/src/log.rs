@@ -15,10 +15,14 @@
 //! A log that grows may cut a variable that was used before. Then it has to be read again with what
 //! is known of its locations by then.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+mod labels;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
+
+use labels::{Label, Labels};
 
 /// Makes events of transactions from those of a log.
 pub struct TxnReader {
@@ -33,10 +37,12 @@ pub struct TxnReader {
     cells: BTreeMap<u64, (u128, u32)>,
     vars: u32,
     txns: u32,
-    /// The numbers that each thread gave to transactions, the first of them.
-    labels: HashSet<(u16, u32)>,
+    /// For how many numbers of transactions there is room in the threads.
+    label_room: usize,
     /// How many events of the log there were.
     events: u64,
+    /// The threads whose transactions are over since the last event.
+    over: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -46,8 +52,12 @@ struct Thread {
     /// The number that the log gives to the transaction, plus one; 0 in brackets and outside of all.
     label: u32,
     txn: u32,
+    /// Was started or waited for: its next event is not like others.
+    is_odd: bool,
     /// Stores that were not committed.
     pending: VecDeque<Pending>,
+    /// The numbers that it gave to transactions.
+    labels: Labels,
     /// Was started and has not done anything since.
     is_new: bool,
     /// Was waited for, and not started again.
@@ -55,6 +65,23 @@ struct Thread {
     /// The variables that are used for its start and its end.
     start: Option<u32>,
     end: Option<u32>,
+}
+
+impl Thread {
+    /// Its oldest store reaches memory, if this is its commit.
+    #[inline]
+    fn commit(&mut self, event: &LogEvent) -> Result<Pending, BadEvent> {
+        let Some(store) = self.pending.pop_front() else {
+            return Err(BadEvent::NothingPending);
+        };
+        if store.loc != event.loc {
+            return Err(BadEvent::OtherLocation(store.event));
+        }
+        if event.txn != 0 && store.label != 0 && event.txn != store.label {
+            return Err(BadEvent::OtherTransaction(store.event));
+        }
+        Ok(store)
+    }
 }
 
 struct Pending {
@@ -72,8 +99,8 @@ pub(crate) const END: u32 = 1 << 30;
 /// How long all lists of variables of locations together may be.
 const MOST_LISTED: usize = 1 << 24;
 
-/// So many numbers of transactions are remembered.
-const MOST_LABELS: usize = 1 << 12;
+/// So many numbers of transactions are remembered that do not follow the one before.
+const MOST_LABELS: usize = 1 << 20;
 
 /// A new location cuts a variable that is in use already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +122,8 @@ pub enum BadEvent {
     NoBegin,
     /// A transaction goes on after something else of its thread.
     Resumed,
+    /// It cannot be known whether a transaction goes on after something else of its thread.
+    PerhapsResumed,
     /// A thread goes on that was waited for.
     Ended,
     /// A commit without a store.
@@ -118,6 +147,12 @@ impl fmt::Display for BadEvent {
             BadEvent::Resumed => f.write_str(
                 "the transaction of this number goes on after something else of the thread; it has to \
                  be in one piece",
+            ),
+            BadEvent::PerhapsResumed => write!(
+                f,
+                "the thread has given a larger number to a transaction before; after {MOST_LABELS} \
+                 transactions the numbers of a thread have to rise, so that it is known that none of \
+                 them goes on after something else"
             ),
             BadEvent::Ended => f.write_str("the thread goes on although it was waited for by a `join`"),
             BadEvent::NothingPending => {
@@ -161,8 +196,9 @@ impl TxnReader {
             cells: BTreeMap::new(),
             vars: 0,
             txns: 0,
-            labels: HashSet::new(),
+            label_room: MOST_LABELS,
             events: 0,
+            over: Vec::new(),
         };
         reader.cut(&tables.locs);
         reader.add(&tables.locs);
@@ -203,45 +239,76 @@ impl TxnReader {
         self.txns
     }
 
+    /// The threads whose transactions are known to be over with the last event.
+    #[must_use]
+    pub fn over(&self) -> &[u32] {
+        &self.over
+    }
+
     /// Hands out what an event of the log stands for, each with a number that only what comes from
     /// the same event has, and the commits of a store have that of the store.
     ///
     /// # Errors
     /// When the event does not fit the ones before.
+    #[inline]
     pub fn event(
+        &mut self,
+        event: &LogEvent,
+        mut give: impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadLog> {
+        let kind = match event.kind {
+            LogKind::Read => TxnKind::Read,
+            LogKind::Write => TxnKind::Write,
+            LogKind::Commit => TxnKind::Commit,
+            _ => return self.other_event(event, give),
+        };
+        let number = self.events;
+        self.events += 1;
+        self.over.clear();
+        if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
+            self.arrive(event.thread, number as u32, &mut give)
+                .map_err(|why| BadLog { event: number, why })?;
+        }
+        let state = &mut self.threads[event.thread as usize];
+        let (mut unit, mut txn) = (number as u32, state.txn);
+        if kind == TxnKind::Commit {
+            let store = state.commit(event).map_err(|why| BadLog { event: number, why })?;
+            (unit, txn) = (store.event as u32, store.txn);
+        } else {
+            if state.depth == 0 && (event.txn == 0 || event.txn != state.label) {
+                txn = self.next_txn(event, number)?;
+            }
+            if kind == TxnKind::Write && self.has_commits {
+                let (loc, label) = (event.loc, event.txn);
+                let state = &mut self.threads[event.thread as usize];
+                state.pending.push_back(Pending { loc, label, txn, event: number });
+            }
+        }
+        self.access(event, TxnEvent { thread: event.thread.into(), kind, var: 0, txn }, unit, give)
+            .map_err(|why| BadLog { event: number, why })
+    }
+
+    /// An event that is more than a load or a store.
+    fn other_event(
         &mut self,
         event: &LogEvent,
         mut give: impl FnMut(TxnEvent, u32),
     ) -> Result<(), BadLog> {
         let number = self.events;
         self.events += 1;
+        self.over.clear();
         let unit = number as u32;
         let wrong = |why| Err(BadLog { event: number, why });
+        if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
+            self.arrive(event.thread, unit, &mut give)
+                .map_err(|why| BadLog { event: number, why })?;
+        }
         let thread = u32::from(event.thread);
-        while self.threads.len() <= event.thread.into() {
-            self.threads.push(Thread::default());
-        }
-        if self.threads[event.thread as usize].has_ended {
-            return wrong(BadEvent::Ended);
-        }
-        if self.threads[event.thread as usize].is_new {
-            self.threads[event.thread as usize].is_new = false;
-            let var = self.start_var(thread);
-            let txn = self.fresh();
-            // Units of synthetic events must differ from those of the event itself.
-            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ START);
-        }
         let state = &mut self.threads[event.thread as usize];
         let kind = match event.kind {
-            LogKind::Read => TxnKind::Read,
-            LogKind::Write => TxnKind::Write,
-            LogKind::Update | LogKind::Acquire | LogKind::Release | LogKind::Spawn => {
-                TxnKind::Update
-            }
             LogKind::Join => TxnKind::Read,
             LogKind::Fence => TxnKind::Fence,
             LogKind::StoreFence => return Ok(()),
-            LogKind::Commit => return self.commit(event, number, give),
             LogKind::Begin => {
                 state.depth = state.depth.saturating_add(1);
                 if state.depth == 1 {
@@ -256,21 +323,18 @@ impl TxnReader {
                     return wrong(BadEvent::NoBegin);
                 };
                 state.depth = depth;
+                if depth == 0 {
+                    self.over.push(thread);
+                }
                 return Ok(());
             }
+            _ => TxnKind::Update,
         };
+        let mut txn = state.txn;
         if state.depth == 0 && (event.txn == 0 || event.txn != state.label) {
-            if event.txn != 0
-                && self.labels.len() < MOST_LABELS
-                && !self.labels.insert((event.thread, event.txn))
-            {
-                return wrong(BadEvent::Resumed);
-            }
-            state.label = event.txn;
-            state.txn = self.txns;
-            self.txns = self.txns.wrapping_add(1);
+            txn = self.next_txn(event, number)?;
         }
-        let txn = state.txn;
+        let state = &mut self.threads[event.thread as usize];
         if kind.drains()
             && let Some(pending) = state.pending.front()
         {
@@ -281,7 +345,7 @@ impl TxnReader {
             LogKind::Spawn => {
                 let var = self.start_var(event.loc);
                 let other = &mut self.threads[event.loc as usize];
-                (other.is_new, other.has_ended) = (true, false);
+                (other.is_new, other.has_ended, other.is_odd) = (true, false, true);
                 (other.depth, other.label) = (0, 0);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
@@ -296,30 +360,92 @@ impl TxnReader {
                 let last = TxnEvent { thread: event.loc, kind: update, var, txn: self.fresh() };
                 // Its transaction ends with it.
                 let other = &mut self.threads[event.loc as usize];
-                (other.is_new, other.has_ended) = (false, true);
+                (other.is_new, other.has_ended, other.is_odd) = (false, true, true);
                 (other.depth, other.label) = (0, 0);
+                self.over.push(event.loc);
                 give(last, unit ^ END);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
             _ => {
-                if kind == TxnKind::Write && self.has_commits {
-                    let (loc, label) = (event.loc, event.txn);
-                    state.pending.push_back(Pending { loc, label, txn, event: number });
-                }
-                let (var, count) = self.locs.get(event.loc as usize).copied().unwrap_or((0, 0));
-                if count == 0 {
-                    return wrong(BadEvent::TooMany);
-                }
-                if count == 1 {
-                    give(TxnEvent { thread, kind, var, txn }, unit);
-                } else {
-                    for &var in &self.lists[var as usize..(var + count) as usize] {
-                        give(TxnEvent { thread, kind, var, txn }, unit);
-                    }
+                let access = TxnEvent { thread, kind, var: 0, txn };
+                return self
+                    .access(event, access, unit, give)
+                    .map_err(|why| BadLog { event: number, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first event of a thread, or the first one after its start, or after its end, which must
+    /// not be.
+    #[cold]
+    fn arrive(
+        &mut self,
+        thread: u16,
+        unit: u32,
+        give: &mut impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadEvent> {
+        let thread = u32::from(thread);
+        let state = self.thread(thread);
+        if state.has_ended {
+            return Err(BadEvent::Ended);
+        }
+        state.is_odd = false;
+        if std::mem::take(&mut state.is_new) {
+            let var = self.start_var(thread);
+            let txn = self.fresh();
+            // What belongs to the start must differ from the event itself.
+            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ START);
+        }
+        Ok(())
+    }
+
+    /// The next transaction of a thread, outside of brackets.
+    fn next_txn(&mut self, event: &LogEvent, number: u64) -> Result<u32, BadLog> {
+        let state = &mut self.threads[event.thread as usize];
+        if event.txn != 0 {
+            let why = match state.labels.add(event.txn, &mut self.label_room) {
+                Label::New => None,
+                Label::Used => Some(BadEvent::Resumed),
+                Label::Unknown => Some(BadEvent::PerhapsResumed),
+            };
+            if let Some(why) = why {
+                return Err(BadLog { event: number, why });
+            }
+        }
+        if event.txn == 0 {
+            self.over.push(event.thread.into());
+        }
+        state.label = event.txn;
+        state.txn = self.txns;
+        self.txns = self.txns.wrapping_add(1);
+        Ok(state.txn)
+    }
+
+    /// An access of the variables of a location.
+    #[inline]
+    fn access(
+        &self,
+        event: &LogEvent,
+        access: TxnEvent,
+        unit: u32,
+        mut give: impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadEvent> {
+        match self.locs.get(event.loc as usize) {
+            Some(&(var, 1)) => give(TxnEvent { var, ..access }, unit),
+            None | Some((_, 0)) => return Err(BadEvent::TooMany),
+            Some(&(first, count)) => {
+                for &var in &self.lists[first as usize..(first + count) as usize] {
+                    give(TxnEvent { var, ..access }, unit);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The memory that numbers of transactions take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.threads.iter().map(|state| state.labels.bytes() as u64).sum()
     }
 
     /// After the last event.
@@ -332,35 +458,6 @@ impl TxnReader {
             Some(event) => Err(BadLog { event, why: BadEvent::NeverCommitted }),
             None => Ok(()),
         }
-    }
-
-    fn commit(
-        &mut self,
-        event: &LogEvent,
-        number: u64,
-        mut give: impl FnMut(TxnEvent, u32),
-    ) -> Result<(), BadLog> {
-        let wrong = |why| Err(BadLog { event: number, why });
-        let state = &mut self.threads[event.thread as usize];
-        let Some(store) = state.pending.pop_front() else {
-            return wrong(BadEvent::NothingPending);
-        };
-        if store.loc != event.loc {
-            return wrong(BadEvent::OtherLocation(store.event));
-        }
-        if event.txn != 0 && store.label != 0 && event.txn != store.label {
-            return wrong(BadEvent::OtherTransaction(store.event));
-        }
-        let (thread, kind, txn) = (u32::from(event.thread), TxnKind::Commit, store.txn);
-        let (var, count) = self.locs[event.loc as usize];
-        if count == 1 {
-            give(TxnEvent { thread, kind, var, txn }, store.event as u32);
-            return Ok(());
-        }
-        for &var in &self.lists[var as usize..(var + count) as usize] {
-            give(TxnEvent { thread, kind, var, txn }, store.event as u32);
-        }
-        Ok(())
     }
 
     fn fresh(&mut self) -> u32 {
