@@ -34,7 +34,7 @@ struct Edge {
     via: Option<Box<[Via]>>,
 }
 
-/// A node that was taken out, and the events that lead on from it.
+/// A node on a path, and the events that lead on from it.
 #[derive(Clone, Debug)]
 struct Via {
     node: Marks,
@@ -235,10 +235,11 @@ impl Graph {
             return None;
         }
         if self.nodes[from.slot as usize].number > self.nodes[to.slot as usize].number
-            && let Some(mut cycle) = self.renumber(to, from)
+            && let Some(mut path) = self.renumber(to, from)
         {
-            cycle.push(events);
-            return Some(cycle);
+            path.push(Via { node: self.nodes[from.slot as usize].marks, events });
+            compact::cut_short(&mut path);
+            return Some(path.into_iter().map(|via| via.events).collect());
         }
         self.nodes[from.slot as usize].edges.push(Edge { to, events, via: None });
         self.nodes[to.slot as usize].incoming += 1;
@@ -248,8 +249,8 @@ impl Graph {
     }
 
     /// Gives larger numbers than all others to a node and to what it leads to; unless it leads to
-    /// `target`: then the events of the edges there.
-    fn renumber(&mut self, start: NodeRef, target: NodeRef) -> Option<Vec<(u64, u64)>> {
+    /// `target`: then the way there.
+    fn renumber(&mut self, start: NodeRef, target: NodeRef) -> Option<Vec<Via>> {
         self.searches += 1;
         let search = self.searches;
         self.stack.clear();
@@ -267,9 +268,10 @@ impl Graph {
             if to == target {
                 let mut path = Vec::new();
                 for &(slot, at) in &self.stack {
-                    let edge = &self.nodes[slot as usize].edges[at - 1];
-                    path.push(edge.events);
-                    path.extend(edge.via.iter().flatten().map(|via| via.events));
+                    let Node { marks, edges, .. } = &self.nodes[slot as usize];
+                    let edge = &edges[at - 1];
+                    path.push(Via { node: *marks, events: edge.events });
+                    path.extend(edge.via.iter().flatten().cloned());
                 }
                 return Some(path);
             }
@@ -284,6 +286,29 @@ impl Graph {
             self.nodes[slot as usize].number = self.last_number;
         }
         None
+    }
+
+    /// Hands out the events that a cycle may lead through.
+    pub(crate) fn each_event(&self, mut give: impl FnMut(u64)) {
+        let mut both = |(a, b): (u64, u64)| {
+            give(a);
+            give(b);
+        };
+        for node in &self.nodes {
+            // Those of nodes that are gone say too much, which does no harm.
+            let Marks { issue, commit, buffered, .. } = node.marks;
+            both((issue, commit));
+            both((buffered, buffered));
+            for edge in &node.edges {
+                both(edge.events);
+                for via in edge.via.iter().flatten() {
+                    let Marks { issue, commit, buffered, .. } = via.node;
+                    both((issue, commit));
+                    both((buffered, buffered));
+                    both(via.events);
+                }
+            }
+        }
     }
 
     pub(crate) fn bytes(&self) -> u64 {

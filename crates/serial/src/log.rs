@@ -16,26 +16,23 @@
 //! is known of its locations by then.
 
 mod labels;
+mod variables;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 
-use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
+use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
 use labels::{Label, Labels};
+pub use variables::Cut;
+use variables::Variables;
 
 /// Makes events of transactions from those of a log.
 pub struct TxnReader {
     /// Whether the log has commits.
     has_commits: bool,
     threads: Vec<Thread>,
-    /// Per location its variable if it has one, or else where its list begins in `lists`, and how
-    /// many there are.
-    locs: Vec<(u32, u32)>,
-    lists: Vec<u32>,
-    /// The variables of bytes, by their first address: the address behind the last, and the variable.
-    cells: BTreeMap<u64, (u128, u32)>,
-    vars: u32,
+    variables: Variables,
     txns: u32,
     /// For how many numbers of transactions there is room in the threads.
     label_room: usize,
@@ -96,15 +93,8 @@ struct Pending {
 pub(crate) const START: u32 = 1 << 31;
 pub(crate) const END: u32 = 1 << 30;
 
-/// How long all lists of variables of locations together may be.
-const MOST_LISTED: usize = 1 << 24;
-
 /// So many numbers of transactions are remembered that do not follow the one before.
 const MOST_LABELS: usize = 1 << 20;
-
-/// A new location cuts a variable that is in use already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut;
 
 /// Why a log is none of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,17 +181,14 @@ impl TxnReader {
         let mut reader = TxnReader {
             has_commits,
             threads: Vec::new(),
-            locs: Vec::new(),
-            lists: Vec::new(),
-            cells: BTreeMap::new(),
-            vars: 0,
+            variables: Variables::default(),
             txns: 0,
             label_room: MOST_LABELS,
             events: 0,
             over: Vec::new(),
         };
-        reader.cut(&tables.locs);
-        reader.add(&tables.locs);
+        // Nothing is there to be cut.
+        let _ = reader.variables.learn(&tables.locs);
         reader
     }
 
@@ -210,21 +197,7 @@ impl TxnReader {
     /// # Errors
     /// When a new location cuts a variable. The log has to be read again then.
     pub fn learn(&mut self, tables: &LogTables) -> Result<(), Cut> {
-        let new = &tables.locs[self.locs.len().min(tables.locs.len())..];
-        if new.is_empty() {
-            return Ok(());
-        }
-        let cuts = |bytes: &weakspot_core::Bytes| {
-            let ends = [u128::from(bytes.start), u128::from(bytes.start) + u128::from(bytes.len)];
-            ends.into_iter().any(|at| self.cell_around(at).is_some())
-        };
-        if new.iter().filter_map(|loc| loc.bytes.as_ref()).any(cuts) {
-            return Err(Cut);
-        }
-        // The new ones may cut each other.
-        self.cut(new);
-        self.add(new);
-        Ok(())
+        self.variables.learn(&tables.locs)
     }
 
     /// How many events of the log there were.
@@ -431,16 +404,19 @@ impl TxnReader {
         unit: u32,
         mut give: impl FnMut(TxnEvent, u32),
     ) -> Result<(), BadEvent> {
-        match self.locs.get(event.loc as usize) {
-            Some(&(var, 1)) => give(TxnEvent { var, ..access }, unit),
-            None | Some((_, 0)) => return Err(BadEvent::TooMany),
-            Some(&(first, count)) => {
-                for &var in &self.lists[first as usize..(first + count) as usize] {
-                    give(TxnEvent { var, ..access }, unit);
-                }
-            }
-        }
-        Ok(())
+        let give = |var| give(TxnEvent { var, ..access }, unit);
+        if self.variables.each(event.loc, give) { Ok(()) } else { Err(BadEvent::TooMany) }
+    }
+
+    /// The transactions that go on, because events of theirs may come.
+    pub(crate) fn open_transactions(&self) -> impl Iterator<Item = u32> {
+        self.threads.iter().map(|state| state.txn)
+    }
+
+    /// The stores that are pending, by the numbers of their events, and their transactions.
+    pub(crate) fn open_stores(&self) -> impl Iterator<Item = (u64, u32)> {
+        let pending = self.threads.iter().flat_map(|state| &state.pending);
+        pending.map(|store| (store.event, store.txn))
     }
 
     /// The memory that numbers of transactions take.
@@ -467,19 +443,15 @@ impl TxnReader {
     }
 
     fn start_var(&mut self, thread: u32) -> u32 {
-        let fresh = self.vars;
-        let state = self.thread(thread);
-        let var = *state.start.get_or_insert(fresh);
-        self.vars += u32::from(var == fresh);
-        var
+        let known = self.thread(thread).start;
+        let var = known.unwrap_or_else(|| self.variables.fresh());
+        *self.thread(thread).start.insert(var)
     }
 
     fn end_var(&mut self, thread: u32) -> u32 {
-        let fresh = self.vars;
-        let state = self.thread(thread);
-        let var = *state.end.get_or_insert(fresh);
-        self.vars += u32::from(var == fresh);
-        var
+        let known = self.thread(thread).end;
+        let var = known.unwrap_or_else(|| self.variables.fresh());
+        *self.thread(thread).end.insert(var)
     }
 
     fn thread(&mut self, thread: u32) -> &mut Thread {
@@ -487,94 +459,5 @@ impl TxnReader {
             self.threads.push(Thread::default());
         }
         &mut self.threads[thread as usize]
-    }
-
-    /// The variable of bytes that this address lies within, but for its first byte.
-    fn cell_around(&self, at: u128) -> Option<u64> {
-        let below = u64::try_from(at).ok().map_or(u64::MAX, |at| at);
-        let (&start, &(end, _)) = self.cells.range(..=below).next_back()?;
-        (u128::from(start) < at && at < end).then_some(start)
-    }
-
-    /// Makes variables of the bytes of new locations that no variable has. Those that have one are
-    /// not cut by them.
-    fn cut(&mut self, new: &[LogLoc]) {
-        let ends = |loc: &LogLoc| {
-            let bytes = loc.bytes?;
-            let start = u128::from(bytes.start);
-            Some((start, start + u128::from(bytes.len)))
-        };
-        let mut cuts: Vec<u128> = Vec::new();
-        for (start, end) in new.iter().filter_map(ends) {
-            cuts.extend([start, end]);
-        }
-        if cuts.is_empty() {
-            return;
-        }
-        cuts.sort_unstable();
-        cuts.dedup();
-        // How many locations cover what follows each cut.
-        let index = |at: u128| cuts.binary_search(&at).unwrap_or_else(|at| at);
-        let mut covers = vec![0i64; cuts.len() + 1];
-        for (start, end) in new.iter().filter_map(ends) {
-            covers[index(start)] += 1;
-            covers[index(end)] -= 1;
-        }
-        let mut covered = 0;
-        for at in 0..cuts.len().saturating_sub(1) {
-            covered += covers[at];
-            if covered > 0 {
-                self.fill(cuts[at], cuts[at + 1]);
-            }
-        }
-    }
-
-    /// Makes variables of the bytes from `start` to `end` that have none.
-    fn fill(&mut self, start: u128, end: u128) {
-        let mut at = start;
-        while at < end {
-            let Ok(first) = u64::try_from(at) else { return };
-            let next = self.cells.range(first..).next();
-            match next.map(|(&start, &(end, _))| (u128::from(start), end)) {
-                Some((start, behind)) if start == at => at = behind,
-                next => {
-                    let stop = next.map_or(end, |(start, _)| start.min(end));
-                    self.cells.insert(first, (stop, self.vars));
-                    self.vars = self.vars.saturating_add(1);
-                    at = stop;
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, new: &[LogLoc]) {
-        for loc in new {
-            let entry = match loc.bytes {
-                None => {
-                    self.vars = self.vars.saturating_add(1);
-                    (self.vars - 1, 1)
-                }
-                Some(bytes) => {
-                    let end = u128::from(bytes.start) + u128::from(bytes.len);
-                    let within = self.cells.range(bytes.start..);
-                    let within = within.take_while(|&(&start, _)| u128::from(start) < end);
-                    let before = self.lists.len();
-                    let room = MOST_LISTED + 1 - before;
-                    self.lists.extend(within.take(room).map(|(_, &(_, var))| var));
-                    match self.lists[before..] {
-                        _ if self.lists.len() > MOST_LISTED => {
-                            self.lists.truncate(before);
-                            (0, 0)
-                        }
-                        [var] => {
-                            self.lists.truncate(before);
-                            (var, 1)
-                        }
-                        _ => (before as u32, (self.lists.len() - before) as u32),
-                    }
-                }
-            };
-            self.locs.push(entry);
-        }
     }
 }

@@ -235,6 +235,16 @@ impl Online {
         self.graph.bytes() + (threads + vars + self.threads.capacity() * size_of::<Thread>()) as u64
     }
 
+    /// The events that a cycle may come to lead through, those to come aside.
+    #[must_use]
+    pub fn live_events(&self) -> Vec<u64> {
+        let touches = touches(&self.threads, &self.vars);
+        let live = touches.filter(|touch| self.graph.is_there(touch.node));
+        let mut events: Vec<u64> = live.map(|touch| touch.event).collect();
+        self.graph.each_event(|event| events.push(event));
+        events
+    }
+
     #[cold]
     fn make_room(&mut self, event: TxnEvent) {
         while self.threads.len() <= event.thread as usize {

@@ -30,7 +30,7 @@ pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
 pub use schedules::{scheduled, schedules};
-pub use stream::{CycleCheck, OrderCheck};
+pub use stream::{CycleCheck, CycleLog, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 

@@ -133,7 +133,7 @@ impl Graph {
 }
 
 /// Leaves out what lies between two nodes of a thread.
-fn cut_short(path: &mut Vec<Via>) {
+pub(super) fn cut_short(path: &mut Vec<Via>) {
     let mut at = 0;
     while at < path.len() {
         let from = path[at].node;
