@@ -537,6 +537,7 @@ Example:
     Programs(ProgramsArgs),
     Monitor(BenchMonitorArgs),
     History(BenchHistoryArgs),
+    Serial(BenchSerialArgs),
     /// One cell of the tables of histories, in a process of its own.
     #[command(hide = true)]
     HistoryCell {
@@ -695,6 +696,52 @@ impl HistoryTable {
             HistoryTable::Caught => "caught",
         }
     }
+}
+
+/// The monitors for transactions on logs that are serializable: time, memory.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench serial
+  weakspot bench serial --quick
+  weakspot bench serial lengths --large",
+    after_help = "\
+All logs are made from seeds: the same ones in every run."
+)]
+pub(crate) struct BenchSerialArgs {
+    /// Only these tables; all if none is named.
+    #[arg(value_name = "TABLE")]
+    tables: Vec<SerialTable>,
+    /// Shorter logs: some seconds.
+    #[arg(long, conflicts_with = "large")]
+    pub(crate) quick: bool,
+    /// Go on to 64 million events.
+    #[arg(long)]
+    pub(crate) large: bool,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+impl BenchSerialArgs {
+    /// Whether the table was asked for.
+    pub(crate) fn wants(&self, table: SerialTable) -> bool {
+        self.tables.is_empty() || self.tables.contains(&table)
+    }
+}
+
+/// A table of `bench serial`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SerialTable {
+    /// Events per processor second by threads, variables, length and share of conflicts.
+    Shapes,
+    /// Time per event and memory against the length of the log.
+    Lengths,
+}
+
+impl SerialTable {
+    pub(crate) const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
 }
 
 /// How measurements are printed.

@@ -121,6 +121,12 @@ struct Said<'a> {
     remarks: Vec<String>,
 }
 
+/// Before the first event of a trace; what cannot be read again is noted.
+fn follow(questions: &[Question], has_commits: bool, tables: &LogTables, pipe: bool) -> Follow {
+    let follow = Follow::new(questions, has_commits, tables, true);
+    if pipe { follow.with_journal() } else { follow }
+}
+
 impl Job<'_> {
     fn asks(&self, model: Model) -> bool {
         self.args.model.contains(&model)
@@ -142,7 +148,8 @@ impl Job<'_> {
         let none = LogTables::default();
         let (tables, has_commits) =
             again.map_or((&none, false), |again| (&again.known.tables, again.known.has_commits));
-        let follow = Follow::new(&self.questions(has_commits), has_commits, tables, true);
+        let questions = self.questions(has_commits);
+        let follow = follow(&questions, has_commits, tables, is_stdin(self.path));
         Current::new(id, number, follow, tables.clone())
     }
 
@@ -185,7 +192,10 @@ impl Job<'_> {
             let before = current.follow.count();
             let keep = self.keep(&current);
             let questions = |has_commits: bool| self.questions(has_commits);
-            match current.take(&batch.events, reader.tables(), keep, &questions) {
+            let again = |has_commits: bool, tables: &LogTables| {
+                follow(&questions(has_commits), has_commits, tables, is_stdin(self.path))
+            };
+            match current.take(&batch.events, reader.tables(), keep, &again) {
                 Taken::Fine => {}
                 Taken::Bad(bad) => {
                     let place = match bad.event.checked_sub(before) {

@@ -7,6 +7,7 @@ mod fenced;
 mod follow;
 mod graph;
 mod groups;
+mod journal;
 mod log;
 mod online;
 mod part;
@@ -18,6 +19,7 @@ mod trace;
 
 pub use fenced::{Fenced, fence_transactions};
 pub use follow::{Explain, Extent, Extents, Follow, Ordered, Stop, Touched};
+pub use journal::Told;
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
-pub use online::{Online, Refused};
+pub use online::{Online, Peak, Refused};
 pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};
