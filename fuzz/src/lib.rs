@@ -1,6 +1,8 @@
 //! What every parser has to do with every text, and every reader of logs and
 //! histories with all bytes.
 
+mod serial;
+
 use std::fmt::Debug;
 use std::io::Cursor;
 
@@ -9,6 +11,8 @@ use weakspot_lang::{Diagnostic, Parsed};
 use weakspot_trace::{
     HistoryFormat, HistoryReader, LogFormat, LogReader, LogWriter, Next, write_history,
 };
+
+pub use serial::check_serial;
 
 /// Reads `bytes`, if they are text, in the language of these three functions. None of them may
 /// panic, a printed tree has to be read as the same tree, and what is said about the text has to

@@ -18,7 +18,7 @@ use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
 pub(crate) use real::{CompilerArgs, Isolate, ProgramOutput, RunArgs, RunStrategy};
-pub(crate) use serial::SerialArgs;
+pub(crate) use serial::{Lines, SerialArgs};
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
@@ -544,6 +544,7 @@ Example:
     Programs(ProgramsArgs),
     Monitor(BenchMonitorArgs),
     History(BenchHistoryArgs),
+    Serial(BenchSerialArgs),
     /// One cell of the tables of histories, in a process of its own.
     #[command(hide = true)]
     HistoryCell {
@@ -704,6 +705,52 @@ impl HistoryTable {
     }
 }
 
+/// The monitors for transactions on logs that are serializable: time, memory.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench serial
+  weakspot bench serial --quick
+  weakspot bench serial lengths --large",
+    after_help = "\
+All logs are made from seeds: the same ones in every run."
+)]
+pub(crate) struct BenchSerialArgs {
+    /// Only these tables; all if none is named.
+    #[arg(value_name = "TABLE")]
+    tables: Vec<SerialTable>,
+    /// Shorter logs: some seconds.
+    #[arg(long, conflicts_with = "large")]
+    pub(crate) quick: bool,
+    /// Go on to 64 million events.
+    #[arg(long)]
+    pub(crate) large: bool,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
+}
+
+impl BenchSerialArgs {
+    /// Whether the table was asked for.
+    pub(crate) fn wants(&self, table: SerialTable) -> bool {
+        self.tables.is_empty() || self.tables.contains(&table)
+    }
+}
+
+/// A table of `bench serial`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SerialTable {
+    /// Events per processor second by threads, variables, length and share of conflicts.
+    Shapes,
+    /// Time per event and memory against the length of the log.
+    Lengths,
+}
+
+impl SerialTable {
+    pub(crate) const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
+}
+
 /// How measurements are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BenchFormat {
@@ -714,7 +761,7 @@ pub(crate) enum BenchFormat {
 }
 
 /// Options that all questions about programs share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Common {
     /// Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own address.
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
@@ -730,7 +777,7 @@ pub(crate) struct Common {
 }
 
 /// Options that all questions share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Command::Bench(BenchCommand::HistoryCell { task, timeout }) => {
             bench::history::cell(&task, timeout)
         }
+        Command::Bench(BenchCommand::Serial(args)) => bench::serial::run(&args),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)

@@ -3,6 +3,7 @@
 mod certify;
 mod current;
 mod fenced;
+mod program;
 mod read;
 mod show;
 mod trace;
@@ -28,6 +29,7 @@ use crate::log::{expand, is_stdin, open};
 use crate::pool::{self, Answer};
 pub(crate) use certify::certify;
 use current::{Current, Taken};
+pub(crate) use program::QUESTION as PROGRAM_QUESTION;
 use read::{Known, TraceOf};
 use show::{Found, Shown};
 
@@ -41,7 +43,17 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     if args.fence_transactions && !args.model.contains(&Model::Tso) {
         bail!("fences make a difference under TSO only: expected --model tso");
     }
-    let logs = expand(&args.files)?;
+    let (programs, files) = program::sort(args)?;
+    if !programs.is_empty() {
+        if !files.is_empty() {
+            bail!("some inputs are programs, and some are logs: ask about one kind at a time");
+        }
+        return program::run(args, &programs);
+    }
+    if !args.transaction.is_empty() {
+        bail!("--transaction is about lines of programs; logs say themselves what is one");
+    }
+    let logs = expand(&files)?;
     pool::check_models(&args.shared, &logs, &args.model)?;
     if args.shared.witness.is_some() {
         if logs.iter().any(|log| is_stdin(log)) {
@@ -109,6 +121,12 @@ struct Said<'a> {
     remarks: Vec<String>,
 }
 
+/// Before the first event of a trace; what cannot be read again is noted.
+fn follow(questions: &[Question], has_commits: bool, tables: &LogTables, pipe: bool) -> Follow {
+    let follow = Follow::new(questions, has_commits, tables, true);
+    if pipe { follow.with_journal() } else { follow }
+}
+
 impl Job<'_> {
     fn asks(&self, model: Model) -> bool {
         self.args.model.contains(&model)
@@ -130,7 +148,8 @@ impl Job<'_> {
         let none = LogTables::default();
         let (tables, has_commits) =
             again.map_or((&none, false), |again| (&again.known.tables, again.known.has_commits));
-        let follow = Follow::new(&self.questions(has_commits), has_commits, tables, true);
+        let questions = self.questions(has_commits);
+        let follow = follow(&questions, has_commits, tables, is_stdin(self.path));
         Current::new(id, number, follow, tables.clone())
     }
 
@@ -173,7 +192,10 @@ impl Job<'_> {
             let before = current.follow.count();
             let keep = self.keep(&current);
             let questions = |has_commits: bool| self.questions(has_commits);
-            match current.take(&batch.events, reader.tables(), keep, &questions) {
+            let again = |has_commits: bool, tables: &LogTables| {
+                follow(&questions(has_commits), has_commits, tables, is_stdin(self.path))
+            };
+            match current.take(&batch.events, reader.tables(), keep, &again) {
                 Taken::Fine => {}
                 Taken::Bad(bad) => {
                     let place = match bad.event.checked_sub(before) {

@@ -11,6 +11,7 @@ mod history;
 mod log;
 mod ops;
 mod serial;
+mod transactions;
 
 pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
 pub use history::{HistorySize, random_history};
@@ -19,6 +20,7 @@ pub use ops::{
     OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
 };
 pub use serial::{TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of};
+pub use transactions::{TxnLog, TxnLogSize};
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]

@@ -7,21 +7,24 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Question, TxnCycle};
 use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
+use crate::journal::{Journal, Told};
 use crate::log::{BadLog, Cut, END, START, TxnReader};
-use crate::online::Online;
+use crate::online::{Online, Peak};
 
 /// Questions about a log, while it is followed. Without commits it is an execution of SC.
 pub struct Follow {
     reader: TxnReader,
     has_commits: bool,
     monitors: Vec<Monitor>,
-    batch: Vec<(TxnEvent, u32)>,
+    journal: Option<Journal>,
 }
 
 struct Monitor {
     question: Question,
     online: Online,
     cycle: Option<TxnCycle>,
+    /// What the journal says about the cycle.
+    told: Option<Result<HashMap<u64, Touched>, Rejected>>,
 }
 
 /// Why a log cannot be followed any further.
@@ -46,16 +49,24 @@ impl Follow {
         order: bool,
     ) -> Follow {
         let monitor = |&question: &Question| {
-            let relation = relation_of(question);
-            let online = if order { Online::with_order(relation) } else { Online::new(relation) };
-            Monitor { question, online, cycle: None }
+            let asked = by_units(question);
+            let online = if order { Online::with_order(asked) } else { Online::new(asked) };
+            Monitor { question, online, cycle: None, told: None }
         };
         Follow {
             reader: TxnReader::new(has_commits, tables),
             has_commits,
             monitors: questions.iter().map(monitor).collect(),
-            batch: Vec::new(),
+            journal: None,
         }
+    }
+
+    /// The same for a log that cannot be read again: notes are taken, so that cycles can be
+    /// [told](Follow::told).
+    #[must_use]
+    pub fn with_journal(mut self) -> Follow {
+        self.journal = Some(Journal::new(self.has_commits));
+        self
     }
 
     /// Goes on with more names.
@@ -71,22 +82,59 @@ impl Follow {
     /// # Errors
     /// When the log cannot be followed any further. The events before that were followed.
     pub fn events(&mut self, events: &[LogEvent]) -> Result<(), Stop> {
-        self.batch.clear();
-        let mut end = Ok(());
+        if self.journal.is_some() {
+            return self.noted_events(events);
+        }
+        let Follow { reader, has_commits, monitors, .. } = self;
         for event in events {
-            if event.kind == LogKind::Commit && !self.has_commits {
+            if event.kind == LogKind::Commit && !*has_commits {
                 return Err(Stop::HasCommits);
             }
-            let batch = &mut self.batch;
-            if let Err(bad) = self.reader.event(event, |event, unit| batch.push((event, unit))) {
-                end = Err(Stop::Bad(bad));
-                break;
+            let read = reader.event(event, |event, unit| {
+                for monitor in monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
+                    monitor.follow((event, unit), *has_commits);
+                }
+            });
+            for &thread in reader.over() {
+                monitors.iter_mut().for_each(|monitor| monitor.online.end(thread));
+            }
+            read.map_err(Stop::Bad)?;
+        }
+        Ok(())
+    }
+
+    /// The same with a journal.
+    fn noted_events(&mut self, events: &[LogEvent]) -> Result<(), Stop> {
+        let Follow { reader, has_commits, monitors, journal } = self;
+        let Some(journal) = journal else { return Ok(()) };
+        for log in events {
+            if log.kind == LogKind::Commit && !*has_commits {
+                return Err(Stop::HasCommits);
+            }
+            let number = reader.events();
+            let read = reader.event(log, |event, unit| {
+                journal.note(log, number, event, unit);
+                for monitor in monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
+                    monitor.follow((event, unit), *has_commits);
+                    // What are events for one question are transactions for the journal.
+                    let by_events = monitor.question == Question::ScEquivalent;
+                    if let Some(cycle) = monitor.cycle.as_ref().filter(|_| !by_events) {
+                        let relation = relation_of(monitor.question, *has_commits);
+                        monitor.told = Some(journal.tell(relation, cycle));
+                    }
+                }
+            });
+            for &thread in reader.over() {
+                monitors.iter_mut().for_each(|monitor| monitor.online.end(thread));
+            }
+            read.map_err(Stop::Bad)?;
+            if journal.is_full() {
+                let waiting = monitors.iter().filter(|monitor| monitor.cycle.is_none());
+                let needed = waiting.flat_map(|monitor| monitor.online.live_events()).collect();
+                journal.retain(needed, reader);
             }
         }
-        for monitor in self.monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
-            monitor.follow(&self.batch, self.has_commits);
-        }
-        end
+        Ok(())
     }
 
     /// After the last event.
@@ -121,6 +169,22 @@ impl Follow {
         self.monitors.iter().find(|monitor| monitor.question == question)?.cycle.as_ref()
     }
 
+    /// What the cycle is about that answers a question, if a journal was kept.
+    ///
+    /// # Errors
+    /// When the cycle is none by the notes of the journal.
+    pub fn told(&self, question: Question) -> Option<Result<Told, Rejected>> {
+        let monitor = self.monitors.iter().find(|monitor| monitor.question == question)?;
+        let journal = self.journal.as_ref()?;
+        let events = match monitor.told.clone()? {
+            Ok(events) => events,
+            Err(rejected) => return Some(Err(rejected)),
+        };
+        let txns = events.values().map(|touched| touched.event.txn);
+        let transactions = txns.filter_map(|txn| Some((txn, journal.transaction(txn)?))).collect();
+        Some(Ok(Told { events, transactions }))
+    }
+
     /// How many questions have a cycle for an answer.
     #[must_use]
     pub fn found(&self) -> u64 {
@@ -130,7 +194,18 @@ impl Follow {
     /// The memory in use, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.monitors.iter().map(|monitor| monitor.online.bytes()).sum()
+        let monitors = self.monitors.iter().map(|monitor| monitor.online.bytes());
+        let journal = self.journal.as_ref().map_or(0, Journal::bytes);
+        self.reader.bytes() + journal + monitors.sum::<u64>()
+    }
+
+    /// How much one of the monitors remembered at most.
+    #[must_use]
+    pub fn peak(&self) -> Peak {
+        self.monitors.iter().fold(Peak::default(), |most, monitor| {
+            let Peak { nodes, edges } = monitor.online.peak();
+            Peak { nodes: most.nodes.max(nodes), edges: most.edges.max(edges) }
+        })
     }
 
     /// The order of the transactions that answers a question, which is not to be followed any
@@ -161,11 +236,16 @@ impl Follow {
 
 /// SC-equivalence is SC-serializability if each event of the log is a transaction: an access that
 /// consists of several variables is one event.
-fn relation_of(question: Question) -> Question {
+fn by_units(question: Question) -> Question {
     match question {
         Question::ScEquivalent => Question::ScSerializable,
         question => question,
     }
+}
+
+/// The relation whose cycles answer a question.
+fn relation_of(question: Question, has_commits: bool) -> Conflicts {
+    if has_commits { question.conflicts() } else { Conflicts::Sc }
 }
 
 fn as_asked(question: Question, (event, unit): (TxnEvent, u32)) -> TxnEvent {
@@ -176,19 +256,14 @@ fn as_asked(question: Question, (event, unit): (TxnEvent, u32)) -> TxnEvent {
 }
 
 impl Monitor {
-    fn follow(&mut self, batch: &[(TxnEvent, u32)], has_commits: bool) {
-        for &event in batch {
-            let event = as_asked(self.question, event);
-            let cycle = match has_commits {
-                // The reader has checked that commits fit.
-                true => self.online.event(event).unwrap_or(None),
-                false => self.online.sc_event(event),
-            };
-            if cycle.is_some() {
-                self.cycle = cycle;
-                return;
-            }
-        }
+    #[inline]
+    fn follow(&mut self, event: (TxnEvent, u32), has_commits: bool) {
+        let event = as_asked(self.question, event);
+        self.cycle = match has_commits {
+            // The reader has checked that commits fit.
+            true => self.online.event(event).unwrap_or(None),
+            false => self.online.sc_event(event),
+        };
     }
 }
 
@@ -218,6 +293,16 @@ pub struct Touched {
     pub aside: bool,
 }
 
+/// What comes from an event of the log.
+pub(crate) fn touched(log: &LogEvent, number: u64, event: TxnEvent, unit: u32) -> Touched {
+    let aside = [START, END].contains(&(unit ^ number as u32));
+    let store = match event.kind {
+        TxnKind::Commit => number - u64::from((number as u32).wrapping_sub(unit)),
+        _ => number,
+    };
+    Touched { log: *log, number, event, store, aside }
+}
+
 impl<'a> Explain<'a> {
     /// Before the first event of the log, with all names that it is about.
     #[must_use]
@@ -227,7 +312,7 @@ impl<'a> Explain<'a> {
         tables: &LogTables,
         cycle: &'a TxnCycle,
     ) -> Explain<'a> {
-        let relation = if has_commits { question.conflicts() } else { Conflicts::Sc };
+        let relation = relation_of(question, has_commits);
         let events = || cycle.0.iter().flat_map(|&(a, b)| [a, b]);
         Explain {
             question,
@@ -250,12 +335,7 @@ impl<'a> Explain<'a> {
             let mut end = Ok(());
             let read = reader.event(log, |event, unit| {
                 if let Some(touched) = wanted.get_mut(now) {
-                    let aside = [START, END].contains(&(unit ^ number as u32));
-                    let store = match event.kind {
-                        TxnKind::Commit => number - u64::from((number as u32).wrapping_sub(unit)),
-                        _ => number,
-                    };
-                    *touched = Some(Touched { log: *log, number, event, store, aside });
+                    *touched = Some(self::touched(log, number, event, unit));
                 }
                 if end.is_ok() {
                     end = check.event(as_asked(*question, (event, unit)));
@@ -301,7 +381,7 @@ impl Ordered {
         tables: &LogTables,
         order: &[u32],
     ) -> Result<Ordered, Rejected> {
-        let relation = if has_commits { question.conflicts() } else { Conflicts::Sc };
+        let relation = relation_of(question, has_commits);
         let check = OrderCheck::new(relation, order)?;
         Ok(Ordered { question, reader: TxnReader::new(has_commits, tables), check })
     }
@@ -354,12 +434,25 @@ pub struct Extent {
     pub events: (u64, u64),
 }
 
+impl Extent {
+    /// A transaction that has not begun.
+    pub(crate) const NONE: Extent = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
+
+    /// It has this event, which is no commit.
+    pub(crate) fn add(&mut self, log: &LogEvent, touched: &Touched) {
+        self.thread = touched.event.thread as u16;
+        if !touched.aside {
+            self.label = log.txn.checked_sub(1);
+        }
+        self.events = (self.events.0.min(touched.number), touched.number);
+    }
+}
+
 impl Extents {
     /// Looks for these transactions, or for all of them.
     #[must_use]
     pub fn new(has_commits: bool, tables: &LogTables, wanted: Option<&[u32]>) -> Extents {
-        let none = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
-        let found = wanted.unwrap_or_default().iter().map(|&txn| (txn, none)).collect();
+        let found = wanted.unwrap_or_default().iter().map(|&txn| (txn, Extent::NONE)).collect();
         let reader = TxnReader::new(has_commits, tables);
         Extents { reader, all: wanted.is_none(), found, events: HashMap::new() }
     }
@@ -382,13 +475,8 @@ impl Extents {
                 if event.kind == TxnKind::Commit || !all && !found.contains_key(&event.txn) {
                     return;
                 }
-                let none = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
-                let extent = found.entry(event.txn).or_insert(none);
-                extent.thread = event.thread as u16;
-                if unit == number as u32 {
-                    extent.label = log.txn.checked_sub(1);
-                }
-                extent.events = (extent.events.0.min(number), number);
+                let touched = touched(log, number, event, unit);
+                found.entry(event.txn).or_insert(Extent::NONE).add(log, &touched);
             });
         }
     }
@@ -397,6 +485,12 @@ impl Extents {
     #[must_use]
     pub fn event(&self, number: u64) -> Option<&LogEvent> {
         self.events.get(&number)?.as_ref()
+    }
+
+    /// The transactions so far, by their numbers.
+    #[must_use]
+    pub fn found(&self) -> &HashMap<u32, Extent> {
+        &self.found
     }
 
     /// The transactions, by their numbers.

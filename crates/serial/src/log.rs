@@ -15,28 +15,31 @@
 //! A log that grows may cut a variable that was used before. Then it has to be read again with what
 //! is known of its locations by then.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+mod labels;
+mod variables;
+
+use std::collections::VecDeque;
 use std::fmt;
 
-use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
+use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
+
+use labels::{Label, Labels};
+pub use variables::Cut;
+use variables::Variables;
 
 /// Makes events of transactions from those of a log.
 pub struct TxnReader {
     /// Whether the log has commits.
     has_commits: bool,
     threads: Vec<Thread>,
-    /// Per location its variable if it has one, or else where its list begins in `lists`, and how
-    /// many there are.
-    locs: Vec<(u32, u32)>,
-    lists: Vec<u32>,
-    /// The variables of bytes, by their first address: the address behind the last, and the variable.
-    cells: BTreeMap<u64, (u128, u32)>,
-    vars: u32,
+    variables: Variables,
     txns: u32,
-    /// The numbers that each thread gave to transactions, the first of them.
-    labels: HashSet<(u16, u32)>,
+    /// For how many numbers of transactions there is room in the threads.
+    label_room: usize,
     /// How many events of the log there were.
     events: u64,
+    /// The threads whose transactions are over since the last event.
+    over: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -46,8 +49,12 @@ struct Thread {
     /// The number that the log gives to the transaction, plus one; 0 in brackets and outside of all.
     label: u32,
     txn: u32,
+    /// Was started or waited for: its next event is not like others.
+    is_odd: bool,
     /// Stores that were not committed.
     pending: VecDeque<Pending>,
+    /// The numbers that it gave to transactions.
+    labels: Labels,
     /// Was started and has not done anything since.
     is_new: bool,
     /// Was waited for, and not started again.
@@ -55,6 +62,23 @@ struct Thread {
     /// The variables that are used for its start and its end.
     start: Option<u32>,
     end: Option<u32>,
+}
+
+impl Thread {
+    /// Its oldest store reaches memory, if this is its commit.
+    #[inline]
+    fn commit(&mut self, event: &LogEvent) -> Result<Pending, BadEvent> {
+        let Some(store) = self.pending.pop_front() else {
+            return Err(BadEvent::NothingPending);
+        };
+        if store.loc != event.loc {
+            return Err(BadEvent::OtherLocation(store.event));
+        }
+        if event.txn != 0 && store.label != 0 && event.txn != store.label {
+            return Err(BadEvent::OtherTransaction(store.event));
+        }
+        Ok(store)
+    }
 }
 
 struct Pending {
@@ -69,15 +93,8 @@ struct Pending {
 pub(crate) const START: u32 = 1 << 31;
 pub(crate) const END: u32 = 1 << 30;
 
-/// How long all lists of variables of locations together may be.
-const MOST_LISTED: usize = 1 << 24;
-
-/// So many numbers of transactions are remembered.
-const MOST_LABELS: usize = 1 << 12;
-
-/// A new location cuts a variable that is in use already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut;
+/// So many numbers of transactions are remembered that do not follow the one before.
+const MOST_LABELS: usize = 1 << 20;
 
 /// Why a log is none of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +112,8 @@ pub enum BadEvent {
     NoBegin,
     /// A transaction goes on after something else of its thread.
     Resumed,
+    /// It cannot be known whether a transaction goes on after something else of its thread.
+    PerhapsResumed,
     /// A thread goes on that was waited for.
     Ended,
     /// A commit without a store.
@@ -118,6 +137,12 @@ impl fmt::Display for BadEvent {
             BadEvent::Resumed => f.write_str(
                 "the transaction of this number goes on after something else of the thread; it has to \
                  be in one piece",
+            ),
+            BadEvent::PerhapsResumed => write!(
+                f,
+                "the thread has given a larger number to a transaction before; after {MOST_LABELS} \
+                 transactions the numbers of a thread have to rise, so that it is known that none of \
+                 them goes on after something else"
             ),
             BadEvent::Ended => f.write_str("the thread goes on although it was waited for by a `join`"),
             BadEvent::NothingPending => {
@@ -156,16 +181,14 @@ impl TxnReader {
         let mut reader = TxnReader {
             has_commits,
             threads: Vec::new(),
-            locs: Vec::new(),
-            lists: Vec::new(),
-            cells: BTreeMap::new(),
-            vars: 0,
+            variables: Variables::default(),
             txns: 0,
-            labels: HashSet::new(),
+            label_room: MOST_LABELS,
             events: 0,
+            over: Vec::new(),
         };
-        reader.cut(&tables.locs);
-        reader.add(&tables.locs);
+        // Nothing is there to be cut.
+        let _ = reader.variables.learn(&tables.locs);
         reader
     }
 
@@ -174,21 +197,7 @@ impl TxnReader {
     /// # Errors
     /// When a new location cuts a variable. The log has to be read again then.
     pub fn learn(&mut self, tables: &LogTables) -> Result<(), Cut> {
-        let new = &tables.locs[self.locs.len().min(tables.locs.len())..];
-        if new.is_empty() {
-            return Ok(());
-        }
-        let cuts = |bytes: &weakspot_core::Bytes| {
-            let ends = [u128::from(bytes.start), u128::from(bytes.start) + u128::from(bytes.len)];
-            ends.into_iter().any(|at| self.cell_around(at).is_some())
-        };
-        if new.iter().filter_map(|loc| loc.bytes.as_ref()).any(cuts) {
-            return Err(Cut);
-        }
-        // The new ones may cut each other.
-        self.cut(new);
-        self.add(new);
-        Ok(())
+        self.variables.learn(&tables.locs)
     }
 
     /// How many events of the log there were.
@@ -203,45 +212,76 @@ impl TxnReader {
         self.txns
     }
 
+    /// The threads whose transactions are known to be over with the last event.
+    #[must_use]
+    pub fn over(&self) -> &[u32] {
+        &self.over
+    }
+
     /// Hands out what an event of the log stands for, each with a number that only what comes from
     /// the same event has, and the commits of a store have that of the store.
     ///
     /// # Errors
     /// When the event does not fit the ones before.
+    #[inline]
     pub fn event(
+        &mut self,
+        event: &LogEvent,
+        mut give: impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadLog> {
+        let kind = match event.kind {
+            LogKind::Read => TxnKind::Read,
+            LogKind::Write => TxnKind::Write,
+            LogKind::Commit => TxnKind::Commit,
+            _ => return self.other_event(event, give),
+        };
+        let number = self.events;
+        self.events += 1;
+        self.over.clear();
+        if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
+            self.arrive(event.thread, number as u32, &mut give)
+                .map_err(|why| BadLog { event: number, why })?;
+        }
+        let state = &mut self.threads[event.thread as usize];
+        let (mut unit, mut txn) = (number as u32, state.txn);
+        if kind == TxnKind::Commit {
+            let store = state.commit(event).map_err(|why| BadLog { event: number, why })?;
+            (unit, txn) = (store.event as u32, store.txn);
+        } else {
+            if state.depth == 0 && (event.txn == 0 || event.txn != state.label) {
+                txn = self.next_txn(event, number)?;
+            }
+            if kind == TxnKind::Write && self.has_commits {
+                let (loc, label) = (event.loc, event.txn);
+                let state = &mut self.threads[event.thread as usize];
+                state.pending.push_back(Pending { loc, label, txn, event: number });
+            }
+        }
+        self.access(event, TxnEvent { thread: event.thread.into(), kind, var: 0, txn }, unit, give)
+            .map_err(|why| BadLog { event: number, why })
+    }
+
+    /// An event that is more than a load or a store.
+    fn other_event(
         &mut self,
         event: &LogEvent,
         mut give: impl FnMut(TxnEvent, u32),
     ) -> Result<(), BadLog> {
         let number = self.events;
         self.events += 1;
+        self.over.clear();
         let unit = number as u32;
         let wrong = |why| Err(BadLog { event: number, why });
+        if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
+            self.arrive(event.thread, unit, &mut give)
+                .map_err(|why| BadLog { event: number, why })?;
+        }
         let thread = u32::from(event.thread);
-        while self.threads.len() <= event.thread.into() {
-            self.threads.push(Thread::default());
-        }
-        if self.threads[event.thread as usize].has_ended {
-            return wrong(BadEvent::Ended);
-        }
-        if self.threads[event.thread as usize].is_new {
-            self.threads[event.thread as usize].is_new = false;
-            let var = self.start_var(thread);
-            let txn = self.fresh();
-            // Units of synthetic events must differ from those of the event itself.
-            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ START);
-        }
         let state = &mut self.threads[event.thread as usize];
         let kind = match event.kind {
-            LogKind::Read => TxnKind::Read,
-            LogKind::Write => TxnKind::Write,
-            LogKind::Update | LogKind::Acquire | LogKind::Release | LogKind::Spawn => {
-                TxnKind::Update
-            }
             LogKind::Join => TxnKind::Read,
             LogKind::Fence => TxnKind::Fence,
             LogKind::StoreFence => return Ok(()),
-            LogKind::Commit => return self.commit(event, number, give),
             LogKind::Begin => {
                 state.depth = state.depth.saturating_add(1);
                 if state.depth == 1 {
@@ -256,21 +296,18 @@ impl TxnReader {
                     return wrong(BadEvent::NoBegin);
                 };
                 state.depth = depth;
+                if depth == 0 {
+                    self.over.push(thread);
+                }
                 return Ok(());
             }
+            _ => TxnKind::Update,
         };
+        let mut txn = state.txn;
         if state.depth == 0 && (event.txn == 0 || event.txn != state.label) {
-            if event.txn != 0
-                && self.labels.len() < MOST_LABELS
-                && !self.labels.insert((event.thread, event.txn))
-            {
-                return wrong(BadEvent::Resumed);
-            }
-            state.label = event.txn;
-            state.txn = self.txns;
-            self.txns = self.txns.wrapping_add(1);
+            txn = self.next_txn(event, number)?;
         }
-        let txn = state.txn;
+        let state = &mut self.threads[event.thread as usize];
         if kind.drains()
             && let Some(pending) = state.pending.front()
         {
@@ -281,7 +318,7 @@ impl TxnReader {
             LogKind::Spawn => {
                 let var = self.start_var(event.loc);
                 let other = &mut self.threads[event.loc as usize];
-                (other.is_new, other.has_ended) = (true, false);
+                (other.is_new, other.has_ended, other.is_odd) = (true, false, true);
                 (other.depth, other.label) = (0, 0);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
@@ -296,30 +333,95 @@ impl TxnReader {
                 let last = TxnEvent { thread: event.loc, kind: update, var, txn: self.fresh() };
                 // Its transaction ends with it.
                 let other = &mut self.threads[event.loc as usize];
-                (other.is_new, other.has_ended) = (false, true);
+                (other.is_new, other.has_ended, other.is_odd) = (false, true, true);
                 (other.depth, other.label) = (0, 0);
+                self.over.push(event.loc);
                 give(last, unit ^ END);
                 give(TxnEvent { thread, kind, var, txn }, unit);
             }
             _ => {
-                if kind == TxnKind::Write && self.has_commits {
-                    let (loc, label) = (event.loc, event.txn);
-                    state.pending.push_back(Pending { loc, label, txn, event: number });
-                }
-                let (var, count) = self.locs.get(event.loc as usize).copied().unwrap_or((0, 0));
-                if count == 0 {
-                    return wrong(BadEvent::TooMany);
-                }
-                if count == 1 {
-                    give(TxnEvent { thread, kind, var, txn }, unit);
-                } else {
-                    for &var in &self.lists[var as usize..(var + count) as usize] {
-                        give(TxnEvent { thread, kind, var, txn }, unit);
-                    }
-                }
+                let access = TxnEvent { thread, kind, var: 0, txn };
+                return self
+                    .access(event, access, unit, give)
+                    .map_err(|why| BadLog { event: number, why });
             }
         }
         Ok(())
+    }
+
+    /// The first event of a thread, or the first one after its start, or after its end, which must
+    /// not be.
+    #[cold]
+    fn arrive(
+        &mut self,
+        thread: u16,
+        unit: u32,
+        give: &mut impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadEvent> {
+        let thread = u32::from(thread);
+        let state = self.thread(thread);
+        if state.has_ended {
+            return Err(BadEvent::Ended);
+        }
+        state.is_odd = false;
+        if std::mem::take(&mut state.is_new) {
+            let var = self.start_var(thread);
+            let txn = self.fresh();
+            // What belongs to the start must differ from the event itself.
+            give(TxnEvent { thread, kind: TxnKind::Read, var, txn }, unit ^ START);
+        }
+        Ok(())
+    }
+
+    /// The next transaction of a thread, outside of brackets.
+    fn next_txn(&mut self, event: &LogEvent, number: u64) -> Result<u32, BadLog> {
+        let state = &mut self.threads[event.thread as usize];
+        if event.txn != 0 {
+            let why = match state.labels.add(event.txn, &mut self.label_room) {
+                Label::New => None,
+                Label::Used => Some(BadEvent::Resumed),
+                Label::Unknown => Some(BadEvent::PerhapsResumed),
+            };
+            if let Some(why) = why {
+                return Err(BadLog { event: number, why });
+            }
+        }
+        if event.txn == 0 {
+            self.over.push(event.thread.into());
+        }
+        state.label = event.txn;
+        state.txn = self.txns;
+        self.txns = self.txns.wrapping_add(1);
+        Ok(state.txn)
+    }
+
+    /// An access of the variables of a location.
+    #[inline]
+    fn access(
+        &self,
+        event: &LogEvent,
+        access: TxnEvent,
+        unit: u32,
+        mut give: impl FnMut(TxnEvent, u32),
+    ) -> Result<(), BadEvent> {
+        let give = |var| give(TxnEvent { var, ..access }, unit);
+        if self.variables.each(event.loc, give) { Ok(()) } else { Err(BadEvent::TooMany) }
+    }
+
+    /// The transactions that go on, because events of theirs may come.
+    pub(crate) fn open_transactions(&self) -> impl Iterator<Item = u32> {
+        self.threads.iter().map(|state| state.txn)
+    }
+
+    /// The stores that are pending, by the numbers of their events, and their transactions.
+    pub(crate) fn open_stores(&self) -> impl Iterator<Item = (u64, u32)> {
+        let pending = self.threads.iter().flat_map(|state| &state.pending);
+        pending.map(|store| (store.event, store.txn))
+    }
+
+    /// The memory that numbers of transactions take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.threads.iter().map(|state| state.labels.bytes() as u64).sum()
     }
 
     /// After the last event.
@@ -334,35 +436,6 @@ impl TxnReader {
         }
     }
 
-    fn commit(
-        &mut self,
-        event: &LogEvent,
-        number: u64,
-        mut give: impl FnMut(TxnEvent, u32),
-    ) -> Result<(), BadLog> {
-        let wrong = |why| Err(BadLog { event: number, why });
-        let state = &mut self.threads[event.thread as usize];
-        let Some(store) = state.pending.pop_front() else {
-            return wrong(BadEvent::NothingPending);
-        };
-        if store.loc != event.loc {
-            return wrong(BadEvent::OtherLocation(store.event));
-        }
-        if event.txn != 0 && store.label != 0 && event.txn != store.label {
-            return wrong(BadEvent::OtherTransaction(store.event));
-        }
-        let (thread, kind, txn) = (u32::from(event.thread), TxnKind::Commit, store.txn);
-        let (var, count) = self.locs[event.loc as usize];
-        if count == 1 {
-            give(TxnEvent { thread, kind, var, txn }, store.event as u32);
-            return Ok(());
-        }
-        for &var in &self.lists[var as usize..(var + count) as usize] {
-            give(TxnEvent { thread, kind, var, txn }, store.event as u32);
-        }
-        Ok(())
-    }
-
     fn fresh(&mut self) -> u32 {
         let txn = self.txns;
         self.txns = self.txns.wrapping_add(1);
@@ -370,19 +443,15 @@ impl TxnReader {
     }
 
     fn start_var(&mut self, thread: u32) -> u32 {
-        let fresh = self.vars;
-        let state = self.thread(thread);
-        let var = *state.start.get_or_insert(fresh);
-        self.vars += u32::from(var == fresh);
-        var
+        let known = self.thread(thread).start;
+        let var = known.unwrap_or_else(|| self.variables.fresh());
+        *self.thread(thread).start.insert(var)
     }
 
     fn end_var(&mut self, thread: u32) -> u32 {
-        let fresh = self.vars;
-        let state = self.thread(thread);
-        let var = *state.end.get_or_insert(fresh);
-        self.vars += u32::from(var == fresh);
-        var
+        let known = self.thread(thread).end;
+        let var = known.unwrap_or_else(|| self.variables.fresh());
+        *self.thread(thread).end.insert(var)
     }
 
     fn thread(&mut self, thread: u32) -> &mut Thread {
@@ -390,94 +459,5 @@ impl TxnReader {
             self.threads.push(Thread::default());
         }
         &mut self.threads[thread as usize]
-    }
-
-    /// The variable of bytes that this address lies within, but for its first byte.
-    fn cell_around(&self, at: u128) -> Option<u64> {
-        let below = u64::try_from(at).ok().map_or(u64::MAX, |at| at);
-        let (&start, &(end, _)) = self.cells.range(..=below).next_back()?;
-        (u128::from(start) < at && at < end).then_some(start)
-    }
-
-    /// Makes variables of the bytes of new locations that no variable has. Those that have one are
-    /// not cut by them.
-    fn cut(&mut self, new: &[LogLoc]) {
-        let ends = |loc: &LogLoc| {
-            let bytes = loc.bytes?;
-            let start = u128::from(bytes.start);
-            Some((start, start + u128::from(bytes.len)))
-        };
-        let mut cuts: Vec<u128> = Vec::new();
-        for (start, end) in new.iter().filter_map(ends) {
-            cuts.extend([start, end]);
-        }
-        if cuts.is_empty() {
-            return;
-        }
-        cuts.sort_unstable();
-        cuts.dedup();
-        // How many locations cover what follows each cut.
-        let index = |at: u128| cuts.binary_search(&at).unwrap_or_else(|at| at);
-        let mut covers = vec![0i64; cuts.len() + 1];
-        for (start, end) in new.iter().filter_map(ends) {
-            covers[index(start)] += 1;
-            covers[index(end)] -= 1;
-        }
-        let mut covered = 0;
-        for at in 0..cuts.len().saturating_sub(1) {
-            covered += covers[at];
-            if covered > 0 {
-                self.fill(cuts[at], cuts[at + 1]);
-            }
-        }
-    }
-
-    /// Makes variables of the bytes from `start` to `end` that have none.
-    fn fill(&mut self, start: u128, end: u128) {
-        let mut at = start;
-        while at < end {
-            let Ok(first) = u64::try_from(at) else { return };
-            let next = self.cells.range(first..).next();
-            match next.map(|(&start, &(end, _))| (u128::from(start), end)) {
-                Some((start, behind)) if start == at => at = behind,
-                next => {
-                    let stop = next.map_or(end, |(start, _)| start.min(end));
-                    self.cells.insert(first, (stop, self.vars));
-                    self.vars = self.vars.saturating_add(1);
-                    at = stop;
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, new: &[LogLoc]) {
-        for loc in new {
-            let entry = match loc.bytes {
-                None => {
-                    self.vars = self.vars.saturating_add(1);
-                    (self.vars - 1, 1)
-                }
-                Some(bytes) => {
-                    let end = u128::from(bytes.start) + u128::from(bytes.len);
-                    let within = self.cells.range(bytes.start..);
-                    let within = within.take_while(|&(&start, _)| u128::from(start) < end);
-                    let before = self.lists.len();
-                    let room = MOST_LISTED + 1 - before;
-                    self.lists.extend(within.take(room).map(|(_, &(_, var))| var));
-                    match self.lists[before..] {
-                        _ if self.lists.len() > MOST_LISTED => {
-                            self.lists.truncate(before);
-                            (0, 0)
-                        }
-                        [var] => {
-                            self.lists.truncate(before);
-                            (var, 1)
-                        }
-                        _ => (before as u32, (self.lists.len() - before) as u32),
-                    }
-                }
-            };
-            self.locs.push(entry);
-        }
     }
 }

@@ -18,12 +18,18 @@
 //! (`graph.rs`); a cycle is a violation. Cost per event: the threads that read the variable since
 //! it was last committed, and what the graph costs per edge.
 
+mod own;
+mod sc;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use weakspot_core::serial::{Question, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 
-use crate::graph::{Graph, GraphEdge, NodeRef};
+use crate::graph::{Graph, NodeRef};
+use own::Owns;
 
 /// Why an event does not belong into an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +48,15 @@ pub struct Online {
     vars: Vec<Var>,
     /// The number of the next event.
     now: u64,
+}
+
+/// How much was remembered at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// Transactions.
+    pub nodes: usize,
+    /// Edges between them.
+    pub edges: usize,
 }
 
 /// An event of a node.
@@ -66,22 +81,29 @@ struct Thread {
     write: Touch,
     /// What commits come after.
     commit: Touch,
-    /// Reads of the buffer since the last write.
-    loose: Vec<Touch>,
-    /// Per variable what the thread did to it.
-    own: Vec<Own>,
-    fences: u32,
+    /// Reads of the buffer since the last write, with their variables. Of each variable the last
+    /// one counts.
+    loose: Vec<(u32, Touch)>,
+    /// It is time to look for those that do not count when there are so many.
+    loose_room: usize,
+    /// Per variable what the thread did to it; if program order counts, only while stores are in the
+    /// buffer.
+    own: Owns,
 }
 
-/// What a thread did to a variable.
-#[derive(Clone, Copy)]
-struct Own {
-    /// The last access.
-    last: Touch,
-    /// The last write, by its number in the thread.
-    write: u64,
-    /// How many fences the thread had then, plus one; 0 if it did nothing.
-    fences: u32,
+/// So many reads of the buffer are no reason to tidy up.
+const LOOSE: usize = 64;
+
+impl Thread {
+    /// Of the reads of the buffer, keeps the last one of each variable: the others come before
+    /// it.
+    #[cold]
+    fn tidy(&mut self, graph: &Graph) {
+        self.loose.retain(|(_, read)| graph.is_there(read.node));
+        self.loose.sort_by_key(|&(var, read)| (var, std::cmp::Reverse(read.event)));
+        self.loose.dedup_by_key(|(var, _)| *var);
+        self.loose_room = LOOSE.max(2 * self.loose.len());
+    }
 }
 
 /// A store in a buffer.
@@ -108,6 +130,7 @@ struct Var {
 
 impl Var {
     /// The last commit by another thread than this one.
+    #[inline]
     fn commit_by_others(&self, thread: u32) -> Touch {
         if self.commit.1 == thread { self.other } else { self.commit.0 }
     }
@@ -139,10 +162,10 @@ impl Online {
         self.graph.order
     }
 
-    /// How many transactions were collected, if they are remembered.
+    /// How many transactions are remembered for the order.
     #[must_use]
     pub fn ordered(&self) -> usize {
-        self.graph.order.as_ref().map_or(0, Vec::len)
+        self.graph.order.as_ref().map_or(0, |order| order.len() + self.graph.len())
     }
 
     /// From now on transactions are not remembered.
@@ -152,33 +175,18 @@ impl Online {
 
     /// The next event of an execution of TSO. The first cycle that it closes, if it does.
     pub fn event(&mut self, event: TxnEvent) -> Result<Option<TxnCycle>, Refused> {
-        self.make_room(event);
-        let now = self.now;
-        let cycle = match event.kind {
-            TxnKind::Read => self.read(event),
-            TxnKind::Write => self.write(event),
-            TxnKind::Commit => self.commit(event)?,
-            TxnKind::Update | TxnKind::Fence => self.drain(event)?,
-        };
-        self.now = now + 1;
-        Ok(cycle)
-    }
-
-    /// The next event of an execution of SC, which has no commits.
-    pub fn sc_event(&mut self, event: TxnEvent) -> Option<TxnCycle> {
-        self.make_room(event);
-        let cycle = match event.kind {
-            TxnKind::Read => self.read(event),
-            TxnKind::Write => {
-                let issued = self.write(event);
-                let committed = self.commit(TxnEvent { kind: TxnKind::Commit, ..event });
-                issued.or(committed.unwrap_or(None))
-            }
-            TxnKind::Update | TxnKind::Fence => self.drain(event).unwrap_or(None),
-            TxnKind::Commit => None,
+        if self.threads.len() <= event.thread as usize || self.vars.len() <= event.var as usize {
+            self.make_room(event);
+        }
+        let cycle = match (event.kind, self.question != Question::TsoSerializable) {
+            (TxnKind::Read, true) => self.read::<true>(event),
+            (TxnKind::Read, false) => self.read::<false>(event),
+            (TxnKind::Write, po) => self.write(event, po),
+            (TxnKind::Commit, _) => self.commit(event)?,
+            (TxnKind::Update | TxnKind::Fence, _) => self.drain(event)?,
         };
         self.now += 1;
-        cycle
+        Ok(cycle)
     }
 
     /// The transaction of the thread has ended, if it is in one: what it does next belongs to
@@ -206,14 +214,38 @@ impl Online {
         self.graph.len()
     }
 
+    /// How much was remembered at most.
+    #[must_use]
+    pub fn peak(&self) -> Peak {
+        let (nodes, edges) = self.graph.most();
+        Peak { nodes, edges }
+    }
+
     /// The memory in use, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let own: usize = self.threads.iter().map(|state| state.own.capacity()).sum();
-        self.graph.bytes()
-            + (own * size_of::<Own>() + self.vars.capacity() * size_of::<Var>()) as u64
+        let of_thread = |state: &Thread| {
+            state.own.bytes()
+                + state.loose.capacity() * size_of::<(u32, Touch)>()
+                + state.buffer.capacity() * size_of::<Pending>()
+        };
+        let threads: usize = self.threads.iter().map(of_thread).sum();
+        let reads: usize = self.vars.iter().map(|var| var.reads.capacity()).sum();
+        let vars = self.vars.capacity() * size_of::<Var>() + reads * size_of::<(u32, Touch)>();
+        self.graph.bytes() + (threads + vars + self.threads.capacity() * size_of::<Thread>()) as u64
     }
 
+    /// The events that a cycle may come to lead through, those to come aside.
+    #[must_use]
+    pub fn live_events(&self) -> Vec<u64> {
+        let touches = touches(&self.threads, &self.vars);
+        let live = touches.filter(|touch| self.graph.is_there(touch.node));
+        let mut events: Vec<u64> = live.map(|touch| touch.event).collect();
+        self.graph.each_event(|event| events.push(event));
+        events
+    }
+
+    #[cold]
     fn make_room(&mut self, event: TxnEvent) {
         while self.threads.len() <= event.thread as usize {
             self.threads.push(Thread {
@@ -224,75 +256,69 @@ impl Online {
                 write: NOBODY,
                 commit: NOBODY,
                 loose: Vec::new(),
-                own: Vec::new(),
-                fences: 1,
+                loose_room: LOOSE,
+                own: Owns::default(),
             });
         }
-        if event.kind == TxnKind::Fence {
-            return;
-        }
-        let var = event.var as usize;
-        while self.vars.len() <= var {
+        while self.vars.len() <= event.var as usize {
             self.vars.push(Var { commit: (NOBODY, u32::MAX), other: NOBODY, reads: Vec::new() });
-        }
-        let own = &mut self.threads[event.thread as usize].own;
-        if own.len() <= var {
-            own.resize(var + 1, Own { last: NOBODY, write: 0, fences: 0 });
         }
     }
 
-    /// Whether all of program order counts.
-    fn has_po(&self) -> bool {
-        self.question != Question::TsoSerializable
+    /// Takes nodes out of the graph if there are too many.
+    #[inline]
+    fn make_graph_small(&mut self) {
+        if self.graph.is_full() {
+            let Online { graph, threads, vars, .. } = self;
+            graph.compact(touches(threads, vars).map(|touch| touch.node));
+        }
     }
 
     /// The node of an event that is no commit.
+    #[inline]
     fn node(&mut self, event: TxnEvent) -> NodeRef {
-        if self.question == Question::ScEquivalent {
-            return self.graph.open(event.txn);
-        }
         match self.threads[event.thread as usize].txn {
-            Some((txn, node)) if txn == event.txn => node,
-            _ => {
-                self.end(event.thread);
-                let node = self.graph.open(event.txn);
-                self.threads[event.thread as usize].txn = Some((event.txn, node));
+            Some((txn, node)) if txn == event.txn && self.question != Question::ScEquivalent => {
                 node
             }
+            _ => self.begin(event),
         }
     }
 
-    /// Adds an edge to the node of the current event. Only the first cycle counts.
-    fn link(&mut self, from: Touch, to: NodeRef, cycle: &mut Option<TxnCycle>) {
-        let events = (from.event, self.now);
-        if let Some(path) = self.graph.add(from.node, to, events)
-            && cycle.is_none()
-        {
-            let path = path.iter().map(|edge: &GraphEdge| edge.events);
-            *cycle = Some(TxnCycle(path.chain([events]).collect()));
+    /// A new node.
+    fn begin(&mut self, event: TxnEvent) -> NodeRef {
+        self.end(event.thread);
+        self.make_graph_small();
+        let node = self.graph.open(event.txn, event.thread);
+        if self.question != Question::TsoSerializable {
+            self.graph.mark_issue(node, self.now);
         }
+        if self.question != Question::ScEquivalent {
+            self.threads[event.thread as usize].txn = Some((event.txn, node));
+        }
+        node
     }
 
-    fn read(&mut self, event: TxnEvent) -> Option<TxnCycle> {
-        let (node, po) = (self.node(event), self.has_po());
+    /// A read; whether all of program order counts.
+    fn read<const PO: bool>(&mut self, event: TxnEvent) -> Option<TxnCycle> {
+        let node = self.node(event);
         let touch = Touch { node, event: self.now };
         let mut cycle = None;
+        let graph = &mut self.graph;
         let state = &mut self.threads[event.thread as usize];
-        let own = &mut state.own[event.var as usize];
-        // An access since the last fence; a write among them may be in the buffer.
-        let near = own.fences == state.fences;
-        let buffered = near && own.write > 0;
-        let after = if near { own.last } else { NOBODY };
-        if !near {
-            *own = Own { last: touch, write: 0, fences: state.fences };
-        }
-        own.last = touch;
-        let pending = match own.write.checked_sub(state.left + 1) {
-            Some(at) if buffered => state.buffer.get_mut(at as usize),
-            _ => None,
-        };
         let var = &mut self.vars[event.var as usize];
-        let before = match pending {
+        // The last access since the last fence; a write among them may be in the buffer.
+        let mut after = NOBODY;
+        let mut write = 0;
+        if !PO {
+            let own = state.own.entry(event.var);
+            after = std::mem::replace(&mut own.last, touch);
+            write = own.write;
+        } else if !state.buffer.is_empty() {
+            write = state.own.get(event.var).map_or(0, |own| own.write);
+        }
+        let at = write.checked_sub(state.left + 1);
+        let before = match at.and_then(|at| state.buffer.get_mut(at as usize)) {
             Some(pending) => {
                 pending.read = touch;
                 pending.before
@@ -302,32 +328,32 @@ impl Online {
                 var.commit_by_others(event.thread)
             }
         };
-        let last_read = state.read;
-        if po || !buffered {
+        link(graph, state.read, touch, &mut cycle);
+        if !PO {
+            link(graph, after, touch, &mut cycle);
+        }
+        link(graph, before, touch, &mut cycle);
+        if PO {
             state.read = touch;
+        } else if write == 0 {
+            state.read = touch;
+            graph.mark_issue(node, self.now);
         } else {
-            match state.loose.last_mut() {
-                Some(last) if last.node == node => *last = touch,
-                _ => state.loose.push(touch),
-            }
-            if state.loose.len() > 64 {
-                let graph = &self.graph;
-                state.loose.retain(|touch| graph.is_there(touch.node));
+            graph.mark_buffered(node, event.var, self.now);
+            state.loose.push((event.var, touch));
+            if state.loose.len() > state.loose_room {
+                state.tidy(graph);
             }
         }
-        self.link(last_read, node, &mut cycle);
-        if !po {
-            self.link(after, node, &mut cycle);
-        }
-        self.link(before, node, &mut cycle);
         self.finish(node);
         cycle
     }
 
-    fn write(&mut self, event: TxnEvent) -> Option<TxnCycle> {
-        let (node, po) = (self.node(event), self.has_po());
+    fn write(&mut self, event: TxnEvent, po: bool) -> Option<TxnCycle> {
+        let node = self.node(event);
         let touch = Touch { node, event: self.now };
         let mut cycle = None;
+        let graph = &mut self.graph;
         let state = &mut self.threads[event.thread as usize];
         state.buffer.push_back(Pending {
             var: event.var,
@@ -337,63 +363,62 @@ impl Online {
             read: NOBODY,
             closes: self.question == Question::ScEquivalent,
         });
-        let number = state.left + state.buffer.len() as u64;
-        state.own[event.var as usize] = Own { last: touch, write: number, fences: state.fences };
-        let read = state.read;
-        let write = std::mem::replace(&mut state.write, touch);
-        let mut loose = std::mem::take(&mut state.loose);
+        let own = state.own.entry(event.var);
+        (own.last, own.write) = (touch, state.left + state.buffer.len() as u64);
+        link(graph, state.read, touch, &mut cycle);
         if po {
             state.read = touch;
+            return cycle;
         }
-        self.link(read, node, &mut cycle);
-        self.link(write, node, &mut cycle);
-        for touch in loose.drain(..) {
-            self.link(touch, node, &mut cycle);
+        let write = std::mem::replace(&mut state.write, touch);
+        link(graph, write, touch, &mut cycle);
+        for (_, read) in state.loose.drain(..) {
+            link(graph, read, touch, &mut cycle);
         }
-        self.threads[event.thread as usize].loose = loose;
         cycle
     }
 
     fn commit(&mut self, event: TxnEvent) -> Result<Option<TxnCycle>, Refused> {
         let state = &mut self.threads[event.thread as usize];
-        let fits = |pending: &&Pending| (pending.var, pending.txn) == (event.var, event.txn);
-        if state.buffer.front().filter(fits).is_none() {
+        let Some(&Pending { var, node, txn, read, closes, .. }) = state.buffer.front() else {
+            return Err(Refused::Commit);
+        };
+        if (var, txn) != (event.var, event.txn) {
             return Err(Refused::Commit);
         }
-        let Some(pending) = state.buffer.pop_front() else { return Err(Refused::Commit) };
+        state.buffer.pop_front();
         state.left += 1;
-        let touch = Touch { node: pending.node, event: self.now };
+        let touch = Touch { node, event: self.now };
         let last = std::mem::replace(&mut state.commit, touch);
         let mut cycle = None;
-        self.link(last, pending.node, &mut cycle);
+        link(&mut self.graph, last, touch, &mut cycle);
+        self.graph.mark_commit(node, self.now);
         self.store(event, touch, &mut cycle);
-        if self.graph.is_there(pending.read.node) {
-            let reads = &mut self.vars[event.var as usize].reads;
-            note_read(reads, event.thread, pending.read);
+        if self.graph.is_there(read.node) {
+            note_read(&mut self.vars[event.var as usize].reads, event.thread, read);
         }
-        if pending.closes {
-            self.graph.close(pending.node);
+        if closes {
+            self.graph.close(node);
         }
         Ok(cycle)
     }
 
     /// A store reaches memory.
     fn store(&mut self, event: TxnEvent, touch: Touch, cycle: &mut Option<TxnCycle>) {
+        let graph = &mut self.graph;
         let var = &mut self.vars[event.var as usize];
         let before = var.commit_by_others(event.thread);
         if var.commit.1 != event.thread {
             var.other = var.commit.0;
         }
         var.commit = (touch, event.thread);
-        let mut reads = std::mem::take(&mut var.reads);
-        self.link(before, touch.node, cycle);
-        reads.retain(|&(thread, read)| {
+        link(graph, before, touch, cycle);
+        var.reads.retain(|&(thread, read)| {
             if thread != event.thread {
-                self.link(read, touch.node, cycle);
+                link(graph, read, touch, cycle);
             }
             thread == event.thread
         });
-        self.vars[event.var as usize].reads = reads;
     }
 
     /// A fence or an update.
@@ -404,15 +429,16 @@ impl Online {
         let node = self.node(event);
         let touch = Touch { node, event: self.now };
         let mut cycle = None;
+        let graph = &mut self.graph;
         let state = &mut self.threads[event.thread as usize];
-        let before = [state.read, state.write, state.commit];
-        (state.read, state.write, state.commit) = (touch, touch, touch);
-        state.fences += 1;
-        let mut loose = std::mem::take(&mut state.loose);
-        for touch in before.into_iter().chain(loose.drain(..)) {
-            self.link(touch, node, &mut cycle);
+        let loose = state.loose.drain(..).map(|(_, read)| read);
+        for before in [state.read, state.write, state.commit].into_iter().chain(loose) {
+            link(graph, before, touch, &mut cycle);
         }
-        self.threads[event.thread as usize].loose = loose;
+        (state.read, state.write, state.commit) = (touch, touch, touch);
+        state.own.fence();
+        graph.mark_issue(node, self.now);
+        graph.mark_commit(node, self.now);
         if event.kind == TxnKind::Update {
             self.store(event, touch, &mut cycle);
         }
@@ -421,6 +447,7 @@ impl Online {
     }
 
     /// If every event is a node: nothing will lead to this one any more.
+    #[inline]
     fn finish(&mut self, node: NodeRef) {
         if self.question == Question::ScEquivalent {
             self.graph.close(node);
@@ -428,6 +455,38 @@ impl Online {
     }
 }
 
+/// Adds an edge to the node of the current event. Only the first cycle counts.
+#[inline(always)]
+fn link(graph: &mut Graph, from: Touch, to: Touch, cycle: &mut Option<TxnCycle>) {
+    if from.node != to.node && graph.is_there(from.node) {
+        link_there(graph, from, to, cycle);
+    }
+}
+
+#[inline(never)]
+fn link_there(graph: &mut Graph, from: Touch, to: Touch, cycle: &mut Option<TxnCycle>) {
+    let found = graph.add(from.node, to.node, (from.event, to.event));
+    if let Some(path) = found.filter(|_| cycle.is_none()) {
+        *cycle = Some(TxnCycle(path));
+    }
+}
+
+/// All events that what comes next may have to come after.
+fn touches<'a>(threads: &'a [Thread], vars: &'a [Var]) -> impl Iterator<Item = Touch> + 'a {
+    let of_threads = threads.iter().flat_map(|state| {
+        let pending = state.buffer.iter().flat_map(|pending| [pending.before, pending.read]);
+        let last = [state.read, state.write, state.commit].into_iter();
+        last.chain(state.loose.iter().map(|(_, read)| *read))
+            .chain(pending)
+            .chain(state.own.touches())
+    });
+    let of_vars = vars.iter().flat_map(|var| {
+        [var.commit.0, var.other].into_iter().chain(var.reads.iter().map(|(_, read)| *read))
+    });
+    of_threads.chain(of_vars)
+}
+
+#[inline]
 fn note_read(reads: &mut Vec<(u32, Touch)>, thread: u32, touch: Touch) {
     match reads.iter_mut().find(|(other, _)| *other == thread) {
         Some((_, read)) => *read = touch,

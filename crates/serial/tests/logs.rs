@@ -160,6 +160,29 @@ fn locations() {
     assert!(cut > 1_000 && kept > 1_000, "{cut} {kept}");
 }
 
+/// A number that comes back is refused, however long ago it was used, and one that may be such.
+#[test]
+fn numbers_that_come_back() {
+    fn read(mut numbers: impl Iterator<Item = u32>) -> Option<(u64, BadEvent)> {
+        let mut reader = TxnReader::new(false, &tables(&[None]));
+        let event = |txn: u32| LogEvent { txn: txn + 1, ..LogEvent::new(0, LogKind::Read, 0) };
+        let refused = numbers.find_map(|txn| reader.event(&event(txn), |_, _| {}).err());
+        refused.map(|bad| (bad.event, bad.why))
+    }
+    let many = 1_200_000;
+    assert_eq!(read((0..many).chain([7])), Some((many.into(), BadEvent::Resumed)));
+    assert_eq!(read((0..many).rev()), Some(((1 << 20) + 1, BadEvent::PerhapsResumed)));
+    assert_eq!(read((0..many).map(|number| 3 * number)), None);
+    let rises = (0..many).map(|number| 3 * number);
+    let last = Some((many.into(), BadEvent::PerhapsResumed));
+    assert_eq!(read(rises.chain([3 * many - 6])), last);
+    // One by one up and down again.
+    let zigzag = |n: u32| if n.is_multiple_of(2) { n + 1 } else { n - 1 };
+    assert_eq!(read((0..900_000).map(zigzag)), None);
+    let last = Some((300_000, BadEvent::Resumed));
+    assert_eq!(read((0..300_000).map(zigzag).chain([5])), last);
+}
+
 /// So many locations that overlap so many others are refused, not expanded.
 #[test]
 fn too_many_locations() {

@@ -6,4 +6,5 @@ pub(crate) mod litmus;
 pub(crate) mod monitor;
 mod process;
 pub(crate) mod programs;
+pub(crate) mod serial;
 mod subjects;

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use weakspot_core::serial::Question;
 use weakspot_core::{Limit, LogEvent, LogKind, LogTables};
 use weakspot_serial::{BadLog, Follow, Stop};
 
@@ -69,13 +68,14 @@ impl Current {
     }
 
     /// Follows the next events, and keeps them if not more than `keep` are kept then. Starts again if
-    /// it turns out that there are commits, or that a location cuts others.
+    /// it turns out that there are commits, or that a location cuts others: with what `again` makes
+    /// for that.
     pub(super) fn take(
         &mut self,
         events: &[LogEvent],
         tables: &LogTables,
         keep: usize,
-        questions: &dyn Fn(bool) -> Vec<Question>,
+        again: &dyn Fn(bool, &LogTables) -> Follow,
     ) -> Taken {
         let was_whole = self.is_whole();
         if was_whole && self.kept.len() + events.len() <= keep {
@@ -95,8 +95,7 @@ impl Current {
                 Err(Stop::HasCommits) => has_commits = true,
                 Err(Stop::Cut) => {}
             }
-            let questions = questions(has_commits);
-            self.follow = Follow::new(&questions, has_commits, &self.tables, true);
+            self.follow = again(has_commits, &self.tables);
             stop = self.follow.events(&self.kept);
         }
     }

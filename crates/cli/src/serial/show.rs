@@ -8,7 +8,7 @@ use weakspot_core::{LogEvent, TxnKind, Verdict};
 use weakspot_report::{
     SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
 };
-use weakspot_serial::{Explain, Extent, Extents, Follow, Ordered, Touched};
+use weakspot_serial::{Explain, Extent, Extents, Follow, Ordered, Told, Touched};
 
 use super::Job;
 use super::current::Current;
@@ -47,15 +47,23 @@ impl Job<'_> {
         };
         if let Some(cycle) = current.follow.cycle(question).cloned() {
             found.verdict = Verdict::Violated;
-            match self.explain(current, question, &cycle)? {
-                Some(touched) => found.shown.cycle = Some(self.drawn(current, &cycle, &touched)),
-                None => {
-                    let events = cycle.0.len();
-                    found.remark = Some(format!(
-                        "the cycle of {events} transactions lies too far down the pipe to be shown \
-                         and checked again"
-                    ));
+            found.shown.cycle = match current.follow.told(question) {
+                // What was noted on the way is enough, and the rest is gone.
+                Some(told) if !current.is_whole() => {
+                    let Told { events, transactions } = told?;
+                    Some(edges(&cycle, &events, &transactions, event))
                 }
+                _ => {
+                    let touched = self.explain(current, question, &cycle)?;
+                    touched.map(|touched| self.drawn(current, &cycle, &touched))
+                }
+            };
+            if found.shown.cycle.is_none() {
+                let count = cycle.0.len();
+                found.remark = Some(format!(
+                    "the cycle of {count} transactions was not checked, because the log could not be \
+                     read again"
+                ));
             }
             found.evidence = Some(SerialEvidence::Cycle(cycle));
             return Ok(found);
@@ -178,24 +186,7 @@ impl Job<'_> {
             }
             shown
         };
-        let edges: Vec<(&Touched, SerialEvent, SerialEvent)> = cycle
-            .0
-            .iter()
-            .filter_map(|(from, to)| {
-                let (from, to) = (touched.get(from)?, touched.get(to)?);
-                Some((from, shown(from), shown(to)))
-            })
-            .collect();
-        let found = extents.end();
-        let edge = |(of, from, to): (&Touched, SerialEvent, SerialEvent)| SerialEdge {
-            txn: txn(of.event.thread, found.get(&of.event.txn)),
-            from,
-            to,
-        };
-        SerialCycle {
-            edges: from_first(edges.into_iter().map(edge).collect()),
-            commits: Vec::new(),
-        }
+        edges(cycle, touched, extents.found(), shown)
     }
 
     /// What the transactions of an order are.
@@ -205,6 +196,22 @@ impl Job<'_> {
         let found = extents.end();
         order.iter().map(|number| txn(0, found.get(number))).collect()
     }
+}
+
+/// A cycle as it is shown.
+fn edges(
+    cycle: &TxnCycle,
+    touched: &HashMap<u64, Touched>,
+    transactions: &HashMap<u32, Extent>,
+    shown: impl Fn(&Touched) -> SerialEvent,
+) -> SerialCycle {
+    let edge = |(from, to): &(u64, u64)| {
+        let (of, to) = (touched.get(from)?, touched.get(to)?);
+        let txn = txn(of.event.thread, transactions.get(&of.event.txn));
+        Some(SerialEdge { txn, from: shown(of), to: shown(to) })
+    };
+    let edges = cycle.0.iter().filter_map(edge).collect();
+    SerialCycle { edges: from_first(edges), commits: Vec::new() }
 }
 
 /// A cycle that starts with the transaction that began first.

@@ -8,7 +8,7 @@
 //! needs, per thread and per variable, the last place of what the next event conflicts with. Cost:
 //! a look into a table per event; memory per thread and variable, and for the order per transaction.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
 use crate::certify::Rejected;
@@ -54,18 +54,18 @@ struct Found {
 impl Past {
     /// Takes the next event, which has to be one that TSO allows; writes of executions without
     /// commits are not put into buffers.
-    fn take(&mut self, relation: Conflicts, event: TxnEvent) -> Result<Found, Rejected> {
+    fn take(&mut self, has_commits: bool, event: TxnEvent) -> Result<Found, Rejected> {
         let now = self.now;
         self.now += 1;
         let wrong = |why| Err(Rejected::Transactions(now, why));
-        let thread = self.threads.entry(event.thread).or_default();
         let mut found = Found { is_buffered: false, pending: None, write: None };
-        if relation == Conflicts::Sc {
+        if !has_commits {
             return match event.kind {
                 TxnKind::Commit => wrong("a commit in an execution of SC"),
                 _ => Ok(found),
             };
         }
+        let thread = self.threads.entry(event.thread).or_default();
         match event.kind {
             TxnKind::Read => {
                 if let Some(&own) = thread.own.get(&event.var) {
@@ -104,12 +104,20 @@ impl Past {
 pub struct CycleCheck<'a> {
     relation: Conflicts,
     cycle: &'a TxnCycle,
-    /// The events of the cycle, as far as they were met.
-    met: HashMap<u64, Option<Met>>,
-    /// The writes that reads of the cycle saw, or that are on it, until they are committed: per
-    /// write the events of the cycle that ask for its commit.
-    asked: HashMap<u64, Vec<u64>>,
+    wanted: HashSet<u64>,
+    met: CycleLog,
+}
+
+/// What the definition asks about the events of an execution, noted while it goes on, for cycles
+/// that are found later. What no cycle will be about may be [forgotten](CycleLog::retain).
+pub struct CycleLog {
+    has_commits: bool,
     past: Past,
+    /// By their numbers, which rise.
+    met: Vec<(u64, Met)>,
+    /// The writes that some events saw, or that are some of them, until they are committed: per
+    /// write the events that ask for its commit.
+    asked: HashMap<u64, Vec<u64>>,
 }
 
 struct Met {
@@ -125,8 +133,8 @@ impl<'a> CycleCheck<'a> {
     /// Before the first event.
     #[must_use]
     pub fn new(relation: Conflicts, cycle: &'a TxnCycle) -> CycleCheck<'a> {
-        let met = cycle.0.iter().flat_map(|&(a, b)| [(a, None), (b, None)]).collect();
-        CycleCheck { relation, cycle, met, asked: HashMap::new(), past: Past::default() }
+        let wanted = cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
+        CycleCheck { relation, cycle, wanted, met: CycleLog::new(relation != Conflicts::Sc) }
     }
 
     /// The next event.
@@ -134,26 +142,8 @@ impl<'a> CycleCheck<'a> {
     /// # Errors
     /// When TSO does not allow it here.
     pub fn event(&mut self, event: TxnEvent) -> Result<(), Rejected> {
-        let now = self.past.now;
-        let found = self.past.take(self.relation, event)?;
-        if let Some(write) = &found.write {
-            for asking in self.asked.remove(&write.at).into_iter().flatten() {
-                if let Some(Some(met)) = self.met.get_mut(&asking) {
-                    met.committed = now;
-                }
-            }
-        }
-        let Some(met) = self.met.get_mut(&now) else { return Ok(()) };
-        let thread = self.past.threads.get(&event.thread);
-        let issued = match event.kind {
-            TxnKind::Write => Some(now),
-            _ => found.pending.and_then(|at| Some(thread?.buffer.get(at)?.at)),
-        };
-        if let Some(write) = issued {
-            self.asked.entry(write).or_default().push(now);
-        }
-        *met = Some(Met { event, is_buffered: found.is_buffered, issued, committed: u64::MAX });
-        Ok(())
+        let notes = self.wanted.contains(&self.met.past.now);
+        self.met.take(event, notes)
     }
 
     /// After all events, or after those of the cycle.
@@ -161,15 +151,86 @@ impl<'a> CycleCheck<'a> {
     /// # Errors
     /// When the cycle is none.
     pub fn end(&self) -> Result<(), Rejected> {
-        let met = |event: u64| match self.met.get(&event) {
-            Some(Some(met)) => Ok(met),
-            _ => Err(Rejected::Transactions(event, "the execution ends before")),
+        self.met.check(self.relation, self.cycle)
+    }
+}
+
+impl CycleLog {
+    /// Before the first event of an execution, of SC if it has no commits.
+    #[must_use]
+    pub fn new(has_commits: bool) -> CycleLog {
+        CycleLog { has_commits, past: Past::default(), met: Vec::new(), asked: HashMap::new() }
+    }
+
+    /// The next event.
+    ///
+    /// # Errors
+    /// When TSO does not allow it here.
+    pub fn event(&mut self, event: TxnEvent) -> Result<(), Rejected> {
+        self.take(event, true)
+    }
+
+    /// From now on cycles are about these events and later ones only.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        self.met.retain(|&(event, _)| keep(event));
+        for asking in self.asked.values_mut() {
+            asking.retain(|&event| keep(event));
+        }
+        self.asked.retain(|_, asking| !asking.is_empty());
+    }
+
+    /// How many events are noted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.met.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.met.is_empty()
+    }
+
+    fn take(&mut self, event: TxnEvent, notes: bool) -> Result<(), Rejected> {
+        let now = self.past.now;
+        let found = self.past.take(self.has_commits, event)?;
+        if let Some(write) = &found.write {
+            for asking in self.asked.remove(&write.at).into_iter().flatten() {
+                if let Ok(at) = self.met.binary_search_by_key(&asking, |&(event, _)| event) {
+                    self.met[at].1.committed = now;
+                }
+            }
+        }
+        if !notes {
+            return Ok(());
+        }
+        let thread = self.past.threads.get(&event.thread);
+        let issued = match event.kind {
+            TxnKind::Write => Some(now).filter(|_| self.has_commits),
+            _ => found.pending.and_then(|at| Some(thread?.buffer.get(at)?.at)),
         };
-        let Some(&(_, last)) = self.cycle.0.last() else {
+        if let Some(write) = issued {
+            self.asked.entry(write).or_default().push(now);
+        }
+        let is_buffered = found.is_buffered;
+        self.met.push((now, Met { event, is_buffered, issued, committed: u64::MAX }));
+        Ok(())
+    }
+
+    /// Whether a cycle is one, as far as the execution has come.
+    ///
+    /// # Errors
+    /// When it is none, or is about events that are not noted.
+    pub fn check(&self, relation: Conflicts, cycle: &TxnCycle) -> Result<(), Rejected> {
+        let met = |event: u64| match self.met.binary_search_by_key(&event, |&(event, _)| event) {
+            Ok(at) => Ok(&self.met[at].1),
+            Err(_) => Err(Rejected::Transactions(event, "the execution ends before")),
+        };
+        let Some(&(_, last)) = cycle.0.last() else {
             return Err(Rejected::Transactions(0, "there is no cycle"));
         };
         let mut before = last;
-        for &(first, second) in &self.cycle.0 {
+        for &(first, second) in &cycle.0 {
             let (e, f) = (met(first)?, met(second)?);
             let wrong = |why| Err(Rejected::Transactions(second, why));
             if met(before)?.event.txn != e.event.txn {
@@ -178,42 +239,42 @@ impl<'a> CycleCheck<'a> {
             if e.event.txn == f.event.txn {
                 return wrong("an edge of the cycle stays in one transaction");
             }
-            if first >= second || !self.conflict((first, e), (second, f)) {
+            if first >= second || !conflict(relation, (first, e), (second, f)) {
                 return wrong("it does not conflict with the event before it on the cycle");
             }
             before = second;
         }
         Ok(())
     }
+}
 
-    /// The definition of [`conflict`](super::conflict()), on what was met.
-    fn conflict(&self, (first, e): (u64, &Met), (second, f): (u64, &Met)) -> bool {
-        let (a, b) = (&e.event, &f.event);
-        let both_read = a.kind == TxnKind::Read && b.kind == TxnKind::Read;
-        let accesses = a.kind.is_access() && b.kind.is_access() && a.var == b.var && !both_read;
-        if self.relation == Conflicts::Sc {
-            return a.thread == b.thread || accesses;
+/// The definition of [`conflict`](super::conflict()), on what was met.
+fn conflict(relation: Conflicts, (first, e): (u64, &Met), (second, f): (u64, &Met)) -> bool {
+    let (a, b) = (&e.event, &f.event);
+    let both_read = a.kind == TxnKind::Read && b.kind == TxnKind::Read;
+    let accesses = a.kind.is_access() && b.kind.is_access() && a.var == b.var && !both_read;
+    if relation == Conflicts::Sc {
+        return a.thread == b.thread || accesses;
+    }
+    if a.thread != b.thread {
+        let issue = a.kind == TxnKind::Write || b.kind == TxnKind::Write;
+        // A read does not notice commits while the write that it saw is pending.
+        let hidden = |read: &Met, at: u64| {
+            read.event.kind == TxnKind::Read
+                && read.issued.is_some_and(|issued| issued < at && at < read.committed)
+        };
+        return accesses && !issue && !hidden(e, second) && !hidden(f, first);
+    }
+    let is_issue = |kind: TxnKind| matches!(kind, TxnKind::Read | TxnKind::Write);
+    match (a.kind, b.kind) {
+        (TxnKind::Commit, kind) if is_issue(kind) => false,
+        (kind, TxnKind::Commit) if is_issue(kind) => {
+            kind == TxnKind::Write && e.committed == second
         }
-        if a.thread != b.thread {
-            let issue = a.kind == TxnKind::Write || b.kind == TxnKind::Write;
-            // A read does not notice commits while the write that it saw is pending.
-            let hidden = |read: &Met, at: u64| {
-                read.event.kind == TxnKind::Read
-                    && read.issued.is_some_and(|issued| issued < at && at < read.committed)
-            };
-            return accesses && !issue && !hidden(e, second) && !hidden(f, first);
+        (kind, TxnKind::Read) if relation == Conflicts::Tso && a.var != b.var => {
+            !(kind == TxnKind::Write || kind == TxnKind::Read && e.is_buffered)
         }
-        let is_issue = |kind: TxnKind| matches!(kind, TxnKind::Read | TxnKind::Write);
-        match (a.kind, b.kind) {
-            (TxnKind::Commit, kind) if is_issue(kind) => false,
-            (kind, TxnKind::Commit) if is_issue(kind) => {
-                kind == TxnKind::Write && e.committed == second
-            }
-            (kind, TxnKind::Read) if self.relation == Conflicts::Tso && a.var != b.var => {
-                !(kind == TxnKind::Write || kind == TxnKind::Read && e.is_buffered)
-            }
-            _ => true,
-        }
+        _ => true,
     }
 }
 
@@ -301,7 +362,7 @@ impl OrderCheck {
         let Some(&here) = self.places.get(&event.txn) else {
             return wrong("its transaction is not in the order");
         };
-        let mut found = self.past.take(self.relation, event)?;
+        let mut found = self.past.take(self.relation != Conflicts::Sc, event)?;
         let (thread, var) = (event.thread, event.var);
         let none = Places {
             drain: Place::NONE,

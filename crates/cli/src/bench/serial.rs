@@ -1,0 +1,263 @@
+//! `weakspot bench serial`: the monitors for transactions on logs that are serializable, so that they
+//! are followed to their end.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use weakspot_core::serial::Question;
+use weakspot_core::testing::{TxnLog, TxnLogSize};
+use weakspot_core::{LogBatch, LogEvent, LogKind, LogLoc, LogTables};
+use weakspot_serial::{Follow, Peak, Stop};
+use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
+
+use crate::args::{BenchFormat, BenchSerialArgs, SerialTable};
+use crate::exit::Exit;
+
+/// What the tables start from.
+const USUAL: TxnLogSize =
+    TxnLogSize { threads: 8, vars: 1_000, length: 10, shared: 100, commits: false, brackets: true };
+
+/// So many events are made at a time.
+const CHUNK: usize = 1 << 16;
+
+/// What is followed: with commits or without, and which questions are asked at once.
+const WAYS: [(&str, bool, &[Question]); 4] = [
+    ("sc", false, &[Question::ScSerializable]),
+    ("com_sc", true, &[Question::ScSerializable]),
+    ("com_tso", true, &[Question::TsoSerializable]),
+    ("com_both", true, &[Question::ScSerializable, Question::TsoSerializable]),
+];
+
+/// Events per processor second by shape, and how time and memory grow with the length.
+pub(crate) fn run(args: &BenchSerialArgs) -> Result<Exit> {
+    for table in SerialTable::ALL.into_iter().filter(|table| args.wants(*table)) {
+        match table {
+            SerialTable::Shapes => shapes(args)?,
+            SerialTable::Lengths => lengths(args)?,
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+/// One column after the other is changed.
+fn shapes(args: &BenchSerialArgs) -> Result<()> {
+    let events = if args.quick { 400_000 } else { 4_000_000 };
+    let mut sizes = vec![USUAL, TxnLogSize { brackets: false, ..USUAL }];
+    sizes.extend([2, 4, 16, 64].map(|threads| TxnLogSize { threads, ..USUAL }));
+    sizes.extend([10, 100, 100_000].map(|vars| TxnLogSize { vars, ..USUAL }));
+    sizes.extend([1, 3, 30, 100].map(|length| TxnLogSize { length, ..USUAL }));
+    sizes.extend([0, 10, 50].map(|shared| TxnLogSize { shared, ..USUAL }));
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "Millions of events per processor second\n\n{:>7} {:>9} {:>6} {:>6} {:>7} {:>7} {:>8} {:>8} {:>8} \
+             {:>9} {:>8} {:>8}",
+            "threads",
+            "variables",
+            "length",
+            "shared",
+            "marks",
+            "SC",
+            "com, SC",
+            "com, TSO",
+            "com, all",
+            "SC, file",
+            "nodes",
+            "edges"
+        )?;
+    }
+    for size in sizes {
+        let mut rates = Vec::new();
+        let mut most = Peak::default();
+        for (_, commits, questions) in WAYS {
+            let run = follow(TxnLogSize { commits, ..size }, questions, events, false)?;
+            rates.push(events as f64 / run.seconds.max(1e-9));
+            most.nodes = most.nodes.max(run.peak.nodes);
+            most.edges = most.edges.max(run.peak.edges);
+        }
+        rates.push(from_file(size, events)?);
+        let TxnLogSize { threads, vars, length, shared, brackets, .. } = size;
+        let marks = if brackets { "begin" } else { "number" };
+        match args.format {
+            BenchFormat::Text => {
+                write!(out, "{threads:>7} {vars:>9} {length:>6} {shared:>5}% {marks:>7}")?;
+                for (rate, width) in rates.iter().zip([7, 8, 8, 8, 9]) {
+                    write!(out, " {:>width$.1}", rate / 1e6)?;
+                }
+                writeln!(out, " {:>8} {:>8}", most.nodes, most.edges)?;
+            }
+            BenchFormat::Json => {
+                let mut row = json!({
+                    "table": "shapes", "threads": threads, "variables": vars, "length": length,
+                    "shared": shared, "marks": marks, "events": events, "nodes": most.nodes,
+                    "edges": most.edges, "file": rates[WAYS.len()],
+                });
+                for ((key, ..), rate) in WAYS.iter().zip(&rates) {
+                    row[*key] = (*rate).into();
+                }
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()?;
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\nOf one core, on {events} events each, from memory; the last rate is that of SC from a .wslog file. \
+             length: accesses per\ntransaction; shared: how many of 100 accesses may go to the variables of \
+             all; marks: begin and end, or numbers; com: with\ncommits; nodes, edges: what a monitor remembered \
+             at most.\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// The same log, longer and longer; and behind a transaction that does not end.
+fn lengths(args: &BenchSerialArgs) -> Result<()> {
+    let mut lengths = vec![1_000_000, 4_000_000];
+    lengths.extend((!args.quick).then_some(16_000_000));
+    lengths.extend(args.large.then_some(64_000_000));
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "Time and memory against length\n\n{:>9} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}",
+            "of", "open", "events", "ns/event", "nodes", "edges", "KiB"
+        )?;
+    }
+    for open in [false, true] {
+        for (key, commits, questions) in WAYS.into_iter().filter(|way| way.2.len() == 1) {
+            for &events in &lengths {
+                let run = follow(TxnLogSize { commits, ..USUAL }, questions, events, open)?;
+                let each = run.seconds * 1e9 / events as f64;
+                let Peak { nodes, edges } = run.peak;
+                match args.format {
+                    BenchFormat::Text => {
+                        let of =
+                            key.replace("com_", "com, ").replace("sc", "SC").replace("tso", "TSO");
+                        let open = if open { "one" } else { "-" };
+                        let memory = run.bytes.div_ceil(1024);
+                        writeln!(
+                            out,
+                            "{of:>9} {open:>9} {events:>10} {each:>9.1} {nodes:>8} {edges:>8} {memory:>8}"
+                        )?;
+                    }
+                    BenchFormat::Json => {
+                        let row = json!({
+                            "table": "lengths", "of": key, "open": open, "events": events,
+                            "ns": each, "nodes": nodes, "edges": edges, "bytes": run.bytes,
+                        });
+                        writeln!(out, "{row}")?;
+                    }
+                }
+                out.flush()?;
+            }
+        }
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\n8 threads, 1,000 variables, transactions of 10 accesses. open: one more transaction that all \
+             others come after, and that\ndoes not end. nodes, edges: what was remembered at most; KiB: at the \
+             end.\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// What it took to follow a log.
+struct Run {
+    seconds: f64,
+    peak: Peak,
+    bytes: u64,
+}
+
+/// Follows a log from memory; without the time that it takes to make it.
+fn follow(size: TxnLogSize, questions: &[Question], events: usize, open: bool) -> Result<Run> {
+    let mut follow = Follow::new(questions, size.commits, &tables(size), false);
+    let mut log = TxnLog::new(1, size);
+    let mut chunk = if open { opened(size) } else { Vec::new() };
+    let (mut left, mut seconds) = (events, 0.0);
+    while left > 0 {
+        let count = left.min(CHUNK);
+        chunk.extend(log.by_ref().take(count));
+        let before = cpu();
+        followed(follow.events(&chunk))?;
+        seconds += cpu() - before;
+        left -= count;
+        chunk.clear();
+    }
+    if follow.found() > 0 {
+        bail!("a log that is serializable was found not to be; this is a defect of weakspot");
+    }
+    Ok(Run { seconds, peak: follow.peak(), bytes: follow.bytes() })
+}
+
+fn followed(result: Result<(), Stop>) -> Result<()> {
+    result.map_err(|stop| anyhow!("a log that is one was refused: {stop:?}"))
+}
+
+/// A transaction of a thread of its own that begins, and that the other threads come after.
+fn opened(size: TxnLogSize) -> Vec<LogEvent> {
+    let var = size.vars + u32::from(size.threads);
+    let event = |kind, loc| LogEvent::new(size.threads, kind, loc);
+    let mut log = vec![event(LogKind::Begin, 0), event(LogKind::Write, var)];
+    if size.commits {
+        log.push(event(LogKind::Commit, var));
+    }
+    log.extend((0..size.threads).map(|thread| LogEvent::new(thread, LogKind::Read, var)));
+    log
+}
+
+fn tables(size: TxnLogSize) -> LogTables {
+    let locs = size.vars + u32::from(size.threads) + 1;
+    LogTables {
+        threads: (0..=size.threads).map(|t| format!("t{t}")).collect(),
+        locs: (0..locs).map(|a| LogLoc { name: format!("v{a}"), bytes: None }).collect(),
+        sites: Vec::new(),
+    }
+}
+
+/// Events per processor second of SC from a file, reading included.
+fn from_file(size: TxnLogSize, events: usize) -> Result<f64> {
+    let path = std::env::temp_dir().join(format!("weakspot-serial-{}.wslog", std::process::id()));
+    let measured = (|| {
+        let mut writer = LogWriter::new(BufWriter::new(File::create(&path)?), LogFormat::Wslog);
+        let (tables, mut log) = (tables(size), TxnLog::new(1, size));
+        let mut left = events;
+        while left > 0 {
+            let count = left.min(CHUNK);
+            let events = log.by_ref().take(count).collect();
+            writer.write(&LogBatch { events, values: Vec::new() }, &tables)?;
+            left -= count;
+        }
+        writer.finish()?.flush()?;
+        let before = cpu();
+        let mut reader = LogReader::new(Box::new(File::open(&path)?), LogFormat::Wslog);
+        let mut follow = Follow::new(WAYS[0].2, false, &LogTables::default(), false);
+        let mut batch = LogBatch::default();
+        loop {
+            match reader.next(&mut batch).map_err(|e| anyhow!(e.to_string()))? {
+                Next::End => break,
+                Next::Trace(_) => {}
+                Next::Events => {
+                    followed(follow.learn(reader.tables()))?;
+                    followed(follow.events(&batch.events))?;
+                }
+            }
+        }
+        anyhow::Ok(events as f64 / (cpu() - before).max(1e-9))
+    })();
+    let _ = std::fs::remove_file(&path);
+    measured.with_context(|| format!("failed to measure with {}", path.display()))
+}
+
+/// Processor seconds of this thread so far.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
