@@ -163,14 +163,15 @@ pub unsafe fn read_step(
         return step(rt, op);
     }
     settle(rt);
-    let seen = value(op.addr as usize, op.len);
-    let stack = (&(*rt).slots)[(*rt).current].top;
-    let idle = spin::load(rt, frame, op.addr as usize, seen, stack);
-    if idle == Idle::No && compare.is_none() {
-        return step(rt, op);
-    }
+    let idle = spin::load(rt, frame, op.addr as usize, op.len);
     (*rt).guesses += u64::from(idle == Idle::Guess);
-    step_special(rt, op, compare);
+    if idle == Idle::No && compare.is_none() {
+        step(rt, op);
+    } else {
+        step_special(rt, op, compare);
+    }
+    let me = (*rt).current;
+    (&mut (*rt).threads)[me].spin.go();
 }
 
 /// What is in memory, as a number: the bytes themselves if there are at most eight, otherwise a

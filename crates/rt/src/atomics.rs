@@ -114,7 +114,7 @@ unsafe fn done<T: Word>(rt: *mut Runtime, op: Op, order: i32, pc: usize, new: Op
         return;
     }
     if new.is_some_and(|new| new != old) {
-        changed(rt, me, true);
+        changed(rt, me);
     }
     let seen = old.bits() as u64;
     let (value, old) = match new {

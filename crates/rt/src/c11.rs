@@ -87,8 +87,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(mtx_lock(mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    result(locks::lock(rt, mutex, false, pc))
+    result(locks::lock(rt, mutex, false, frame()))
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
@@ -96,8 +95,7 @@ unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(mtx_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    result(locks::lock(rt, mutex, true, pc))
+    result(locks::lock(rt, mutex, true, frame()))
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut Mutex) -> i32 {

@@ -83,7 +83,7 @@ unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
 unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     let me = (*rt).current;
     if op.kind != OpKind::Read {
-        changed(rt, me, false);
+        changed(rt, me);
     }
     happened(rt, me, op, Order::Strong, pc, None, None);
 }

@@ -7,7 +7,8 @@ use crate::access::{Order, read_step};
 use crate::frame::{Frame, caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
-use crate::threads::{changed, happened, step, wait};
+use crate::spin;
+use crate::threads::{Ready, happened, settle, step, wait};
 
 /// What of `pthread_mutex_t` we use, where glibc has it.
 #[repr(C)]
@@ -42,8 +43,11 @@ fn op(kind: OpKind, addr: usize, len: u32) -> Op {
 /// The current thread has taken or freed a lock.
 unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     let me = (*rt).current;
-    if op.kind != OpKind::Read {
-        changed(rt, me, false);
+    let held = &mut (&mut (*rt).threads)[me].held;
+    match op.kind {
+        OpKind::Acquire => *held += 1,
+        OpKind::Release => *held = held.saturating_sub(1),
+        _ => {}
     }
     happened(rt, me, op, Order::Strong, pc, None, None);
 }
@@ -52,8 +56,24 @@ unsafe fn mutex_free(_rt: *mut Runtime, _thread: usize, mutex: usize) -> bool {
     (*(mutex as *const Mutex)).held == 0
 }
 
+/// Announces that a lock is taken; returns when it is this thread's turn. Whether it can.
+unsafe fn wait_for(
+    rt: *mut Runtime,
+    op: Op,
+    ready: Ready,
+    timed: bool,
+    frame: *const Frame,
+) -> bool {
+    if !(*rt).alone {
+        settle(rt);
+        spin::load(rt, frame, op.addr as usize, 0);
+    }
+    wait(rt, op, ready, op.addr as usize, timed)
+}
+
 /// Takes a mutex, after waiting for it; 0 or an error.
-pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, pc: usize) -> i32 {
+pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, frame: *const Frame) -> i32 {
+    let pc = (*frame).pc;
     let me = (*rt).current as u32 + 1;
     if (*mutex).held != 0 && (*mutex).owner == me {
         match (*mutex).kind & 3 {
@@ -66,14 +86,25 @@ pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, pc: usize) 
         }
     }
     let op = op(OpKind::Acquire, mutex as usize, MUTEX);
-    if !wait(rt, op, mutex_free, mutex as usize, timed) {
+    if !wait_for(rt, op, mutex_free, timed, frame) {
         return libc::ETIMEDOUT;
     }
+    take(rt, mutex, pc);
+    0
+}
+
+/// Takes a mutex again that a wait has freed.
+pub unsafe fn relock(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) {
+    let op = op(OpKind::Acquire, mutex as usize, MUTEX);
+    wait(rt, op, mutex_free, mutex as usize, false);
+    take(rt, mutex, pc);
+}
+
+unsafe fn take(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) {
     (*mutex).held = 1;
     (*mutex).count = 1;
-    (*mutex).owner = me;
-    done(rt, op, pc);
-    0
+    (*mutex).owner = (*rt).current as u32 + 1;
+    done(rt, op(OpKind::Acquire, mutex as usize, MUTEX), pc);
 }
 
 /// Takes a mutex if it is free.
@@ -90,10 +121,7 @@ pub unsafe fn try_lock(rt: *mut Runtime, mutex: *mut Mutex, frame: *const Frame)
         done(rt, op(OpKind::Read, addr, 4), pc);
         return libc::EBUSY;
     }
-    (*mutex).held = 1;
-    (*mutex).count = 1;
-    (*mutex).owner = me;
-    done(rt, op(OpKind::Acquire, addr, MUTEX), pc);
+    take(rt, mutex, pc);
     0
 }
 
@@ -122,8 +150,7 @@ unsafe extern "C" fn mutex_lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(pthread_mutex_lock(mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    lock(rt, mutex, false, pc)
+    lock(rt, mutex, false, frame())
 }
 
 unsafe extern "C" fn mutex_trylock(mutex: *mut Mutex) -> i32 {
@@ -139,8 +166,7 @@ unsafe extern "C" fn mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(pthread_mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    lock(rt, mutex, true, pc)
+    lock(rt, mutex, true, frame())
 }
 
 unsafe extern "C" fn mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32 {
@@ -148,8 +174,7 @@ unsafe extern "C" fn mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize
     if rt.is_null() {
         return native!(pthread_mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32);
     }
-    let pc = caller();
-    lock(rt, mutex, true, pc)
+    lock(rt, mutex, true, frame())
 }
 
 unsafe extern "C" fn mutex_unlock(mutex: *mut Mutex) -> i32 {
@@ -198,7 +223,7 @@ unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, patience: Pa
             return libc::EDEADLK;
         }
         let op = op(OpKind::Acquire, addr, RW_LOCK);
-        if !wait(rt, op, ready, addr, patience == Patience::Timed) {
+        if !wait_for(rt, op, ready, patience == Patience::Timed, frame) {
             return libc::ETIMEDOUT;
         }
     }
@@ -269,9 +294,10 @@ unsafe extern "C" fn spin_lock(lock: *mut u32) -> i32 {
     if rt.is_null() {
         return native!(pthread_spin_lock(lock: *mut u32) -> i32);
     }
-    let pc = caller();
+    let frame = frame();
+    let pc = (*frame).pc;
     let op = op(OpKind::Acquire, lock as usize, 4);
-    wait(rt, op, spin_free, lock as usize, false);
+    wait_for(rt, op, spin_free, false, frame);
     *lock = 1;
     done(rt, op, pc);
     0

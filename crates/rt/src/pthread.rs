@@ -208,14 +208,14 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
         return;
     }
     *control = RUNNING;
-    changed(rt, me, true);
+    changed(rt, me);
     happened(rt, me, op, Order::Strong, pc, None, None);
     let f: extern "C" fn() = transmute(f);
     f();
     let op = Op { kind: OpKind::Release, ..op };
     step(rt, op);
     *control = DONE;
-    changed(rt, me, true);
+    changed(rt, me);
     happened(rt, me, op, Order::Strong, pc, None, None);
 }
 

@@ -55,8 +55,6 @@ pub struct Runtime {
     pub special: usize,
     /// Who took the last step.
     pub last: Option<Agent>,
-    /// How many changes of shared memory there were in this execution.
-    pub changes: u64,
     /// How many steps this execution had.
     pub steps: u64,
     /// Who says who is next.

@@ -93,7 +93,6 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         next: Vec::new(),
         special: 0,
         last: None,
-        changes: 0,
         steps: 0,
         strategy,
         learning: false,

@@ -45,10 +45,11 @@ pub struct Thread {
     special: bool,
     /// A store that it was allowed to do and has done by its next call.
     pub pending: Option<Pending>,
-    /// How many changes of shared memory it has made.
-    pub changes: u64,
-    /// How many stores that changed something, locks left out.
+    /// How many steps it made that changed shared memory; taking and freeing a lock, which loops
+    /// do in turn, is none.
     pub stores: u64,
+    /// How many locks it holds.
+    pub held: u32,
     /// How many stores to its own memory, while it does not run.
     pub private_stores: u64,
     /// What it has read lately.
@@ -80,7 +81,6 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).next.clear();
     (*rt).special = 0;
     (*rt).last = None;
-    (*rt).changes = 0;
     (*rt).steps = 0;
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
@@ -205,6 +205,7 @@ pub unsafe fn wait(rt: *mut Runtime, op: Op, ready: Ready, arg: usize, timed: bo
     let position = thread.position;
     (&mut (*rt).next)[position].op = op;
     pass(rt);
+    (&mut (*rt).threads)[me].spin.go();
     ready(rt, me, arg)
 }
 
@@ -241,6 +242,7 @@ unsafe fn turn_of(rt: *mut Runtime, t: usize) {
     if thread.special {
         thread.special = false;
         thread.ready = None;
+        thread.timed = false;
         thread.compare = None;
         (*rt).special -= 1;
         let n = &mut (&mut (*rt).next)[thread.position];
@@ -319,20 +321,19 @@ unsafe fn refresh(rt: *mut Runtime) {
         let ready = thread.ready;
         let timed = thread.timed;
         let (enabled, idle);
-        if let Some((ready, arg)) = ready {
-            enabled = ready(rt, t, arg);
-            idle = !enabled && timed;
-            waiting |= idle;
-        } else {
-            let others = (*rt).changes - thread.changes;
-            let spin = thread.spin.idle(others);
+        if let Some((addr, len, expected)) = thread.compare {
+            let equal = crate::access::bytes(addr, len) == expected;
+            (&mut (*rt).next)[i].op.kind = if equal { OpKind::Update } else { OpKind::Read };
+        }
+        let spin = thread.spin.idle();
+        if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
             idle = spin != Idle::No;
             enabled = !idle;
             waiting |= spin == Idle::Guess;
-            if let Some((addr, len, expected)) = thread.compare {
-                let equal = crate::access::bytes(addr, len) == expected;
-                (&mut (*rt).next)[i].op.kind = if equal { OpKind::Update } else { OpKind::Read };
-            }
+        } else {
+            idle = timed;
+            enabled = false;
+            waiting |= timed;
         }
         going |= enabled;
         let n = &mut (&mut (*rt).next)[i];
@@ -348,9 +349,8 @@ unsafe fn refresh(rt: *mut Runtime) {
     for i in 0..(&(*rt).next).len() {
         let t = (&(*rt).next)[i].agent.of() as usize;
         let thread = &(&(*rt).threads)[t];
-        let others = (*rt).changes - thread.changes;
         let n = &mut (&mut (*rt).next)[i];
-        n.enabled = n.idle && thread.spin.idle(others) != Idle::Certain;
+        n.enabled = n.idle && (thread.timed || thread.spin.idle() == Idle::Guess);
     }
 }
 
@@ -391,22 +391,15 @@ unsafe fn settle_now(rt: *mut Runtime, me: usize) {
     if let Some(p) = (&mut (*rt).threads)[me].pending.take() {
         let value = crate::access::value(p.op.addr as usize, p.op.len);
         if value != p.old {
-            changed(rt, me, true);
+            changed(rt, me);
         }
         happened(rt, me, p.op, p.order, p.pc, Some(value), None);
     }
 }
 
-/// A thread has changed shared memory; `data`: not only a lock.
-pub unsafe fn changed(rt: *mut Runtime, t: usize, data: bool) {
-    (*rt).changes += 1;
-    let thread = &mut (&mut (*rt).threads)[t];
-    thread.changes += 1;
-    if data {
-        thread.stores += 1;
-    } else if t == (*rt).current {
-        (*rt).private_stores += 1;
-    }
+/// A thread has changed shared memory.
+pub unsafe fn changed(rt: *mut Runtime, t: usize) {
+    (&mut (*rt).threads)[t].stores += 1;
 }
 
 /// Everything that happens, in its order: the one place from which monitors are told.

@@ -25,7 +25,7 @@ fn op(kind: OpKind, addr: usize, len: u32) -> Op {
 unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     let me = (*rt).current;
     if op.kind != OpKind::Read {
-        changed(rt, me, false);
+        changed(rt, me);
     }
     happened(rt, me, op, Order::Strong, pc, None, None);
 }
@@ -113,7 +113,7 @@ pub unsafe fn condition_wait(
     let acquire = op(OpKind::Acquire, condition, CONDITION);
     let woken = leave(rt, acquire, condition, timed);
     done(rt, acquire, pc);
-    locks::lock(rt, mutex, false, pc);
+    locks::relock(rt, mutex, pc);
     if woken { 0 } else { libc::ETIMEDOUT }
 }
 
