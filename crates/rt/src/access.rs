@@ -6,7 +6,7 @@ use crate::frame::{Frame, frame};
 use crate::runtime::{Runtime, live};
 use crate::shadow::{Seen, Shadow};
 use crate::spin::{self, Idle};
-use crate::threads::{self, happened, settle, step, step_special};
+use crate::threads::{self, Varying, happened, settle, step, step_special};
 
 /// What the source says about the order of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: 
                 return;
             }
             Seen::Shared => {}
-            Seen::News => threads::learn(rt),
+            Seen::News => threads::learn(rt, addr, len),
         }
     }
     let pc = (*frame).pc;
@@ -157,7 +157,7 @@ pub unsafe fn read_step(
     rt: *mut Runtime,
     op: Op,
     frame: *const Frame,
-    compare: Option<(usize, u32, u128)>,
+    varying: Option<Varying>,
 ) {
     if (*rt).alone {
         return step(rt, op);
@@ -165,10 +165,10 @@ pub unsafe fn read_step(
     settle(rt);
     let idle = spin::load(rt, frame, op.addr as usize, op.len);
     (*rt).guesses += u64::from(idle == Idle::Guess);
-    if idle == Idle::No && compare.is_none() {
+    if idle == Idle::No && varying.is_none() {
         step(rt, op);
     } else {
-        step_special(rt, op, compare);
+        step_special(rt, op, varying);
     }
     let me = (*rt).current;
     (&mut (*rt).threads)[me].spin.go();

@@ -13,7 +13,7 @@ use crate::access::{Order, read_step};
 use crate::frame::{Frame, entry, frame};
 use crate::runtime::{Runtime, live};
 use crate::shadow::{Seen, Shadow};
-use crate::threads::{changed, happened, learn, step};
+use crate::threads::{Varying, changed, happened, learn, step};
 
 /// An integer that operations are done on.
 pub trait Word: Copy + PartialEq {
@@ -89,20 +89,20 @@ unsafe fn announce(
     addr: usize,
     len: u32,
     frame: *const Frame,
-    compare: Option<(usize, u32, u128)>,
+    varying: Option<Varying>,
 ) -> Op {
     let me = (*rt).current;
     if !(*rt).alone && (*rt).config.filter {
         let write = kind != OpKind::Read;
         if (*rt).shadow.touch(me, addr, len as usize, write) == Seen::News {
-            learn(rt);
+            learn(rt, addr, len as usize);
         }
     }
     let op = Op { kind, len, addr: addr as u64 };
     if kind == OpKind::Write {
         step(rt, op);
     } else {
-        read_step(rt, op, frame, compare);
+        read_step(rt, op, frame, varying);
     }
     op
 }
@@ -212,14 +212,14 @@ unsafe extern "C" fn compare_value<T: Word>(addr: *mut T, expected: T, new: T, o
     }
     let frame = frame();
     let pc = (*frame).pc;
-    let compare = Some((addr as usize, T::LEN, expected.bits()));
-    let op = announce(rt, OpKind::Update, addr as usize, T::LEN, frame, compare);
+    let varying = Some(Varying::Exchange(addr as usize, T::LEN, expected.bits()));
+    let op = announce(rt, OpKind::Update, addr as usize, T::LEN, frame, varying);
     let old = addr.read_unaligned();
     if old == expected {
         addr.write_unaligned(new);
         done(rt, op, order, pc, Some(new), old);
     } else {
-        done(rt, Op { kind: OpKind::Read, ..op }, order, pc, None, old);
+        done(rt, Op { kind: OpKind::Compare, ..op }, order, pc, None, old);
     }
     old
 }

@@ -1,6 +1,8 @@
 //! What the library is told: the environment variable `WEAKSPOT_RUN`, pairs `key=value` with spaces
 //! between them.
 
+use weakspot_live::Plan;
+
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
 
@@ -9,9 +11,9 @@ pub const VARIABLE: &str = "WEAKSPOT_RUN";
 pub struct Config {
     /// `fd`: where lines are written to.
     pub fd: i32,
-    /// `strategy`: its name.
-    pub strategy: String,
-    /// `seed`: of what is random.
+    /// `strategy`: which one, as [`Plan`] names it.
+    pub plan: Plan,
+    /// `seed`: of what is random for the program.
     pub seed: u64,
     /// `executions`: how many there may be, 0 for any number.
     pub executions: u64,
@@ -36,6 +38,8 @@ pub struct Config {
     pub all_output: bool,
     /// `isolate=fork`: a process for each execution.
     pub fork: bool,
+    /// `shared=ADDR+LEN,...`: bytes that are known to be shared, hexadecimal.
+    pub shared: Vec<(usize, usize)>,
     /// `trace=on`: each step is a line of the report.
     pub trace: bool,
     /// `progress`: milliseconds between two lines that tell how far it is, 0 for none.
@@ -47,7 +51,7 @@ impl Config {
     pub fn parse(text: &str) -> Result<Config, String> {
         let mut config = Config {
             fd: 2,
-            strategy: "dfs".to_owned(),
+            plan: Plan::Bounded(None),
             seed: 0,
             executions: 0,
             steps: 100_000,
@@ -60,6 +64,7 @@ impl Config {
             reuse: false,
             all_output: false,
             fork: false,
+            shared: Vec::new(),
             trace: false,
             progress: 0,
         };
@@ -75,7 +80,7 @@ impl Config {
             };
             match key {
                 "fd" => config.fd = value.parse().map_err(|_| wrong())?,
-                "strategy" => config.strategy = value.to_owned(),
+                "strategy" => config.plan = value.parse()?,
                 "seed" => config.seed = number()?,
                 "executions" => config.executions = number()?,
                 "steps" => config.steps = number()?,
@@ -88,6 +93,15 @@ impl Config {
                 "reuse" => config.reuse = choice("on", "off")?,
                 "output" => config.all_output = choice("all", "first")?,
                 "isolate" => config.fork = choice("fork", "memory")?,
+                "shared" => {
+                    for part in value.split(',') {
+                        let (addr, len) = part.split_once('+').ok_or_else(wrong)?;
+                        let hex = |s: &str| {
+                            usize::from_str_radix(s.trim_start_matches("0x"), 16).map_err(|_| wrong())
+                        };
+                        config.shared.push((hex(addr)?, hex(len)?.min(1 << 30)));
+                    }
+                }
                 "trace" => config.trace = choice("on", "off")?,
                 "progress" => config.progress = number()?,
                 _ => return Err(format!("there is no option `{key}`")),

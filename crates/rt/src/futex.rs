@@ -6,7 +6,7 @@ use crate::access::Order;
 use crate::ends::refuse;
 use crate::frame::{caller, entry, stack_argument};
 use crate::runtime::{Runtime, live};
-use crate::threads::{changed, happened, step};
+use crate::threads::{Varying, changed, happened, step, step_special};
 use crate::{clock, sys, waits};
 
 unsafe extern "C" fn syscall_inner(
@@ -62,7 +62,7 @@ unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
             let release = Op { kind: OpKind::Release, ..word };
-            step(rt, release);
+            step_special(rt, release, Some(Varying::Other(waits::wake_kind, addr)));
             let n = waits::wake(rt, addr, value.min(i32::MAX as usize) as u32);
             done(rt, release, pc);
             n as isize
@@ -71,7 +71,7 @@ unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
             // Who is moved to another word is woken instead, which waiters must expect anyway.
             let _ = other;
             let release = Op { kind: OpKind::Release, ..word };
-            step(rt, release);
+            step_special(rt, release, Some(Varying::Other(waits::wake_kind, addr)));
             let n = waits::wake(rt, addr, u32::MAX);
             done(rt, release, pc);
             n as isize

@@ -30,7 +30,6 @@ mod futex;
 mod heap;
 mod locks;
 mod native;
-mod plain;
 mod pthread;
 mod report;
 mod runtime;

@@ -8,7 +8,7 @@ use crate::frame::{Frame, caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
 use crate::spin;
-use crate::threads::{Ready, happened, settle, step, wait};
+use crate::threads::{Ready, Varying, happened, settle, step, wait};
 
 /// What of `pthread_mutex_t` we use, where glibc has it.
 #[repr(C)]
@@ -116,9 +116,10 @@ pub unsafe fn try_lock(rt: *mut Runtime, mutex: *mut Mutex, frame: *const Frame)
         return 0;
     }
     let addr = mutex as usize;
-    read_step(rt, op(OpKind::Update, addr, 4), frame, Some((addr, 4, 0)));
+    let varying = Some(Varying::Exchange(addr, 4, 0));
+    read_step(rt, op(OpKind::Update, addr, MUTEX), frame, varying);
     if (*mutex).held != 0 {
-        done(rt, op(OpKind::Read, addr, 4), pc);
+        done(rt, op(OpKind::Compare, addr, MUTEX), pc);
         return libc::EBUSY;
     }
     take(rt, mutex, pc);
@@ -195,6 +196,14 @@ unsafe fn can_write(_rt: *mut Runtime, _thread: usize, lock: usize) -> bool {
     (*lock).writer == 0 && (*lock).readers == 0
 }
 
+unsafe fn read_kind(rt: *mut Runtime, lock: usize) -> OpKind {
+    if can_read(rt, 0, lock) { OpKind::Update } else { OpKind::Compare }
+}
+
+unsafe fn write_kind(rt: *mut Runtime, lock: usize) -> OpKind {
+    if can_write(rt, 0, lock) { OpKind::Update } else { OpKind::Compare }
+}
+
 /// How a thread wants a read-write lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
@@ -213,9 +222,11 @@ unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, patience: Pa
     let addr = lock as usize;
     let ready = if write { can_write } else { can_read };
     if patience == Patience::Try {
-        read_step(rt, op(OpKind::Update, addr, RW_LOCK), frame, None);
+        let kind = if write { write_kind } else { read_kind };
+        let varying = Some(Varying::Other(kind, addr));
+        read_step(rt, op(OpKind::Update, addr, RW_LOCK), frame, varying);
         if !ready(rt, 0, addr) {
-            done(rt, op(OpKind::Read, addr, RW_LOCK), pc);
+            done(rt, op(OpKind::Compare, addr, RW_LOCK), pc);
             return libc::EBUSY;
         }
     } else {
@@ -265,14 +276,16 @@ unsafe extern "C" fn rw_unlock(lock: *mut RwLock) -> i32 {
         return native!(pthread_rwlock_unlock(lock: *mut RwLock) -> i32);
     }
     let pc = caller();
-    let op = op(OpKind::Release, lock as usize, RW_LOCK);
+    // When a reader leaves, another could have come before.
+    let kind = if (*lock).writer != 0 { OpKind::Release } else { OpKind::Update };
+    let op = op(kind, lock as usize, RW_LOCK);
     step(rt, op);
     if (*lock).writer != 0 {
         (*lock).writer = 0;
     } else {
         (*lock).readers = (*lock).readers.saturating_sub(1);
     }
-    done(rt, op, pc);
+    done(rt, Op { kind: OpKind::Release, ..op }, pc);
     0
 }
 
@@ -311,9 +324,10 @@ unsafe extern "C" fn spin_trylock(lock: *mut u32) -> i32 {
     let frame = frame();
     let pc = (*frame).pc;
     let addr = lock as usize;
-    read_step(rt, op(OpKind::Update, addr, 4), frame, Some((addr, 4, 0)));
+    let varying = Some(Varying::Exchange(addr, 4, 0));
+    read_step(rt, op(OpKind::Update, addr, 4), frame, varying);
     if *lock != 0 {
-        done(rt, op(OpKind::Read, addr, 4), pc);
+        done(rt, op(OpKind::Compare, addr, 4), pc);
         return libc::EBUSY;
     }
     *lock = 1;

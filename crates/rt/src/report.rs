@@ -1,11 +1,15 @@
 //! What the library tells: lines of words, written to the descriptor that the configuration names.
 //!
 //! - `module BASE PATH`: where a file is mapped, so that addresses can be looked up;
-//! - `finding N KIND THREAD PLACE EXECUTION TEXT`: the first execution that shows something, counted
-//!   from 1; `THREAD` or `PLACE` is `-` if it has none;
-//! - `seen N TIMES`: at the end, how many executions showed finding N;
+//! - `shared ADDR LEN`: bytes that were found to be shared between threads, so that each access to
+//!   them is a step, from the next exploration on, which `again` announces;
+//! - `finding N KIND THREAD PLACE EXECUTION TOKEN TEXT`: the first execution that shows something,
+//!   counted from 1; `THREAD` or `PLACE` is `-` if it has none. The token replays it with the bytes
+//!   that were shared before the last `again`; it is `-` if the execution was one to learn from;
+//! - `token N EXECUTION TOKEN`: a token for a finding, or one that is right after `again`;
+//! - `seen N TIMES`: at the end, how many executions showed finding N since the last `again`;
+//! - `diverged STEP THREAD`: a token was not followed;
 //! - `unsupported WHAT PLACE`: something that the program does and the library cannot;
-//! - `learnt RESTARTS`: at the end, how often the exploration started again with more shared bytes;
 //! - `idle TIMES`: at the end, how often a thread was taken to wait without certainty;
 //! - `progress EXECUTIONS STEPS`, and as the last line
 //!   `done complete|incomplete|limit|timeout|defect EXECUTIONS STEPS`;
@@ -30,10 +34,13 @@ pub struct Module {
 
 /// Something that was found, once for all executions that show it.
 pub struct Finding {
+    number: usize,
     kind: &'static str,
     place: String,
     text: String,
     times: u64,
+    /// Whether there is a token for it that is right.
+    replayable: bool,
 }
 
 /// Writes a line. `words` has no end of line.
@@ -83,19 +90,29 @@ pub unsafe fn finding(
     let findings = &mut (*rt).findings;
     let known =
         findings.iter_mut().find(|f| f.kind == kind && f.place == place && f.text == text);
+    let (fd, execution) = ((*rt).config.fd, (*rt).executions + 1);
+    let token = if (*rt).learning { "-".to_owned() } else { (*rt).schedule.to_string() };
     if let Some(known) = known {
         known.times += 1;
+        if !known.replayable && !(*rt).learning {
+            known.replayable = true;
+            let number = known.number;
+            line(fd, &format!("token {number} {execution} {token}"));
+        }
         return;
     }
-    findings.push(Finding { kind, place: place.clone(), text: text.to_owned(), times: 1 });
-    let number = findings.len();
+    let number = findings.len() + 1;
+    findings.push(Finding {
+        number,
+        kind,
+        place: place.clone(),
+        text: text.to_owned(),
+        times: 1,
+        replayable: !(*rt).learning,
+    });
     let thread = thread.map_or("-".to_owned(), |t| t.to_string());
-    let execution = (*rt).executions + 1;
     let text = escape(text);
-    line(
-        (*rt).config.fd,
-        &format!("finding {number} {kind} {thread} {place} {execution} {text}"),
-    );
+    line(fd, &format!("finding {number} {kind} {thread} {place} {execution} {token} {text}"));
 }
 
 /// Reports once that the program does something that the library cannot.
@@ -112,6 +129,20 @@ pub unsafe fn modules(rt: *const Runtime) {
     for m in &(*rt).modules {
         line((*rt).config.fd, &format!("module {:#x} {}", m.base, escape(&m.path)));
     }
+}
+
+/// The exploration starts again: tokens and counts that were told mean nothing any more.
+pub unsafe fn again(rt: *mut Runtime) {
+    line((*rt).config.fd, "again");
+    for f in &mut (*rt).findings {
+        f.times = 0;
+        f.replayable = false;
+    }
+}
+
+/// Bytes turn out to be shared.
+pub unsafe fn shared(rt: *const Runtime, addr: usize, len: usize) {
+    line((*rt).config.fd, &format!("shared {addr:#x} {len:#x}"));
 }
 
 /// How far it is. The keeper says that while the worker runs, so nothing may be allocated.
@@ -136,9 +167,6 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
     let fd = (*rt).config.fd;
     for (i, f) in (&(*rt).findings).iter().enumerate() {
         line(fd, &format!("seen {} {}", i + 1, f.times));
-    }
-    if (*rt).restarts > 0 {
-        line(fd, &format!("learnt {}", (*rt).restarts));
     }
     if (*rt).guesses > 0 {
         line(fd, &format!("idle {}", (*rt).guesses));

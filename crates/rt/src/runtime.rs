@@ -3,7 +3,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use weakspot_live::{Agent, Ended, Next, Strategy};
+use weakspot_live::{Agent, Ended, Next, Schedule, Strategy};
 
 use crate::config::Config;
 use crate::coroutine::Slot;
@@ -59,6 +59,8 @@ pub struct Runtime {
     pub steps: u64,
     /// Who says who is next.
     pub strategy: Box<dyn Strategy>,
+    /// What it said in this execution.
+    pub schedule: Schedule,
     /// The strategy is not asked any more: this execution is only there to learn from.
     pub learning: bool,
     /// How the execution ended.

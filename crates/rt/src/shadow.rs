@@ -104,6 +104,15 @@ impl Shadow {
         seen
     }
 
+    /// Bytes are known to be shared.
+    pub unsafe fn set_shared(&mut self, addr: usize, len: usize) {
+        for at in (addr & !3..addr.saturating_add(len)).step_by(4) {
+            if let Some(cell) = self.make(at) {
+                *cell = SHARED;
+            }
+        }
+    }
+
     /// Whether some of the bytes are known to be shared.
     pub unsafe fn is_shared(addr: usize, len: usize) -> bool {
         let last = addr.saturating_add(len.max(1) - 1) & !3;

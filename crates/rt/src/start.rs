@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::Ordering;
 
-use weakspot_live::Ended;
+use weakspot_live::{Diverged, Ended, Next, Schedule};
 
 use crate::config::{self, Config};
 use crate::coroutine::{self, switch};
@@ -78,9 +78,11 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     let Some(shadow) = arena::open().then(Shadow::open).flatten() else {
         give_up("failed to reserve memory")
     };
-    let Some(strategy) = threads::strategy(&config) else {
-        give_up(&format!("there is no strategy `{}`", config.strategy))
-    };
+    let mut shadow = shadow;
+    for &(addr, len) in &config.shared {
+        shadow.set_shared(addr, len);
+    }
+    let strategy = config.plan.strategy(false);
     let rt = Box::new(Runtime {
         mine: 0,
         mine_written: 0,
@@ -95,6 +97,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         last: None,
         steps: 0,
         strategy,
+        schedule: Schedule::new(),
         learning: false,
         ended: Ended::Over,
         wakes: Vec::new(),
@@ -176,6 +179,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
             };
             report::finding(rt, "lost", Some((*rt).current), 0, &text);
             (*rt).ended = Ended::Over;
+            (*rt).next.clear();
             close(rt);
         }
         if (*rt).stop {
@@ -301,15 +305,22 @@ unsafe fn close(rt: *mut Runtime) {
     if (*rt).learning {
         // The bytes that were learnt would have been scheduling points from the start.
         (*rt).restarts += 1;
-        if let Some(strategy) = threads::strategy(&(*rt).config) {
-            (*rt).strategy = strategy;
-        }
+        (*rt).strategy = (*rt).config.plan.strategy(false);
         (*rt).executions = 0;
         (*rt).all_steps = 0;
-        (*rt).findings.clear();
+        report::again(rt);
         return;
     }
-    (*rt).strategy.end(ended);
+    if ended == Ended::Over {
+        // It was not about to do that, it has done it.
+        let current = (*rt).current;
+        (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
+    }
+    (*rt).strategy.end(ended, &(*rt).next);
+    if let Some(diverged) = (*rt).strategy.diverged() {
+        let Diverged { step, agent } = diverged;
+        report::line((*rt).config.fd, &format!("diverged {step} {}", agent.of()));
+    }
     (*rt).executions += 1;
 }
 

@@ -9,12 +9,34 @@ use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
 use crate::runtime::{AtExit, LIVE, Runtime};
 use crate::shadow::mark;
 use crate::spin::{Idle, Spin};
-use crate::{ends, plain, report};
+use crate::{ends, report};
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
 /// Whether what a thread waits for is there; the argument is what it said when it began to wait.
 pub type Ready = unsafe fn(rt: *mut Runtime, thread: usize, arg: usize) -> bool;
+
+/// A step whose kind depends on what is in memory when it is taken.
+#[derive(Clone, Copy)]
+pub enum Varying {
+    /// An update if so many bytes at the address are as expected, else a comparison.
+    Exchange(usize, u32, u128),
+    /// Something else.
+    Other(unsafe fn(rt: *mut Runtime, arg: usize) -> OpKind, usize),
+}
+
+impl Varying {
+    /// What it would be now.
+    unsafe fn kind(self, rt: *mut Runtime) -> OpKind {
+        match self {
+            Varying::Exchange(addr, len, expected) => {
+                let equal = crate::access::bytes(addr, len) == expected;
+                if equal { OpKind::Update } else { OpKind::Compare }
+            }
+            Varying::Other(kind, arg) => kind(rt, arg),
+        }
+    }
+}
 
 /// A thread of the program.
 #[derive(Default)]
@@ -39,8 +61,8 @@ pub struct Thread {
     ready: Option<(Ready, usize)>,
     /// It goes on without that when nobody else can do anything.
     timed: bool,
-    /// It is about to compare these bytes and to exchange them if they are as expected.
-    pub compare: Option<(usize, u32, u128)>,
+    /// What kind of step it is about to take depends on memory.
+    varying: Option<Varying>,
     /// One of the three above holds, or it waits in a loop.
     special: bool,
     /// A store that it was allowed to do and has done by its next call.
@@ -64,15 +86,6 @@ pub struct Thread {
     pub keys: Vec<usize>,
 }
 
-/// The strategy that the configuration names.
-pub fn strategy(rt: &crate::config::Config) -> Option<Box<dyn weakspot_live::Strategy>> {
-    match rt.strategy.as_str() {
-        "dfs" => Some(Box::new(plain::Dfs::default())),
-        "random" => Some(Box::new(plain::Random::new(rt.seed))),
-        _ => None,
-    }
-}
-
 /// Makes everything ready for an execution, with thread 0 about to start.
 pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).count = 0;
@@ -81,6 +94,7 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).next.clear();
     (*rt).special = 0;
     (*rt).last = None;
+    (*rt).schedule.clear();
     (*rt).steps = 0;
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
@@ -211,14 +225,14 @@ pub unsafe fn wait(rt: *mut Runtime, op: Op, ready: Ready, arg: usize, timed: bo
 
 /// The current thread announces a step that its loop repeats, or one that depends on what is in
 /// memory when it is taken.
-pub unsafe fn step_special(rt: *mut Runtime, op: Op, compare: Option<(usize, u32, u128)>) {
+pub unsafe fn step_special(rt: *mut Runtime, op: Op, varying: Option<Varying>) {
     settle(rt);
     if (*rt).alone {
         return step(rt, op);
     }
     let me = (*rt).current;
     let thread = &mut (&mut (*rt).threads)[me];
-    thread.compare = compare;
+    thread.varying = varying;
     thread.special = true;
     (*rt).special += 1;
     let position = thread.position;
@@ -243,7 +257,7 @@ unsafe fn turn_of(rt: *mut Runtime, t: usize) {
         thread.special = false;
         thread.ready = None;
         thread.timed = false;
-        thread.compare = None;
+        thread.varying = None;
         (*rt).special -= 1;
         let n = &mut (&mut (*rt).next)[thread.position];
         n.enabled = true;
@@ -293,7 +307,10 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
     }
     let last = (*rt).last;
     match (*rt).strategy.choose(&(*rt).next, last) {
-        Choice::Run(agent) => agent.of() as usize,
+        Choice::Run(agent) => {
+            (*rt).schedule.push(agent);
+            agent.of() as usize
+        }
         Choice::Stop => finish(rt, Ended::Stopped),
     }
 }
@@ -321,11 +338,10 @@ unsafe fn refresh(rt: *mut Runtime) {
         let ready = thread.ready;
         let timed = thread.timed;
         let (enabled, idle);
-        if let Some((addr, len, expected)) = thread.compare {
-            let equal = crate::access::bytes(addr, len) == expected;
-            (&mut (*rt).next)[i].op.kind = if equal { OpKind::Update } else { OpKind::Read };
+        if let Some(varying) = thread.varying {
+            (&mut (*rt).next)[i].op.kind = varying.kind(rt);
         }
-        let spin = thread.spin.idle();
+        let spin = (&(*rt).threads)[t].spin.idle();
         if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
             idle = spin != Idle::No;
             enabled = !idle;
@@ -374,7 +390,8 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
 }
 
 /// Bytes turn out to be shared: the exploration starts again after this execution.
-pub unsafe fn learn(rt: *mut Runtime) {
+pub unsafe fn learn(rt: *mut Runtime, addr: usize, len: usize) {
+    report::shared(rt, addr, len);
     (*rt).learning = true;
 }
 

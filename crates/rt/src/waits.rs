@@ -12,7 +12,7 @@ use crate::frame::{caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
-use crate::threads::{changed, happened, step, wait};
+use crate::threads::{Varying, changed, happened, step, step_special, wait};
 
 const CONDITION: u32 = 48;
 const SEMAPHORE: u32 = 32;
@@ -24,7 +24,7 @@ fn op(kind: OpKind, addr: usize, len: u32) -> Op {
 
 unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     let me = (*rt).current;
-    if op.kind != OpKind::Read {
+    if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         changed(rt, me);
     }
     happened(rt, me, op, Order::Strong, pc, None, None);
@@ -76,6 +76,11 @@ unsafe fn is_woken(rt: *mut Runtime, thread: usize, queue: usize) -> bool {
     (&(*rt).threads)[thread].queue == Some((queue, true)) && wakes(rt, queue) > 0
 }
 
+/// What giving a wake-up is: others may be there already.
+pub unsafe fn wake_kind(rt: *mut Runtime, queue: usize) -> OpKind {
+    if wakes(rt, queue) == 0 { OpKind::Release } else { OpKind::Update }
+}
+
 /// Gives up to `n` wake-ups to those in the queue; how many.
 pub unsafe fn wake(rt: *mut Runtime, queue: usize, n: u32) -> u32 {
     let before = wakes(rt, queue);
@@ -120,7 +125,7 @@ pub unsafe fn condition_wait(
 /// Wakes one or all that wait on a condition variable.
 pub unsafe fn condition_wake(rt: *mut Runtime, condition: usize, n: u32, pc: usize) {
     let op = op(OpKind::Release, condition, CONDITION);
-    step(rt, op);
+    step_special(rt, op, Some(Varying::Other(wake_kind, condition)));
     wake(rt, condition, n);
     done(rt, op, pc);
 }
@@ -189,6 +194,14 @@ unsafe fn positive(_rt: *mut Runtime, _thread: usize, semaphore: usize) -> bool 
     *(semaphore as *const u32) > 0
 }
 
+unsafe fn try_kind(_rt: *mut Runtime, semaphore: usize) -> OpKind {
+    if *(semaphore as *const u32) > 0 { OpKind::Update } else { OpKind::Compare }
+}
+
+unsafe fn raise_kind(_rt: *mut Runtime, semaphore: usize) -> OpKind {
+    if *(semaphore as *const u32) > 0 { OpKind::Update } else { OpKind::Release }
+}
+
 unsafe fn semaphore_wait(rt: *mut Runtime, semaphore: *mut u32, timed: bool, pc: usize) -> i32 {
     let op = op(OpKind::Acquire, semaphore as usize, SEMAPHORE);
     if !wait(rt, op, positive, semaphore as usize, timed) {
@@ -235,9 +248,10 @@ unsafe extern "C" fn sem_trywait_inner(semaphore: *mut u32) -> i32 {
     let frame = frame();
     let pc = (*frame).pc;
     let addr = semaphore as usize;
-    read_step(rt, op(OpKind::Update, addr, SEMAPHORE), frame, None);
+    let varying = Some(Varying::Other(try_kind, addr));
+    read_step(rt, op(OpKind::Update, addr, SEMAPHORE), frame, varying);
     if *semaphore == 0 {
-        done(rt, op(OpKind::Read, addr, SEMAPHORE), pc);
+        done(rt, op(OpKind::Compare, addr, SEMAPHORE), pc);
         *libc::__errno_location() = libc::EAGAIN;
         return -1;
     }
@@ -253,7 +267,7 @@ unsafe extern "C" fn sem_post_inner(semaphore: *mut u32) -> i32 {
     }
     let pc = caller();
     let op = op(OpKind::Release, semaphore as usize, SEMAPHORE);
-    step(rt, op);
+    step_special(rt, op, Some(Varying::Other(raise_kind, semaphore as usize)));
     *semaphore += 1;
     done(rt, op, pc);
     0
@@ -303,6 +317,11 @@ unsafe fn next_round(rt: *mut Runtime, thread: usize, barrier: usize) -> bool {
     (*(barrier as *const Barrier)).round != (&(*rt).threads)[thread].round
 }
 
+unsafe fn arrive_kind(_rt: *mut Runtime, barrier: usize) -> OpKind {
+    let barrier = barrier as *const Barrier;
+    if (*barrier).arrived + 1 >= (*barrier).size { OpKind::Release } else { OpKind::Update }
+}
+
 unsafe extern "C" fn barrier_wait(barrier: *mut Barrier) -> i32 {
     let rt = live();
     if rt.is_null() {
@@ -310,8 +329,8 @@ unsafe extern "C" fn barrier_wait(barrier: *mut Barrier) -> i32 {
     }
     let pc = caller();
     let addr = barrier as usize;
-    let update = op(OpKind::Release, addr, BARRIER);
-    step(rt, update);
+    let update = op(OpKind::Update, addr, BARRIER);
+    step_special(rt, update, Some(Varying::Other(arrive_kind, addr)));
     let round = (*barrier).round;
     (*barrier).arrived += 1;
     let last = (*barrier).arrived >= (*barrier).size;
