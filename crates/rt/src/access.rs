@@ -74,11 +74,18 @@ pub unsafe extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize)
     } else {
         false
     };
-    if known && WRITE {
-        (*rt).private_stores += 1;
+    if WRITE {
+        (*rt).private_stores += u64::from(known);
+    } else {
+        (*rt).quiet += 1;
     }
-    !known
+    !known || (*rt).quiet > QUIET
 }
+
+/// After so many loads without a step, a thread may wait for bytes of which nobody knows yet that
+/// they are shared: so many loads more are looked at.
+const QUIET: u32 = 10_000;
+const LOOKED_AT: u32 = 200;
 
 /// A load or store of `LEN` bytes.
 pub unsafe extern "C" fn slow<const LEN: usize, const WRITE: bool, const VOLATILE: bool>(
@@ -132,6 +139,20 @@ pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: 
         match (*rt).shadow.touch(me, addr, len, write) {
             Seen::Private => {
                 (*rt).private_stores += u64::from(write);
+                if write || (*rt).quiet <= QUIET {
+                    return;
+                }
+                (*rt).quiet += 1;
+                if (*rt).quiet > QUIET + LOOKED_AT {
+                    (*rt).quiet = 0;
+                }
+                settle(rt);
+                let len = u32::try_from(len).unwrap_or(u32::MAX);
+                if spin::load(rt, frame, addr, len) == Idle::Certain {
+                    let op = Op { kind: OpKind::Read, len, addr: addr as u64 };
+                    step_special(rt, op, None);
+                    (&mut (*rt).threads)[me].spin.go();
+                }
                 return;
             }
             Seen::Shared => {}
@@ -153,12 +174,7 @@ pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: 
 }
 
 /// Announces a load, or what may turn out to be one.
-pub unsafe fn read_step(
-    rt: *mut Runtime,
-    op: Op,
-    frame: *const Frame,
-    varying: Option<Varying>,
-) {
+pub unsafe fn read_step(rt: *mut Runtime, op: Op, frame: *const Frame, varying: Option<Varying>) {
     if (*rt).alone {
         return step(rt, op);
     }

@@ -224,12 +224,7 @@ unsafe extern "C" fn compare_value<T: Word>(addr: *mut T, expected: T, new: T, o
     old
 }
 
-unsafe extern "C" fn compare<T: Word>(
-    addr: *mut T,
-    expected: *mut T,
-    new: T,
-    order: i32,
-) -> bool {
+unsafe extern "C" fn compare<T: Word>(addr: *mut T, expected: *mut T, new: T, order: i32) -> bool {
     let want = expected.read_unaligned();
     let old = compare_value(addr, want, new, order);
     if old != want {

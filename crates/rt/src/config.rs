@@ -97,7 +97,8 @@ impl Config {
                     for part in value.split(',') {
                         let (addr, len) = part.split_once('+').ok_or_else(wrong)?;
                         let hex = |s: &str| {
-                            usize::from_str_radix(s.trim_start_matches("0x"), 16).map_err(|_| wrong())
+                            usize::from_str_radix(s.trim_start_matches("0x"), 16)
+                                .map_err(|_| wrong())
                         };
                         config.shared.push((hex(addr)?, hex(len)?.min(1 << 30)));
                     }

@@ -35,6 +35,10 @@ unsafe extern "C" {
     fn _dl_allocate_tls(mem: *mut libc::c_void) -> *mut libc::c_void;
     fn _dl_get_tls_static_info(size: *mut usize, align: *mut usize);
     fn __ctype_init();
+    /// How large glibc's thread record is, and where the number of the thread is in it: told to
+    /// debuggers, as bits, count and offset.
+    static _thread_db_sizeof_pthread: u32;
+    static _thread_db_pthread_tid: [u32; 3];
 }
 
 /// Whether the processor and the kernel let programs change the thread pointer themselves.
@@ -69,10 +73,8 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     }
     let (mut size, mut align) = (0, 0);
     _dl_get_tls_static_info(&raw mut size, &raw mut align);
-    // The size counts glibc's thread record, whose own size nobody tells: it is found as what the
-    // record of the main thread has between its start and the end of its static block. 2,304 bytes
-    // in glibc 2.36; more only copies zeros.
-    let below = size.saturating_sub(THREAD_RECORD);
+    // The size counts glibc's thread record, which begins at the thread pointer.
+    let below = size.saturating_sub(_thread_db_sizeof_pthread as usize);
     // What the beginning of the record must say: itself, twice, and the secrets for canaries and
     // mangled pointers, the flags for the shadow stack, and the number of the thread in the system.
     let copy = |offset: usize, len: usize| {
@@ -82,7 +84,7 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     *((tcb + 0x10) as *mut usize) = tcb;
     copy(0x20, 0x18);
     copy(0x48, 0x8);
-    copy(0x2d0, 4);
+    copy(_thread_db_pthread_tid[2] as usize, 4);
     set_thread_pointer(rt, tcb);
     __ctype_init();
     set_thread_pointer(rt, main);
@@ -90,9 +92,6 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     let pristine = core::slice::from_raw_parts(from as *const u8, size).to_vec();
     Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })
 }
-
-/// The size of glibc's `struct pthread`, rounded as the linker rounds it.
-const THREAD_RECORD: usize = 2304;
 
 /// Maps the stack of thread `t` in this process, if that was not done.
 pub fn map_stack(t: usize) -> bool {

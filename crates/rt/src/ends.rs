@@ -66,6 +66,8 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
     thread.pending = None;
     if signal == HANG {
         report::finding(rt, "hang", Some(me), 0, "no step is taken any more");
+        // Nobody knows what it would have done next.
+        (*rt).next.retain(|n| n.agent.of() as usize != me);
         finish(rt, Ended::Cut);
     }
     let name = CRASHES.iter().find(|c| c.0 == signal).map_or("signal", |c| c.1);
@@ -105,8 +107,7 @@ pub unsafe fn leave(rt: *mut Runtime) -> ! {
 }
 
 unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
-    (*rt).steps > limit as u64
-        || (&(*rt).next).iter().all(|n| n.agent.of() as usize == thread)
+    (*rt).steps > limit as u64 || (&(*rt).next).iter().all(|n| n.agent.of() as usize == thread)
 }
 
 /// The current thread ends the program now: what was registered for the end runs, then what is left
@@ -135,11 +136,7 @@ pub unsafe fn thread_functions(rt: *mut Runtime) {
 
 unsafe extern "C" fn exit_inner(code: i32) {
     let rt = live();
-    if rt.is_null() {
-        native!(exit(code: i32))
-    } else {
-        leave(rt)
-    }
+    if rt.is_null() { native!(exit(code: i32)) } else { leave(rt) }
 }
 
 unsafe extern "C" fn exit_at_once(code: i32) {
@@ -153,11 +150,7 @@ unsafe extern "C" fn exit_at_once(code: i32) {
 
 unsafe extern "C" fn abort_inner() {
     let rt = live();
-    if rt.is_null() {
-        native!(abort())
-    } else {
-        fail(rt, "abort", caller(), "abort")
-    }
+    if rt.is_null() { native!(abort()) } else { fail(rt, "abort", caller(), "abort") }
 }
 
 unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {

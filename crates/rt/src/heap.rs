@@ -289,11 +289,7 @@ unsafe extern "C" fn memalign_inner(align: usize, size: usize) -> *mut c_void {
     }
 }
 
-unsafe extern "C" fn posix_memalign_inner(
-    to: *mut *mut c_void,
-    align: usize,
-    size: usize,
-) -> i32 {
+unsafe extern "C" fn posix_memalign_inner(to: *mut *mut c_void, align: usize, size: usize) -> i32 {
     if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
         return libc::EINVAL;
     }

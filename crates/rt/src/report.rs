@@ -88,8 +88,7 @@ pub unsafe fn finding(
 ) {
     let place = place(rt, pc);
     let findings = &mut (*rt).findings;
-    let known =
-        findings.iter_mut().find(|f| f.kind == kind && f.place == place && f.text == text);
+    let known = findings.iter_mut().find(|f| f.kind == kind && f.place == place && f.text == text);
     let (fd, execution) = ((*rt).config.fd, (*rt).executions + 1);
     let token = if (*rt).learning { "-".to_owned() } else { (*rt).schedule.to_string() };
     if let Some(known) = known {

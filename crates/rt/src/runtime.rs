@@ -41,6 +41,8 @@ pub struct Runtime {
     pub alone: bool,
     /// How many stores to its own memory the current thread has made.
     pub private_stores: u64,
+    /// How many loads of its own memory the current thread made since its last step.
+    pub quiet: u32,
     /// The thread that runs.
     pub current: usize,
     /// The threads of this execution, and room for those of later ones.

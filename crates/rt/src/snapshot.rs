@@ -143,15 +143,20 @@ impl Snapshot {
             let mut page = piece.start & !(PAGE - 1);
             while page < end {
                 let n = (end - page).div_ceil(PAGE).min(entries.len());
-                let args =
-                    [self.pagemap as usize, entries.as_mut_ptr() as usize, n * 8, page / PAGE * 8, 0, 0];
+                let args = [
+                    self.pagemap as usize,
+                    entries.as_mut_ptr() as usize,
+                    n * 8,
+                    page / PAGE * 8,
+                    0,
+                    0,
+                ];
                 let got = sys::call(libc::SYS_pread64, args);
                 let known = got == (n * 8) as isize;
                 for &entry in &entries[..n] {
                     // A page of the file itself has not been written either.
                     let clean = entry & (PRESENT | SWAPPED) == 0
-                        || entry & PRESENT != 0
-                            && (entry & EXCLUSIVE == 0 || entry & FILE != 0);
+                        || entry & PRESENT != 0 && (entry & EXCLUSIVE == 0 || entry & FILE != 0);
                     if !known || !clean {
                         let from = page.max(piece.start);
                         let to = (page + PAGE).min(end);

@@ -88,6 +88,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         mine_written: 0,
         alone: true,
         private_stores: 0,
+        quiet: 0,
         current: 0,
         threads: Vec::new(),
         count: 0,
@@ -156,7 +157,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
     let how = loop {
-        let before = (*rt).executions;
+        let before = ((*rt).executions, (*rt).restarts);
         let pid = libc::fork();
         match pid {
             -1 => give_up("failed to start a worker"),
@@ -185,7 +186,8 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
         if (*rt).stop {
             break "timeout";
         }
-        idle_deaths = if (*rt).executions == before { idle_deaths + 1 } else { 0 };
+        idle_deaths =
+            if ((*rt).executions, (*rt).restarts) == before { idle_deaths + 1 } else { 0 };
         if idle_deaths > 3 {
             break "defect";
         }
@@ -256,7 +258,7 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         heap::keep(rt);
         (*rt).started = true;
     }
-    let mut snapshot = Snapshot::take(rt);
+    let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
     loop {
         if (*rt).stop {
             (*rt).finished = Some("timeout");
@@ -275,9 +277,7 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         execute(rt);
         close(rt);
         quiet(rt);
-        if (*rt).config.fork {
-            break;
-        }
+        let Some(snapshot) = &mut snapshot else { break };
         snapshot.restore();
         heap::restore(rt);
         snapshot::clear_stacks(rt);

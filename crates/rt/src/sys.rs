@@ -29,9 +29,8 @@ pub unsafe fn call(number: i64, args: [usize; 6]) -> isize {
 pub fn map_at(addr: usize, len: usize, prot: i32, flags: i32) -> bool {
     let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: MAP_FIXED_NOREPLACE leaves all memory that is in use as it is.
-    let got = unsafe {
-        call(libc::SYS_mmap, [addr, len, prot as usize, flags as usize, usize::MAX, 0])
-    };
+    let got =
+        unsafe { call(libc::SYS_mmap, [addr, len, prot as usize, flags as usize, usize::MAX, 0]) };
     got == addr as isize
 }
 

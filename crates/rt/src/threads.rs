@@ -289,6 +289,7 @@ pub unsafe fn enter(rt: *mut Runtime, to: usize) {
 
 /// One more step.
 unsafe fn count(rt: *mut Runtime) {
+    (*rt).quiet = 0;
     (*rt).steps += 1;
     (*rt).all_steps += 1;
     if (*rt).steps > (*rt).config.steps || (*rt).stop {
@@ -375,15 +376,20 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
     let mut text = String::new();
     let mut loops = false;
     for n in &(*rt).next {
+        let t = n.agent.of() as usize;
         let word = match n.op.kind {
-            OpKind::Join => "joins",
-            OpKind::Acquire => "waits",
-            _ => {
+            _ if (&(*rt).threads)[t].spin.idle() != Idle::No => {
                 loops = true;
                 "loops"
             }
+            OpKind::Join => "joins",
+            _ => "waits",
         };
         let _ = write!(text, "{}{}:{word}", if text.is_empty() { "" } else { " " }, n.agent.of());
+    }
+    if (*rt).learning && loops {
+        // What the loop waits for may have been changed before it was known to be shared.
+        finish(rt, Ended::Cut);
     }
     report::finding(rt, if loops { "livelock" } else { "deadlock" }, None, 0, &text);
     finish(rt, Ended::Deadlock)
@@ -393,6 +399,11 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
 pub unsafe fn learn(rt: *mut Runtime, addr: usize, len: usize) {
     report::shared(rt, addr, len);
     (*rt).learning = true;
+    // A thread that waits for these bytes did not know that it does.
+    let count = (*rt).count;
+    for thread in &mut (&mut (*rt).threads)[..count] {
+        thread.spin.clear();
+    }
 }
 
 /// The store that the current thread was allowed to do has been done.
