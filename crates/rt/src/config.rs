@@ -6,6 +6,9 @@ use weakspot_live::Plan;
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
 
+/// No execution can have more threads.
+pub const MOST_THREADS: usize = 4096;
+
 /// How to explore, and what to report.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -84,7 +87,7 @@ impl Config {
                 "seed" => config.seed = number()?,
                 "executions" => config.executions = number()?,
                 "steps" => config.steps = number()?,
-                "threads" => config.threads = number()?.clamp(1, 10_000) as usize,
+                "threads" => config.threads = number()?.clamp(1, MOST_THREADS as u64) as usize,
                 "memory" => config.memory = usize::try_from(number()?).map_err(|_| wrong())?,
                 "hang" => config.hang = number()?.max(1),
                 "timeout" => config.timeout = number()?,

@@ -17,8 +17,8 @@ pub struct Frame {
 /// The frame of the latest call into the library.
 pub static FRAME: AtomicPtr<Frame> = AtomicPtr::new(null::<Frame>().cast_mut());
 
-/// The frame of the call that is being handled. Right only until coroutines are switched, so it is
-/// asked first.
+/// The frame of the call that is being handled, in a program under control: otherwise its threads
+/// overwrite each other's. Right only until coroutines are switched, so it is asked first.
 pub fn frame() -> *const Frame {
     FRAME.load(Ordering::Relaxed)
 }

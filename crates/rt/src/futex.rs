@@ -5,7 +5,7 @@ use weakspot_live::{Op, OpKind};
 use crate::access::Order;
 use crate::ends::refuse;
 use crate::frame::{caller, entry, stack_argument};
-use crate::runtime::{Runtime, live};
+use crate::runtime::{LIVE, Runtime, live};
 use crate::threads::{Varying, changed, happened, step, step_special};
 use crate::{clock, sys, waits};
 
@@ -17,11 +17,10 @@ unsafe extern "C" fn syscall_inner(
     d: usize,
     e: usize,
 ) -> isize {
-    let f = stack_argument(0);
     let rt = live();
+    let f = stack_argument(0);
     let pc = caller();
     let answer = match number {
-        _ if rt.is_null() => sys::call(number, [a, b, c, d, e, f]),
         libc::SYS_futex => futex(rt, [a, b, c, d, e], pc),
         libc::SYS_getrandom => clock::fill(rt, a, b),
         libc::SYS_sched_yield => {
@@ -35,6 +34,11 @@ unsafe extern "C" fn syscall_inner(
         libc::SYS_exit_group | libc::SYS_exit => refuse(rt, "exit-by-syscall", pc),
         _ => sys::call(number, [a, b, c, d, e, f]),
     };
+    finish(answer)
+}
+
+/// What C programs get for an answer of the kernel.
+unsafe extern "C" fn finish(answer: isize) -> isize {
     if (-4095..0).contains(&answer) {
         *libc::__errno_location() = -answer as i32;
         return -1;
@@ -89,5 +93,29 @@ unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
 }
 
 entry! {
-    syscall => syscall_inner;
+    weakspot_syscall => syscall_inner;
+}
+
+/// Stands in for `syscall`. While the program is not under control it may have several threads of the
+/// system, so nothing may be kept aside: the call is made at once.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall() {
+    core::arch::naked_asm!(
+        "cmp qword ptr [rip + {live}], 0",
+        "jne {controlled}",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "syscall",
+        "mov rdi, rax",
+        "jmp {finish}",
+        live = sym LIVE,
+        controlled = sym weakspot_syscall,
+        finish = sym finish,
+    )
 }

@@ -10,6 +10,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::alloc::Layout;
 
+use crate::config::MOST_THREADS;
 use crate::frame::{caller, entry};
 use crate::runtime::{Runtime, home, live};
 use crate::{arena, ends, report, sys, threads};
@@ -18,6 +19,8 @@ use crate::{arena, ends, report, sys, threads};
 pub const HEAPS: usize = 0x3000_0000_0000;
 /// From one heap to the next.
 const STRIDE: usize = 1 << 32;
+/// Where the last one ends.
+pub const END: usize = HEAPS + MOST_THREADS * STRIDE;
 /// A used part that is larger is given back to the system instead of being cleared.
 const LARGE: usize = 1 << 20;
 const HEADER: usize = 16;
@@ -71,7 +74,7 @@ pub fn on_behalf_of_runtime<T>(f: impl FnOnce() -> T) -> T {
 }
 
 fn ours(block: usize) -> bool {
-    (HEAPS..HEAPS + (STRIDE << 14)).contains(&block)
+    (HEAPS..END).contains(&block)
 }
 
 fn in_arena(block: usize) -> bool {
@@ -82,26 +85,24 @@ fn in_arena(block: usize) -> bool {
 pub unsafe fn map(rt: *mut Runtime) {
     let n = (*rt).heap.tops.len();
     (*rt).heap.mapped = 0;
-    while (*rt).heap.mapped < n {
-        map_next(rt);
-    }
+    map_up_to(rt, n);
 }
 
-unsafe fn map_next(rt: *mut Runtime) {
-    let t = (*rt).heap.mapped;
-    let start = HEAPS + t * STRIDE;
-    sys::map_at(start, STRIDE, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE);
-    (*rt).heap.mapped += 1;
-    if (*rt).heap.tops.len() == t {
-        (*rt).heap.tops.push(start + HEADER);
+/// Maps the heaps of the first `n` threads.
+unsafe fn map_up_to(rt: *mut Runtime, n: usize) {
+    for t in (*rt).heap.mapped..n {
+        let start = HEAPS + t * STRIDE;
+        sys::map_at(start, STRIDE, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE);
+        if (*rt).heap.tops.len() == t {
+            (*rt).heap.tops.push(start + HEADER);
+        }
     }
+    (*rt).heap.mapped = (*rt).heap.mapped.max(n);
 }
 
 /// Remembers what is there before `main`.
 pub unsafe fn keep(rt: *mut Runtime) {
-    if (*rt).heap.mapped == 0 {
-        map_next(rt);
-    }
+    map_up_to(rt, 1);
     let used = (&(*rt).heap.tops)[0] - HEAPS;
     (*rt).heap.before = core::slice::from_raw_parts(HEAPS as *const u8, used).to_vec();
 }
@@ -135,9 +136,7 @@ pub unsafe fn restore(rt: *mut Runtime) {
 unsafe fn take(rt: *mut Runtime, align: usize, size: usize, pc: usize) -> *mut c_void {
     let live = !live().is_null();
     let t = if live { (*rt).current } else { 0 };
-    while (*rt).heap.mapped <= t {
-        map_next(rt);
-    }
+    map_up_to(rt, t + 1);
     let align = align.max(16);
     let whole = size.checked_next_multiple_of(16).unwrap_or(usize::MAX).max(16);
     let reuse = (*rt).config.reuse;
@@ -201,7 +200,6 @@ unsafe fn size_of_block(block: usize) -> usize {
 
 /// A block from wherever it has to come from: `None` for glibc's heap.
 unsafe fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
-    let pc = caller();
     if FOR_RUNTIME.load(Ordering::Relaxed) {
         let layout = Layout::from_size_align(size.max(1), align.max(64)).ok()?;
         return Some(std::alloc::alloc_zeroed(layout).cast());
@@ -210,7 +208,7 @@ unsafe fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
     if rt.is_null() {
         return None;
     }
-    Some(take(rt, align, size, pc))
+    Some(take(rt, align, size, caller()))
 }
 
 unsafe extern "C" fn malloc_inner(size: usize) -> *mut c_void {
@@ -257,7 +255,7 @@ unsafe extern "C" fn realloc_inner(block: *mut c_void, size: usize) -> *mut c_vo
     if !ours(addr) && !in_arena(addr) && home().is_null() {
         return __libc_realloc(block, size);
     }
-    let pc = caller();
+    let pc = if home().is_null() { 0 } else { caller() };
     let old = if ours(addr) { size_of_block(addr) } else { libc_usable(block) };
     let Some(new) = allocate(16, size) else { return null_mut() };
     if !new.is_null() {
@@ -290,7 +288,7 @@ unsafe extern "C" fn memalign_inner(align: usize, size: usize) -> *mut c_void {
 }
 
 unsafe extern "C" fn posix_memalign_inner(to: *mut *mut c_void, align: usize, size: usize) -> i32 {
-    if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
+    if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
     let block = memalign_inner(align, size);

@@ -12,11 +12,6 @@
 //!   the program breaks that rule it crashes here as it would have there, and that is reported.
 //! - The runtime and all that it owns is in the arena, which the program does not know.
 
-#![expect(
-    clippy::missing_safety_doc,
-    reason = "what all unsafe functions rely on is said once, above"
-)]
-
 mod access;
 mod arena;
 mod atomics;

@@ -36,6 +36,8 @@ pub unsafe fn create(rt: *mut Runtime, f: usize, arg: usize, pc: usize) -> Optio
         report::unsupported(rt, "more-threads", pc);
         return None;
     };
+    // libstdc++ leaves locks out as long as this says that there is one thread.
+    (&raw mut __libc_single_threaded).write(0);
     happened(rt, me, op, Order::Plain, pc, None, None);
     Some((&(*rt).slots)[t].tcb)
 }
@@ -103,6 +105,7 @@ unsafe extern "C" fn create_inner(
 }
 
 unsafe extern "C" {
+    static mut __libc_single_threaded: u8;
     fn pthread_attr_getdetachstate(a: *const libc::pthread_attr_t, state: *mut i32) -> i32;
     fn pthread_attr_setstack(a: *mut libc::pthread_attr_t, start: *mut c_void, len: usize) -> i32;
 }

@@ -7,6 +7,7 @@
 
 use std::fs;
 
+use crate::config::MOST_THREADS;
 use crate::runtime::Runtime;
 use crate::{arena, coroutine, heap, report, sys};
 
@@ -87,8 +88,7 @@ impl Snapshot {
             if own_rest {
                 own_end = m.end;
             }
-            let reserved = (arena::BASE..heap::HEAPS + (1 << 46)).contains(&m.start)
-                && (m.start < 0x5000_0000_0000);
+            let reserved = (arena::BASE..heap::END).contains(&m.start);
             if !m.writable || !m.private || own || own_rest || reserved {
                 continue;
             }
@@ -191,4 +191,7 @@ pub unsafe fn clear_stacks(rt: *mut Runtime) {
     }
 }
 
-const _: () = assert!(coroutine::STACKS > arena::BASE && coroutine::STACKS < heap::HEAPS);
+const _: () = assert!(
+    arena::BASE + arena::SIZE < coroutine::STACKS
+        && coroutine::STACKS + MOST_THREADS * coroutine::STRIDE <= heap::HEAPS
+);

@@ -102,6 +102,8 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).exiting = false;
     (*rt).now = 0;
     (*rt).random = (*rt).config.seed;
+    let keys = (*rt).keys_before.0;
+    (*rt).keys.truncate(keys);
     let before = (*rt).at_exit_before;
     (*rt).at_exit.truncate(before);
 }
@@ -125,6 +127,10 @@ pub unsafe fn add(rt: *mut Runtime, start: usize, arg: usize) -> Option<usize> {
     let old = core::mem::take(thread);
     *thread = Thread { start: (start, arg), position, lowest: top, ..old.emptied() };
     thread.sp = (&(*rt).slots)[t].prepare(run, t);
+    if t == 0 {
+        let before = (*rt).keys_before.1.clone();
+        (&mut (*rt).threads)[0].keys.extend(before);
+    }
     let op = Op::plain(OpKind::Start);
     (*rt).next.push(Next { agent: Agent::thread(t as u16), op, enabled: true, idle: false });
     (*rt).count += 1;

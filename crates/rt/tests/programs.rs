@@ -116,61 +116,105 @@ fn dekker_is_right() {
 
 #[test]
 fn what_goes_wrong_is_found_and_exploration_goes_on() {
-    check("assertion", "strategy=dpor", &expect![[r#"
+    check(
+        "assertion",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 assertion 0 assertion assertion.c:18:%20counter%20==%202
         seen 1 2
         done complete
-    "#]]);
-    check("abort", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "abort",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 abort 0 abort abort
         seen 1 2
         done complete
-    "#]]);
-    check("crash", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "crash",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 crash 1 crash SIGSEGV
         seen 1 1
         done complete
-    "#]]);
-    check("double_free", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "double_free",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 free 1 double_free memory%20is%20freed%20twice
         seen 1 2
         done complete
-    "#]]);
-    check("deadlock", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "deadlock",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 deadlock - - 0:joins%201:waits%202:waits
         seen 1 1
         done complete
-    "#]]);
-    check("lost_wakeup", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "lost_wakeup",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 deadlock - - 0:joins%201:waits
         seen 1 1
         done complete
-    "#]]);
-    check("livelock", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "livelock",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 livelock - - 0:joins%201:loops
         seen 1 1
         done complete
-    "#]]);
-    check("recursion", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "recursion",
+        "strategy=dpor",
+        &expect![[r#"
         finding 1 crash 1 recursion the%20stack%20is%20too%20small
         seen 1 1
         done complete
-    "#]]);
-    check("memory", "strategy=dpor memory=50000000", &expect![[r#"
+    "#]],
+    );
+    check(
+        "memory",
+        "strategy=dpor memory=50000000",
+        &expect![[r#"
         finding 1 memory 0 memory the%20program%20allocates%20more%20than%20it%20may
         seen 1 1
         done complete
-    "#]]);
-    check("forks", "strategy=dpor", &expect![[r#"
+    "#]],
+    );
+    check(
+        "forks",
+        "strategy=dpor",
+        &expect![[r#"
         unsupported fork forks
         done complete
-    "#]]);
-    check("hang", "strategy=dpor hang=200", &expect![[r#"
+    "#]],
+    );
+    check(
+        "hang",
+        "strategy=dpor hang=200",
+        &expect![[r#"
         finding 1 hang 2 - no%20step%20is%20taken%20any%20more
         token 1
         seen 1 1
         done incomplete
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
