@@ -119,9 +119,72 @@ pub unsafe fn leave_last(rt: *mut Runtime) -> ! {
     while let Some(AtExit { f, arg }) = (*rt).at_exit.pop() {
         f(arg);
     }
+    for i in (0..(*rt).finishers.len()).rev() {
+        (&(*rt).finishers)[i]();
+    }
     libc::fflush(core::ptr::null_mut());
     settle(rt);
     finish(rt, Ended::Over)
+}
+
+/// The functions in the program's table of those to be run at its end, unless it is only the one that
+/// compilers put there for libc.
+pub unsafe fn finishers() -> Vec<unsafe extern "C" fn()> {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        to: *mut c_void,
+    ) -> i32 {
+        const DT_FINI_ARRAY: usize = 26;
+        const DT_FINI_ARRAYSZ: usize = 28;
+        let to = &mut *to.cast::<Vec<unsafe extern "C" fn()>>();
+        let base = (*info).dlpi_addr as usize;
+        let (mut table, mut bytes) = (0, 0);
+        for i in 0..(*info).dlpi_phnum as usize {
+            let header = &*(*info).dlpi_phdr.add(i);
+            if header.p_type != libc::PT_DYNAMIC {
+                continue;
+            }
+            let mut entry = (base + header.p_vaddr as usize) as *const [usize; 2];
+            while (*entry)[0] != 0 {
+                match (*entry)[0] {
+                    DT_FINI_ARRAY => table = base + (*entry)[1],
+                    DT_FINI_ARRAYSZ => bytes = (*entry)[1],
+                    _ => {}
+                }
+                entry = entry.add(1);
+            }
+        }
+        let n = bytes / size_of::<usize>();
+        if n > 1 && table != 0 {
+            let table = table as *const unsafe extern "C" fn();
+            to.extend_from_slice(core::slice::from_raw_parts(table, n));
+        }
+        // The program itself comes first, and only it matters.
+        1
+    }
+    let mut found: Vec<unsafe extern "C" fn()> = Vec::new();
+    libc::dl_iterate_phdr(Some(first), (&raw mut found).cast());
+    found
+}
+
+/// The program's own handlers of crashes would hide them.
+unsafe extern "C" fn sigaction_inner(
+    signal: i32,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> i32 {
+    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let new = if !live().is_null() && caught { core::ptr::null() } else { new };
+    native!(sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32)
+}
+
+unsafe extern "C" fn signal_inner(signal: i32, handler: usize) -> usize {
+    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    if !live().is_null() && caught {
+        return libc::SIG_DFL;
+    }
+    native!(signal(signal: i32, handler: usize) -> usize)
 }
 
 /// Calls what the current thread has registered for its end.
@@ -201,6 +264,8 @@ unsafe extern "C" fn thread_at_exit(
 }
 
 entry! {
+    sigaction => sigaction_inner;
+    signal => signal_inner;
     exit => exit_inner;
     _exit => exit_at_once;
     _Exit => exit_at_once;

@@ -10,6 +10,7 @@
 //! - `seen N TIMES`: at the end, how many executions showed finding N since the last `again`;
 //! - `diverged STEP THREAD`: a token was not followed;
 //! - `unsupported WHAT PLACE`: something that the program does and the library cannot;
+//! - `cut EXECUTIONS`: at the end, how many executions had more steps than they may, or hung;
 //! - `idle TIMES`: at the end, how often a thread was taken to wait without certainty;
 //! - `progress EXECUTIONS STEPS`, and as the last line
 //!   `done complete|incomplete|limit|timeout|defect EXECUTIONS STEPS`;
@@ -166,6 +167,9 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
     let fd = (*rt).config.fd;
     for (i, f) in (&(*rt).findings).iter().enumerate() {
         line(fd, &format!("seen {} {}", i + 1, f.times));
+    }
+    if (*rt).cut > 0 {
+        line(fd, &format!("cut {}", (*rt).cut));
     }
     if (*rt).guesses > 0 {
         line(fd, &format!("idle {}", (*rt).guesses));

@@ -90,6 +90,10 @@ pub struct Runtime {
     pub can_write_fs: bool,
     /// The program's heaps, one per thread.
     pub heap: Heap,
+    /// What the program has mapped in this execution: address and length.
+    pub mappings: Vec<(usize, usize)>,
+    /// Functions of the program that run at its end, after those that it registers.
+    pub finishers: Vec<unsafe extern "C" fn()>,
     /// Who touched what.
     pub shadow: Shadow,
     /// What to do.
@@ -108,6 +112,8 @@ pub struct Runtime {
     pub all_steps: u64,
     /// How often the exploration started again.
     pub restarts: u64,
+    /// Executions that were given up because they had too many steps.
+    pub cut: u64,
     /// How often a thread was taken to wait without certainty.
     pub guesses: u64,
     /// Whether an execution is going on: set while the strategy expects its end.

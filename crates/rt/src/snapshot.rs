@@ -12,11 +12,15 @@ use crate::runtime::Runtime;
 use crate::{arena, coroutine, heap, report, sys};
 
 const PAGE: usize = 4096;
+/// Pieces of at most this size are copied without asking what was touched of them.
+const SMALL: usize = 1 << 20;
 
 /// A piece of memory and what was in it.
 struct Piece {
     start: usize,
-    bytes: Vec<u8>,
+    len: usize,
+    /// Nothing if it was all zeros.
+    bytes: Option<Vec<u8>>,
     /// Pages that were written, as runs of bytes: offset and length.
     dirty: Vec<(usize, usize)>,
 }
@@ -78,6 +82,11 @@ impl Snapshot {
     /// Copies the memory of the program; `own` is where this library is, whose variables follow
     /// its file without a gap.
     pub unsafe fn take(rt: *const Runtime) -> Snapshot {
+        let path = c"/proc/self/pagemap";
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+        let cwd = libc::AT_FDCWD as usize;
+        let args = [cwd, path.as_ptr() as usize, flags as usize, 0, 0, 0];
+        let pagemap = sys::call(libc::SYS_openat, args) as i32;
         let own = (*rt).own_code;
         let mut pieces = Vec::new();
         let mut own_end = own.1;
@@ -100,15 +109,25 @@ impl Snapshot {
             } else if m.path.starts_with("[v") {
                 continue;
             }
-            let bytes = core::slice::from_raw_parts(start as *const u8, m.end - start).to_vec();
-            let whole = vec![(0, bytes.len())];
-            pieces.push(Piece { start, bytes, dirty: whole });
+            let len = m.end - start;
+            // Large variables without initial value have mostly pages that nobody has touched.
+            let untouched = |page| m.path.is_empty() && untouched(pagemap, page);
+            let mut at = start;
+            while at < m.end {
+                let blank = untouched(at);
+                let from = at;
+                while at < m.end && (len <= SMALL || untouched(at) == blank) {
+                    at = ((at & !(PAGE - 1)) + PAGE).min(m.end);
+                }
+                let len = at - from;
+                let bytes = if blank && len > SMALL {
+                    None
+                } else {
+                    Some(core::slice::from_raw_parts(from as *const u8, len).to_vec())
+                };
+                pieces.push(Piece { start: from, len, bytes, dirty: vec![(0, len)] });
+            }
         }
-        let path = c"/proc/self/pagemap";
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-        let cwd = libc::AT_FDCWD as usize;
-        let args = [cwd, path.as_ptr() as usize, flags as usize, 0, 0, 0];
-        let pagemap = sys::call(libc::SYS_openat, args) as i32;
         Snapshot { pieces, faults: -1, pagemap }
     }
 
@@ -122,7 +141,10 @@ impl Snapshot {
         for piece in &self.pieces {
             for &(at, len) in &piece.dirty {
                 let to = (piece.start + at) as *mut u8;
-                piece.bytes.as_ptr().add(at).copy_to_nonoverlapping(to, len);
+                match &piece.bytes {
+                    Some(bytes) => bytes.as_ptr().add(at).copy_to_nonoverlapping(to, len),
+                    None => to.write_bytes(0, len),
+                }
             }
         }
     }
@@ -139,7 +161,7 @@ impl Snapshot {
         let mut entries = [0_u64; 512];
         for piece in &mut self.pieces {
             piece.dirty.clear();
-            let end = piece.start + piece.bytes.len();
+            let end = piece.start + piece.len;
             let mut page = piece.start & !(PAGE - 1);
             while page < end {
                 let n = (end - page).div_ceil(PAGE).min(entries.len());
@@ -171,6 +193,13 @@ impl Snapshot {
             }
         }
     }
+}
+
+/// Whether a page of memory without a file was never touched.
+unsafe fn untouched(pagemap: i32, addr: usize) -> bool {
+    let mut entry = u64::MAX;
+    let args = [pagemap as usize, &raw mut entry as usize, 8, addr / PAGE * 8, 0, 0];
+    pagemap >= 0 && sys::call(libc::SYS_pread64, args) == 8 && entry >> 62 == 0
 }
 
 /// How many pages were touched for the first time, or written for the first time, so far.

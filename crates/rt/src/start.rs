@@ -8,12 +8,13 @@ use weakspot_live::{Diverged, Ended, Next, Schedule};
 
 use crate::config::{self, Config};
 use crate::coroutine::{self, switch};
+use crate::descriptors::Descriptors;
 use crate::frame::{self, entry};
 use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, ends, heap, report, sys, threads};
+use crate::{arena, ends, heap, mappings, report, sys, threads};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -112,6 +113,8 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         main_tcb: 0,
         can_write_fs: coroutine::can_write_fs(),
         heap: heap::Heap::default(),
+        mappings: Vec::new(),
+        finishers: Vec::new(),
         shadow,
         config,
         modules: Vec::new(),
@@ -121,6 +124,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         executions: 0,
         all_steps: 0,
         restarts: 0,
+        cut: 0,
         guesses: 0,
         within: false,
         finished: None,
@@ -152,6 +156,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     let (modules, own) = snapshot::modules();
     (*rt).modules = modules;
     (*rt).own_code = own;
+    (*rt).finishers = ends::finishers();
     report::modules(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
     // A worker that dies without having done anything would be followed by the next one for ever.
@@ -259,6 +264,7 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         (*rt).started = true;
     }
     let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
+    let descriptors = Descriptors::now((*rt).config.fd);
     loop {
         if (*rt).stop {
             (*rt).finished = Some("timeout");
@@ -278,7 +284,9 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         close(rt);
         quiet(rt);
         let Some(snapshot) = &mut snapshot else { break };
+        mappings::restore(rt);
         snapshot.restore();
+        descriptors.restore();
         heap::restore(rt);
         snapshot::clear_stacks(rt);
     }
@@ -308,6 +316,8 @@ unsafe fn close(rt: *mut Runtime) {
         (*rt).strategy = (*rt).config.plan.strategy(false);
         (*rt).executions = 0;
         (*rt).all_steps = 0;
+        (*rt).cut = 0;
+        (*rt).guesses = 0;
         report::again(rt);
         return;
     }
@@ -316,6 +326,7 @@ unsafe fn close(rt: *mut Runtime) {
         let current = (*rt).current;
         (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
     }
+    (*rt).cut += u64::from(ended == Ended::Cut);
     (*rt).strategy.end(ended, &(*rt).next);
     if let Some(diverged) = (*rt).strategy.diverged() {
         let Diverged { step, agent } = diverged;

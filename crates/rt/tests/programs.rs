@@ -47,6 +47,10 @@ fn run(program: &Path, config: &str) -> Ran {
         .arg(program)
         .arg(&file)
         .env("WEAKSPOT_RUN", format!("fd=3 {config}"))
+        .stdin(
+            fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/input.txt"))
+                .expect("input"),
+        )
         .output()
         .expect("a shell");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -209,11 +213,12 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "hang",
         "strategy=dpor hang=200",
         &expect![[r#"
-        finding 1 hang 2 - no%20step%20is%20taken%20any%20more
-        token 1
-        seen 1 1
-        done incomplete
-    "#]],
+            finding 1 hang 2 - no%20step%20is%20taken%20any%20more
+            token 1
+            seen 1 1
+            cut 1
+            done incomplete
+        "#]],
     );
 }
 
@@ -237,6 +242,37 @@ fn functions_of_threads_do_what_they_should() {
         "#]],
         );
     }
+}
+
+#[test]
+fn what_the_kernel_keeps_is_put_back() {
+    let program = compile("kernel", &["-O1"]);
+    let ran = run(&program, "strategy=random:1 executions=100");
+    expect![[r#"
+        last, n 2
+        done limit
+    "#]]
+    .assert_eq(&(ran.output + &plain(&ran.report)));
+}
+
+#[test]
+fn executions_are_cut_and_counted() {
+    check(
+        "dekker",
+        "strategy=random:1 executions=100 steps=20",
+        &expect![[r#"
+        cut 100
+        done limit
+    "#]],
+    );
+    check(
+        "dekker",
+        "strategy=dpor steps=20",
+        &expect![[r#"
+        cut 11
+        done incomplete
+    "#]],
+    );
 }
 
 #[test]
