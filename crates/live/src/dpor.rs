@@ -27,9 +27,10 @@
 //!   before already. Equivalence is meant accordingly: executions that differ in how often a loop goes
 //!   round in vain count as one. Only if nobody else can go on, those that wait get turns.
 //! - *The end of the program by one thread* (a crash, `exit`) ends the others early, so races with
-//!   what they would have done are not seen. Then someone else gets a turn instead, while the step that
-//!   ended the program sleeps: the others run on to their ends, or to where they conflict with it. This
-//!   may take an execution that is stopped in the end, because only the sleeping step is left.
+//!   what they would have done are not seen. Then somebody else gets a turn instead, while the step
+//!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps
+//!   it covers nothing, because what follows it was not explored. This may take an execution that is
+//!   stopped in the end, because only the barred step is left.
 //! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody. A
 //!   read conflicts with commits to its bytes, those of its own thread included.
 //! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
@@ -49,8 +50,8 @@ use crate::{Agent, Choice, Diverged, Ended, Next, Op, OpKind, Strategy};
 mod order;
 mod wakeup;
 
-use order::{Order, Race, woken_between};
-use wakeup::{Branch, Wanted, insert, may_begin};
+use order::{Order, Race, Step, woken_between};
+use wakeup::{Branch, Wanted, insert, may_begin, take};
 
 /// The strategy `dpor`.
 #[derive(Clone, Debug)]
@@ -63,6 +64,10 @@ pub struct Dpor {
     races: Vec<Race>,
     /// What is to follow the last step.
     then: Vec<Branch>,
+    /// The last step was the end of a sequence and not sure to be worth it.
+    doubt: bool,
+    /// The last step has ended the program while others were still there.
+    early: bool,
     /// Steps that were taken in this execution.
     depth: usize,
     begun: bool,
@@ -77,6 +82,8 @@ struct Node {
     seen: usize,
     /// Who need not go first: that was explored.
     sleep: Vec<Agent>,
+    /// Who must not go first, because it would end the program.
+    barred: Vec<Agent>,
     /// What is still to be explored.
     tree: Vec<Branch>,
 }
@@ -91,6 +98,8 @@ impl Dpor {
             seen: Vec::new(),
             races: Vec::new(),
             then: Vec::new(),
+            doubt: false,
+            early: false,
             depth: 0,
             begun: false,
             finished: false,
@@ -120,14 +129,14 @@ impl Dpor {
 
     /// A state that was not seen before.
     fn enter(&mut self, next: &[Next]) {
-        let mut sleep = Vec::new();
+        let (mut sleep, mut barred) = (Vec::new(), Vec::new());
         if let Some(above) = self.nodes.len().checked_sub(1) {
             let taken = self.order.steps[above].op;
-            for &agent in &self.nodes[above].sleep {
-                if self.op(above, agent).is_some_and(|op| !self.order.conflict(op, taken)) {
-                    sleep.push(agent);
-                }
-            }
+            let stays = |agent: &&Agent| {
+                self.op(above, **agent).is_some_and(|op| !self.order.conflict(op, taken))
+            };
+            sleep.extend(self.nodes[above].sleep.iter().filter(stays));
+            barred.extend(self.nodes[above].barred.iter().filter(stays));
             let before = self.nodes[above].seen..self.seen.len();
             for n in next {
                 if woken_between(&self.seen[before.clone()], n) {
@@ -136,25 +145,28 @@ impl Dpor {
             }
         }
         let tree = std::mem::take(&mut self.then);
-        self.nodes.push(Node { seen: self.seen.len(), sleep, tree });
+        self.nodes.push(Node { seen: self.seen.len(), sleep, barred, tree });
         self.seen.extend_from_slice(next);
     }
 
     /// Who goes first from the last state.
-    fn pick(&mut self, next: &[Next], last: Option<Agent>) -> Option<(Agent, Vec<Branch>)> {
+    fn pick(&mut self, next: &[Next], last: Option<Agent>) -> Option<Agent> {
+        let doubt = std::mem::take(&mut self.doubt);
         let node = self.nodes.last_mut()?;
-        let ready = |agent: Agent| next.iter().any(|n| n.agent == agent && n.ready());
-        while !node.tree.is_empty() {
-            let branch = node.tree.remove(0);
-            if ready(branch.agent) && !node.sleep.contains(&branch.agent) {
-                return Some((branch.agent, branch.then));
-            }
+        if !node.tree.is_empty() {
+            let can = |agent| next.iter().any(|n| n.agent == agent && n.enabled);
+            let branch = take(&mut node.tree, &node.sleep, can)?;
+            return Some(self.follow(branch));
         }
-        let awake = |n: &&Next| n.ready() && !node.sleep.contains(&n.agent);
+        // Whoever is still asleep at the end of a sequence makes it one that was explored.
+        if doubt && !node.sleep.is_empty() {
+            return None;
+        }
+        let awake = |n: &&Next| n.ready() && node.lets(n.agent);
         let found = next.iter().filter(awake).find(|n| Some(n.agent) == last);
         let found = found.or_else(|| next.iter().find(awake));
         if let Some(n) = found {
-            return Some((n.agent, Vec::new()));
+            return Some(n.agent);
         }
         if next.iter().any(Next::ready) {
             return None;
@@ -162,35 +174,31 @@ impl Dpor {
         // All that can go on wait in loops: in turn, so that none is left out.
         let waits = next.iter().filter(|n| n.enabled);
         let after = waits.clone().find(|n| Some(n.agent) > last).or_else(|| waits.clone().next());
-        after.map(|n| (n.agent, Vec::new()))
+        after.map(|n| n.agent)
+    }
+
+    /// Takes the first step of a branch, and remembers the rest.
+    fn follow(&mut self, branch: Branch) -> Agent {
+        self.doubt = branch.then.is_empty() && !branch.sure;
+        self.then = branch.then;
+        branch.agent
     }
 
     /// Wants the second step of each race to come first.
     fn reverse(&mut self, steps: usize) {
         let races = std::mem::take(&mut self.races);
         for race in &races {
-            let (first, second) = (race.first as usize, race.second as usize);
-            let mut sequence: Vec<Wanted> = Vec::new();
-            for step in first + 1..steps {
-                if !self.order.before(first, step) {
-                    let s = self.order.steps[step];
-                    sequence.push(Wanted { agent: s.agent, op: s.op, step });
-                }
-            }
-            let last = self.order.steps[second];
-            if !self.possible(first, second, &sequence) {
-                continue;
-            }
-            let mut op = last.op;
-            if op.kind == OpKind::Compare {
-                op.kind = OpKind::Update;
-            }
-            sequence.push(Wanted { agent: last.agent, op, step: second });
-            let covered = self.nodes[first].sleep.iter().any(|&agent| {
-                let op = self.op(first, agent);
-                op.is_some_and(|op| may_begin(&self.order, agent, op, &sequence))
+            let first = race.first as usize;
+            let Some(mut sequence) = self.sequence(race, steps) else { continue };
+            let woken = self.nodes[first].sleep.iter().all(|&agent| {
+                let Some(op) = self.op(first, agent) else { return true };
+                let reason = may_begin(&self.order, agent, op, &sequence);
+                reason.is_err_and(|at| {
+                    sequence[at].kept = true;
+                    true
+                })
             });
-            if covered {
+            if !woken {
                 continue;
             }
             let mut tree = std::mem::take(&mut self.nodes[first].tree);
@@ -198,21 +206,57 @@ impl Dpor {
             self.nodes[first].tree = tree;
         }
         self.races = races;
-        self.races.clear();
+        self.no_races();
     }
 
-    /// Whether the second step of a race can come first, as far as is known: if its agent was at it
-    /// before the first step, that state says so.
-    fn possible(&self, first: usize, second: usize, sequence: &[Wanted]) -> bool {
-        let step = &self.order.steps[second];
-        let changed = |w: &Wanted| w.agent == step.agent || self.order.conflict(w.op, step.op);
-        if sequence.iter().any(changed) {
-            return true;
+    fn no_races(&mut self) {
+        self.races.clear();
+        self.order.no_races();
+    }
+
+    /// What leads to the other order of a race from before its first step: everything that does not
+    /// come after that, then the second step. `None` if it is known to be impossible.
+    fn sequence(&self, race: &Race, steps: usize) -> Option<Vec<Wanted>> {
+        let (first, second) = (race.first as usize, race.second as usize);
+        let Step { agent, op, index, .. } = self.order.steps[second];
+        let kind = op.kind;
+        let plain = |agent, op, step| Wanted {
+            agent,
+            op,
+            step,
+            turned: false,
+            sure: true,
+            needed: false,
+            kept: false,
+        };
+        let mut last = Wanted { turned: true, kept: true, ..plain(agent, op, second) };
+        match kind {
+            OpKind::Compare | OpKind::Update => {
+                last.op.kind = OpKind::Update;
+                last.sure = false;
+            }
+            OpKind::Acquire => last.sure = false,
+            _ => {}
         }
-        match self.seen(first).iter().find(|n| n.agent == step.agent) {
-            Some(n) if self.order.index_before(step.agent, first) + 1 == step.index => n.ready(),
-            _ => true,
+        let mut sequence = Vec::new();
+        for (step, s) in self.order.steps[..steps].iter().enumerate().skip(first + 1) {
+            if !self.order.before(first, step) {
+                let needed = self.order.needs(race, step) || self.order.conflict(s.op, last.op);
+                sequence.push(Wanted { needed, ..plain(s.agent, s.op, step) });
+            }
         }
+        // If the agent was at the second step before the first one, that state tells what it will be.
+        if !sequence.iter().any(|w| w.needed)
+            && let Some(n) = self.seen(first).iter().find(|n| n.agent == agent)
+            && self.order.index_before(agent, first) + 1 == index
+        {
+            if !n.ready() || self.nodes[first].barred.contains(&agent) {
+                return None;
+            }
+            (last.op, last.sure) = (n.op, true);
+        }
+        sequence.push(last);
+        Some(sequence)
     }
 
     /// Races of what those that are left were waiting for.
@@ -230,14 +274,19 @@ impl Dpor {
         let Some(at) = self.nodes.len().checked_sub(1) else { return };
         let ender = self.order.steps[at].agent;
         let others = self.seen(at).iter().filter(|n| n.agent != ender);
-        if !others.clone().any(|n| !n.agent.is_buffer()) || !self.nodes[at].tree.is_empty() {
-            return;
+        let early = others.clone().any(|n| !n.agent.is_buffer());
+        let awake = |n: &&Next| n.ready() && self.nodes[at].lets(n.agent);
+        let other = others.clone().find(awake).map(|n| (n.agent, n.op));
+        self.early = early;
+        if let (true, true, Some((agent, op))) = (early, self.nodes[at].tree.is_empty(), other) {
+            self.nodes[at].tree.push(Branch { agent, op, sure: true, then: Vec::new() });
         }
-        let awake = |n: &&Next| n.ready() && !self.nodes[at].sleep.contains(&n.agent);
-        let found = others.clone().find(awake).map(|n| (n.agent, n.op));
-        if let Some((agent, op)) = found {
-            self.nodes[at].tree.push(Branch { agent, op, then: Vec::new() });
-        }
+    }
+}
+
+impl Node {
+    fn lets(&self, agent: Agent) -> bool {
+        !self.sleep.contains(&agent) && !self.barred.contains(&agent)
     }
 }
 
@@ -250,16 +299,19 @@ impl Strategy for Dpor {
         while let Some(at) = self.nodes.len().checked_sub(1) {
             let done = self.order.steps[at].agent;
             self.order.truncate(at);
-            self.nodes[at].sleep.push(done);
-            while !self.nodes[at].tree.is_empty() {
-                let Branch { agent, then, .. } = self.nodes[at].tree.remove(0);
-                let asleep = self.nodes[at].sleep.contains(&agent);
-                let next = self.seen(at).iter().find(|n| n.agent == agent && n.ready());
-                if let (Some(&Next { op, .. }), false) = (next, asleep) {
-                    self.then = then;
-                    self.order.push(agent, op, &mut self.races);
-                    return true;
-                }
+            let node = &mut self.nodes[at];
+            let early = std::mem::take(&mut self.early);
+            if early { &mut node.barred } else { &mut node.sleep }.push(done);
+            let mut tree = std::mem::take(&mut self.nodes[at].tree);
+            let can = |agent| self.seen(at).iter().any(|n| n.agent == agent && n.enabled);
+            let branch = take(&mut tree, &self.nodes[at].sleep, can);
+            self.nodes[at].tree = tree;
+            if let Some(branch) = branch
+                && let Some(op) = self.op(at, branch.agent)
+            {
+                let agent = self.follow(branch);
+                self.order.push(agent, op, &mut self.races);
+                return true;
             }
             self.forget(at);
         }
@@ -279,13 +331,13 @@ impl Strategy for Dpor {
             // The program has done something else: it is explored from here, but not completely.
             self.diverged.get_or_insert(Diverged { step: at, agent });
             self.then.clear();
-            self.races.clear();
+            self.doubt = false;
+            self.no_races();
             self.forget(at);
         }
         self.enter(next);
-        let Some((agent, then)) = self.pick(next, last) else { return Choice::Stop };
+        let Some(agent) = self.pick(next, last) else { return Choice::Stop };
         let Some(op) = self.op(at, agent) else { return Choice::Stop };
-        self.then = then;
         self.order.push(agent, op, &mut self.races);
         self.depth += 1;
         Choice::Run(agent)
@@ -296,10 +348,11 @@ impl Strategy for Dpor {
         if self.depth < self.order.len() {
             let agent = self.order.steps[self.depth].agent;
             self.diverged.get_or_insert(Diverged { step: self.depth, agent });
-            self.races.clear();
+            self.no_races();
             self.order.truncate(self.depth);
         }
         self.then.clear();
+        self.doubt = false;
         self.forget(self.depth);
         self.reverse(self.depth);
         self.reverse_left(left);

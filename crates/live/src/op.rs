@@ -51,7 +51,7 @@ impl Agent {
 
 /// One step: what is done to which bytes. 16 bytes, because a search keeps all steps of an
 /// execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op {
     /// What is done.
     pub kind: OpKind,

@@ -35,8 +35,9 @@ pub struct Next {
     pub op: Op,
     /// Whether it can, now: a lock that is held by another cannot be taken.
     pub enabled: bool,
-    /// Whether the agent waits in a loop that nobody has given a reason to go on. It is enabled as
-    /// long as all others are not.
+    /// Whether the agent waits in a loop that nobody has given a reason to go on: nothing was written
+    /// to what the loop has read. A turn is wasted on it, but it can be had: strategies give it one
+    /// if nobody else is [ready](Next::ready).
     pub idle: bool,
 }
 

@@ -201,6 +201,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         done complete
     "#]],
     );
+    check("killed", "strategy=dpor", &expect![""]);
     check(
         "forks",
         "strategy=dpor",

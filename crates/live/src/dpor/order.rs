@@ -36,6 +36,9 @@ pub(super) struct Step {
 pub(super) struct Race {
     pub(super) first: u32,
     pub(super) second: u32,
+    /// Which row of `needs` is the clock of what the second step needs even if it comes first; `NONE` if
+    /// that is all that comes before it, but for what comes after the first.
+    needs: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +83,10 @@ pub(super) struct Order {
     stores: Vec<Store>,
     /// Fences between stores.
     fences: Vec<Mark<Agent>>,
-    /// An object that is waited for was accessed by other bytes than its own, so that steps which
-    /// do not conflict may together make it available.
+    /// Something that depends on its bytes was seen together with accesses to some of them only.
     pub(super) blurred: bool,
+    /// Clocks that races refer to.
+    needs: Vec<u32>,
     // Scratch.
     clock: Vec<u32>,
     found: Vec<u32>,
@@ -108,6 +112,20 @@ impl Order {
         // A store into a buffer is seen by nobody else.
         let hidden = |op: Op| self.buffered && op.kind == OpKind::Write;
         a.conflicts(b) && !hidden(a) && !hidden(b)
+    }
+
+    /// Whether the second step of a race comes after a step even if it comes first.
+    pub(super) fn needs(&self, race: &Race, step: usize) -> bool {
+        if race.needs == NONE {
+            return self.before(step, race.second as usize);
+        }
+        let Step { slot, index, .. } = self.steps[step];
+        self.needs[race.needs as usize * self.stride + usize::from(slot)] >= index
+    }
+
+    /// Forgets what races need, when there are none left.
+    pub(super) fn no_races(&mut self) {
+        self.needs.clear();
     }
 
     /// How many steps of this agent there are before a step.
@@ -141,8 +159,8 @@ impl Order {
         if op.kind == OpKind::Acquire {
             self.waited_for(op, at, races);
         }
-        self.woken_by(agent, previous);
         self.conflicts_of(op, at, slot, races);
+        self.woken_by(agent, previous);
         self.clocks.extend_from_slice(&self.clock);
         let links = self.links.len() as u32;
         let slot = slot as u16;
@@ -190,12 +208,9 @@ impl Order {
         self.last.push(NONE);
         if self.slots.len() > self.stride {
             let wider = self.stride * 2;
-            let mut clocks = Vec::with_capacity(self.steps.len() * wider);
-            for row in self.clocks.chunks(self.stride) {
-                clocks.extend_from_slice(row);
-                clocks.resize(clocks.len() + wider - self.stride, 0);
-            }
-            (self.clocks, self.stride) = (clocks, wider);
+            widen(&mut self.clocks, self.stride, wider);
+            widen(&mut self.needs, self.stride, wider);
+            self.stride = wider;
         }
         self.slots.len() - 1
     }
@@ -288,11 +303,9 @@ impl Order {
         for &earlier in &found {
             let step = self.steps[earlier as usize];
             if self.clock[usize::from(step.slot)] < step.index {
-                let object = OpKind::Acquire;
-                let other = (step.op.addr, step.op.len) != (op.addr, op.len);
-                self.blurred |= (op.kind == object || step.op.kind == object) && other;
-                if usize::from(step.slot) != slot && op.kind != object {
-                    races.push(Race { first: earlier, second: at });
+                self.blurred |= blurs(op, step.op);
+                if usize::from(step.slot) != slot && op.kind != OpKind::Acquire {
+                    races.push(Race { first: earlier, second: at, needs: NONE });
                 }
                 self.join(earlier);
             }
@@ -325,8 +338,10 @@ impl Order {
     /// the race is with somebody who was given the object earlier. How far back the object was
     /// available is not known, so all that could be is a race, back to what this thread has seen.
     fn waited_for(&mut self, op: Op, at: u32, races: &mut Vec<Race>) {
-        let Some(&link) = self.words.get(&(op.addr / 8)) else { return };
-        let mut link = link;
+        let Some(&latest) = self.words.get(&(op.addr / 8)) else { return };
+        let needs = (self.needs.len() / self.stride) as u32;
+        self.needs.extend_from_slice(&self.clock);
+        let mut link = latest;
         while link != NONE {
             let Link { step, previous, .. } = self.links[link as usize];
             link = previous;
@@ -341,7 +356,7 @@ impl Order {
                 continue;
             }
             if earlier.kind != OpKind::Release {
-                races.push(Race { first: step, second: at });
+                races.push(Race { first: step, second: at, needs });
             }
         }
     }
@@ -396,6 +411,23 @@ fn covers(first: Op, second: Op, word: u64) -> bool {
     let end = |op: Op| op.addr.saturating_add(u64::from(op.len));
     let (low, high) = (second.addr.max(word * 8), end(second).min((word * 8).saturating_add(8)));
     first.addr <= low && end(first) >= high
+}
+
+/// Whether one of two conflicting steps may or may not be possible, or a write, depending on the
+/// bytes of both and on others. Then steps that do not conflict may together make the difference.
+fn blurs(a: Op, b: Op) -> bool {
+    let depends = |op: Op| matches!(op.kind, OpKind::Acquire | OpKind::Compare);
+    (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)
+}
+
+/// Makes the rows of a table wider.
+fn widen(table: &mut Vec<u32>, from: usize, to: usize) {
+    let mut wider = Vec::with_capacity(table.len() / from * to);
+    for row in table.chunks(from) {
+        wider.extend_from_slice(row);
+        wider.resize(wider.len() + to - from, 0);
+    }
+    *table = wider;
 }
 
 fn cut<T>(list: &mut Vec<T>, within: impl Fn(&T) -> bool) {

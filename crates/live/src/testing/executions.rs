@@ -96,10 +96,10 @@ pub fn canonical(system: &System, steps: &[(Agent, Op)]) -> Steps {
 /// The classes of equivalent executions of a program, and the states in which they end. `None` if it
 /// has more than so many executions.
 #[must_use]
-pub fn traces(system: &System, most: usize) -> Option<(BTreeSet<String>, BTreeSet<State>)> {
+pub fn traces(system: &System, most: usize) -> Option<(BTreeSet<Steps>, BTreeSet<State>)> {
     let (mut traces, mut states) = (BTreeSet::new(), BTreeSet::new());
     let all = all_executions(system, most, &mut |steps, state, _| {
-        traces.insert(format!("{:?}", canonical(system, steps)));
+        traces.insert(canonical(system, steps));
         states.insert(state.clone());
     });
     all.then_some((traces, states))
