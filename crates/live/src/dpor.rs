@@ -27,9 +27,10 @@
 //!   before already. Equivalence is meant accordingly: executions that differ in how often a loop goes
 //!   round in vain count as one. Only if nobody else can go on, those that wait get turns.
 //! - *The end of the program by one thread* (a crash, `exit`) ends the others early, so races with
-//!   what they would have done are not seen. Then someone else gets a turn instead, while the step that
-//!   ended the program sleeps: the others run on to their ends, or to where they conflict with it. This
-//!   may take an execution that is stopped in the end, because only the sleeping step is left.
+//!   what they would have done are not seen. Then somebody else gets a turn instead, while the step
+//!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps
+//!   it covers nothing, because what follows it was not explored. This may take an execution that is
+//!   stopped in the end, because only the barred step is left.
 //! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody. A
 //!   read conflicts with commits to its bytes, those of its own thread included.
 //! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
@@ -65,6 +66,8 @@ pub struct Dpor {
     then: Vec<Branch>,
     /// The last step was the end of a sequence and not sure to be worth it.
     doubt: bool,
+    /// The last step has ended the program while others were still there.
+    early: bool,
     /// Steps that were taken in this execution.
     depth: usize,
     begun: bool,
@@ -79,6 +82,8 @@ struct Node {
     seen: usize,
     /// Who need not go first: that was explored.
     sleep: Vec<Agent>,
+    /// Who must not go first, because it would end the program.
+    barred: Vec<Agent>,
     /// What is still to be explored.
     tree: Vec<Branch>,
 }
@@ -94,6 +99,7 @@ impl Dpor {
             races: Vec::new(),
             then: Vec::new(),
             doubt: false,
+            early: false,
             depth: 0,
             begun: false,
             finished: false,
@@ -123,14 +129,14 @@ impl Dpor {
 
     /// A state that was not seen before.
     fn enter(&mut self, next: &[Next]) {
-        let mut sleep = Vec::new();
+        let (mut sleep, mut barred) = (Vec::new(), Vec::new());
         if let Some(above) = self.nodes.len().checked_sub(1) {
             let taken = self.order.steps[above].op;
-            for &agent in &self.nodes[above].sleep {
-                if self.op(above, agent).is_some_and(|op| !self.order.conflict(op, taken)) {
-                    sleep.push(agent);
-                }
-            }
+            let stays = |agent: &&Agent| {
+                self.op(above, **agent).is_some_and(|op| !self.order.conflict(op, taken))
+            };
+            sleep.extend(self.nodes[above].sleep.iter().filter(stays));
+            barred.extend(self.nodes[above].barred.iter().filter(stays));
             let before = self.nodes[above].seen..self.seen.len();
             for n in next {
                 if woken_between(&self.seen[before.clone()], n) {
@@ -139,7 +145,7 @@ impl Dpor {
             }
         }
         let tree = std::mem::take(&mut self.then);
-        self.nodes.push(Node { seen: self.seen.len(), sleep, tree });
+        self.nodes.push(Node { seen: self.seen.len(), sleep, barred, tree });
         self.seen.extend_from_slice(next);
     }
 
@@ -156,7 +162,7 @@ impl Dpor {
         if doubt && !node.sleep.is_empty() {
             return None;
         }
-        let awake = |n: &&Next| n.ready() && !node.sleep.contains(&n.agent);
+        let awake = |n: &&Next| n.ready() && node.lets(n.agent);
         let found = next.iter().filter(awake).find(|n| Some(n.agent) == last);
         let found = found.or_else(|| next.iter().find(awake));
         if let Some(n) = found {
@@ -231,7 +237,7 @@ impl Dpor {
             && let Some(n) = self.seen(first).iter().find(|n| n.agent == agent)
             && self.order.index_before(agent, first) + 1 == index
         {
-            if !n.ready() {
+            if !n.ready() || self.nodes[first].barred.contains(&agent) {
                 return None;
             }
             (last.op, last.sure) = (n.op, true);
@@ -255,14 +261,19 @@ impl Dpor {
         let Some(at) = self.nodes.len().checked_sub(1) else { return };
         let ender = self.order.steps[at].agent;
         let others = self.seen(at).iter().filter(|n| n.agent != ender);
-        if !others.clone().any(|n| !n.agent.is_buffer()) || !self.nodes[at].tree.is_empty() {
-            return;
-        }
-        let awake = |n: &&Next| n.ready() && !self.nodes[at].sleep.contains(&n.agent);
-        let found = others.clone().find(awake).map(|n| (n.agent, n.op));
-        if let Some((agent, op)) = found {
+        let early = others.clone().any(|n| !n.agent.is_buffer());
+        let awake = |n: &&Next| n.ready() && self.nodes[at].lets(n.agent);
+        let other = others.clone().find(awake).map(|n| (n.agent, n.op));
+        self.early = early;
+        if let (true, true, Some((agent, op))) = (early, self.nodes[at].tree.is_empty(), other) {
             self.nodes[at].tree.push(Branch { agent, op, sure: true, then: Vec::new() });
         }
+    }
+}
+
+impl Node {
+    fn lets(&self, agent: Agent) -> bool {
+        !self.sleep.contains(&agent) && !self.barred.contains(&agent)
     }
 }
 
@@ -275,7 +286,9 @@ impl Strategy for Dpor {
         while let Some(at) = self.nodes.len().checked_sub(1) {
             let done = self.order.steps[at].agent;
             self.order.truncate(at);
-            self.nodes[at].sleep.push(done);
+            let node = &mut self.nodes[at];
+            let early = std::mem::take(&mut self.early);
+            if early { &mut node.barred } else { &mut node.sleep }.push(done);
             let mut tree = std::mem::take(&mut self.nodes[at].tree);
             let can = |agent| self.seen(at).iter().any(|n| n.agent == agent && n.enabled);
             let branch = take(&mut tree, &self.nodes[at].sleep, can);

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for text in ["bounded", "bounded:2", "dpor", "random:7", "pct:3:9", "replay:ws1_87cdaebf"] {
+        for text in ["bounded", "bounded:2", "dpor", "random:7", "pct:3:9", "replay:ws1_e8b6ecea"] {
             assert_eq!(text.parse::<Plan>().map(|plan| plan.to_string()), Ok(text.to_owned()));
         }
     }

@@ -100,7 +100,8 @@ pub struct State {
     memory: Vec<u8>,
     semaphores: [u8; SEMAPHORES],
     threads: Vec<ThreadState>,
-    crashed: bool,
+    /// The thread that has ended the program.
+    crashed: Option<u16>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,7 +155,7 @@ impl State {
             thread.started = !system.framed;
         }
         let memory = vec![0; MEMORY];
-        let mut state = State { memory, semaphores: [1; SEMAPHORES], threads, crashed: false };
+        let mut state = State { memory, semaphores: [1; SEMAPHORES], threads, crashed: None };
         for t in 0..state.threads.len() {
             state.settle(system, t);
         }
@@ -169,7 +170,9 @@ impl State {
                 Instr::If(value) => thread.at += 1 + usize::from(thread.register != value.into()),
                 Instr::CrashIf(value) => {
                     thread.at += 1;
-                    self.crashed |= thread.there && thread.register == value.into();
+                    if thread.there && thread.register == value.into() {
+                        self.crashed = Some(t as u16);
+                    }
                 }
                 _ => return,
             }
@@ -181,7 +184,7 @@ impl State {
     #[must_use]
     pub fn next(&self, system: &System) -> Vec<Next> {
         let mut next = Vec::new();
-        if self.crashed {
+        if self.crashed.is_some() {
             return next;
         }
         for (t, thread) in self.threads.iter().enumerate() {
@@ -364,12 +367,20 @@ impl State {
         }
     }
 
+    /// Which thread has ended the program, where, and a hash of all that it had read.
+    #[must_use]
+    pub fn crash(&self) -> Option<(u16, usize, u64)> {
+        let t = self.crashed?;
+        let thread = &self.threads[usize::from(t)];
+        Some((t, thread.at, thread.history))
+    }
+
     /// Whether and how the program has ended.
     #[must_use]
     pub fn ended(&self, system: &System) -> Option<Ended> {
         let left = self.threads.iter().any(|t| t.there && !(t.over && t.buffer.is_empty()));
         match () {
-            () if self.crashed || !left => Some(Ended::Over),
+            () if self.crashed.is_some() || !left => Some(Ended::Over),
             () if !self.next(system).iter().any(Next::ready) => Some(Ended::Deadlock),
             () => None,
         }

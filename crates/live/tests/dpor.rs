@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use weakspot_core::testing::Rng;
 use weakspot_live::testing::{
-    Buffers, Instr, State, Steps, System, SystemSize, canonical, random_system, run, shrink_system,
-    traces,
+    Buffers, Instr, State, Steps, System, SystemSize, all_executions, canonical, random_system,
+    run, shrink_system, traces,
 };
 use weakspot_live::{Dpor, Ended, Strategy};
 
@@ -56,7 +56,7 @@ fn explore(system: &System) -> Explored {
 
 /// What is wrong with the exploration of a program.
 fn wrong(system: &System, optimal: bool) -> Option<String> {
-    let (traces, states) = traces(system, 4_000)?;
+    let (traces, states) = traces(system, 1_500)?;
     let e = explore(system);
     let not = |what: &str| {
         let (t, n) = (e.traces.len(), traces.len());
@@ -95,38 +95,78 @@ fn check(size: SystemSize, seed: u64, count: usize, optimal: bool) {
 
 #[test]
 fn memory_only() {
-    check(SMALL, 1, 3000, true);
+    check(SMALL, 1, 2000, true);
     check(SystemSize { bytes: 1, ..SMALL }, 2, 1000, true);
     check(SystemSize { threads: 2, total: 10, instrs: 5, ..SMALL }, 3, 1000, true);
 }
 
 #[test]
 fn spawn_and_join() {
-    check(SystemSize { spawns: true, ..SMALL }, 4, 3000, true);
+    check(SystemSize { spawns: true, ..SMALL }, 4, 2000, true);
 }
 
 #[test]
 fn locks() {
-    check(SystemSize { locks: true, ..SMALL }, 5, 3000, true);
-    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 3000, true);
+    check(SystemSize { locks: true, ..SMALL }, 5, 2000, true);
+    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 2000, true);
 }
 
 #[test]
 fn semaphores() {
-    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 5000, false);
+    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 2500, false);
 }
 
 #[test]
 fn loops() {
-    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 3000, false);
-    check(SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL }, 9, 3000, false);
+    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 1500, false);
+    check(SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL }, 9, 1500, false);
 }
 
 #[test]
 fn buffers() {
     for (seed, buffers) in [(10, Buffers::Tso), (11, Buffers::Pso)] {
         let size = SystemSize { buffers, total: 6, ..SMALL };
-        check(size, seed, 1500, false);
-        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 1500, false);
+        check(size, seed, 700, false);
+        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 700, false);
     }
+}
+
+/// A program that may end early in one thread: every class that does not is explored, and every way
+/// in which a thread ends the program.
+#[test]
+fn crashes() {
+    let size = SystemSize { crashes: true, locks: true, spawns: true, bytes: 2, ..SMALL };
+    let mut rng = Rng::new(30);
+    let wrong = |system: &System| {
+        let (mut want, mut got) =
+            ((BTreeSet::new(), BTreeSet::new()), (BTreeSet::new(), BTreeSet::new()));
+        let note =
+            |set: &mut (BTreeSet<Steps>, BTreeSet<_>), steps: &[_], state: &State| match state
+                .crash()
+            {
+                Some(how) => drop(set.1.insert(how)),
+                None => drop(set.0.insert(canonical(system, steps))),
+            };
+        if !all_executions(system, 1500, &mut |steps, state, _| note(&mut want, steps, state)) {
+            return None;
+        }
+        let mut strategy = Dpor::new(false);
+        run(system, &mut strategy, 100_000, &mut |steps, state, ended| {
+            if ended != Ended::Stopped {
+                note(&mut got, steps, state);
+            }
+        });
+        (strategy.complete() && got != want).then(|| (got.0.len(), want.0.len(), got.1, want.1))
+    };
+    let mut crashed = 0;
+    for n in 0..1500 {
+        let system = random_system(&mut rng, size);
+        crashed +=
+            usize::from(system.threads.iter().flatten().any(|i| matches!(i, Instr::CrashIf(_))));
+        if wrong(&system).is_some() {
+            let small = shrink_system(&system, &|s| wrong(s).is_some());
+            panic!("program {n}: {small:?}\n{:?}", wrong(&small));
+        }
+    }
+    assert!(crashed > 100);
 }
