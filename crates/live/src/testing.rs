@@ -68,8 +68,10 @@ pub enum Instr {
     StoreFence,
     /// Lets others run.
     Yield,
-    /// Not a step: goes on only if the register has this value, else leaves out the next one.
-    If(u8),
+    /// Not a step: leaves out so many, unless the register has this value.
+    If(u8, u8),
+    /// Not a step: leaves out so many, if the register has this value.
+    Unless(u8, u8),
     /// Not a step: ends the program if the register has this value.
     CrashIf(u8),
 }
@@ -89,8 +91,6 @@ pub fn byte(addr: u8) -> Bytes {
     Bytes { addr, len: 1 }
 }
 
-const MEMORY: usize = 64;
-const SEMAPHORES: usize = 4;
 /// Where semaphores are, 8 bytes each.
 const OBJECTS: u64 = 0x1000;
 
@@ -98,7 +98,7 @@ const OBJECTS: u64 = 0x1000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     memory: Vec<u8>,
-    semaphores: [u8; SEMAPHORES],
+    semaphores: Vec<u8>,
     threads: Vec<ThreadState>,
     /// The thread that has ended the program.
     crashed: Option<u16>,
@@ -124,6 +124,28 @@ struct Pending {
     at: Bytes,
     value: u64,
     epoch: u32,
+}
+
+impl System {
+    /// How many bytes of memory there are.
+    fn memory(&self) -> usize {
+        use Instr::{Add, Await, Read, ReadAt, Swap, Write, WriteLast};
+        let ends = self.threads.iter().flatten().map(|instr| match *instr {
+            Read(at) | Write(at, _) | WriteLast(at) | Add(at, _) => at.range().end,
+            Swap(at, ..) | Await(at, _) => at.range().end,
+            ReadAt(at) => usize::from(at.addr) + 2,
+            _ => 0,
+        });
+        ends.max().unwrap_or(0)
+    }
+
+    fn semaphores(&self) -> usize {
+        let numbers = self.threads.iter().flatten().map(|instr| match *instr {
+            Instr::Lock(s) | Instr::Unlock(s) | Instr::Post(s) => usize::from(s) + 1,
+            _ => 0,
+        });
+        numbers.max().unwrap_or(0)
+    }
 }
 
 impl Bytes {
@@ -154,8 +176,9 @@ impl State {
             thread.there = !system.threads.iter().any(|code| code.contains(&spawn));
             thread.started = !system.framed;
         }
-        let memory = vec![0; MEMORY];
-        let mut state = State { memory, semaphores: [1; SEMAPHORES], threads, crashed: None };
+        let memory = vec![0; system.memory()];
+        let semaphores = vec![1; system.semaphores()];
+        let mut state = State { memory, semaphores, threads, crashed: None };
         for t in 0..state.threads.len() {
             state.settle(system, t);
         }
@@ -167,7 +190,13 @@ impl State {
         let thread = &mut self.threads[t];
         while let Some(instr) = system.threads[t].get(thread.at) {
             match *instr {
-                Instr::If(value) => thread.at += 1 + usize::from(thread.register != value.into()),
+                Instr::If(value, n) if thread.register != value.into() => {
+                    thread.at += 1 + usize::from(n);
+                }
+                Instr::Unless(value, n) if thread.register == value.into() => {
+                    thread.at += 1 + usize::from(n);
+                }
+                Instr::If(..) | Instr::Unless(..) => thread.at += 1,
                 Instr::CrashIf(value) => {
                     thread.at += 1;
                     if thread.there && thread.register == value.into() {
@@ -244,7 +273,9 @@ impl State {
             }
             Instr::Fence => (Op::plain(OpKind::Fence), true),
             Instr::StoreFence => (Op::plain(OpKind::StoreFence), true),
-            Instr::Yield | Instr::If(_) | Instr::CrashIf(_) => (Op::plain(OpKind::Yield), true),
+            Instr::Yield | Instr::If(..) | Instr::Unless(..) | Instr::CrashIf(_) => {
+                (Op::plain(OpKind::Yield), true)
+            }
         }
     }
 
@@ -323,7 +354,8 @@ impl State {
                 self.settle(system, usize::from(u));
             }
             Instr::StoreFence => self.threads[t].epoch += 1,
-            Instr::Join(_) | Instr::Fence | Instr::Yield | Instr::If(_) | Instr::CrashIf(_) => {}
+            Instr::Join(_) | Instr::Fence | Instr::Yield => {}
+            Instr::If(..) | Instr::Unless(..) | Instr::CrashIf(_) => {}
         }
     }
 

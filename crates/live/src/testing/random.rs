@@ -71,7 +71,7 @@ fn random_code(rng: &mut Rng, n: usize, size: SystemSize) -> Vec<Instr> {
             16 => Instr::ReadAt(byte(at.addr.min(size.bytes.saturating_sub(2)))),
             17..19 => Instr::Add(at, 1),
             19..22 => Instr::Swap(at, value, 1 + value),
-            22..24 if !code.is_empty() => Instr::If(value),
+            22..24 if !code.is_empty() => Instr::If(value, 1),
             24..27 if size.locks => match held.take() {
                 Some(s) => Instr::Unlock(s),
                 None => {
