@@ -156,7 +156,8 @@ fn crashes() {
                 note(&mut got, steps, state);
             }
         });
-        (strategy.complete() && got != want).then(|| (got.0.len(), want.0.len(), got.1, want.1))
+        let lost = strategy.complete() && got != want;
+        lost.then_some((got.0.len(), want.0.len(), got.1, want.1))
     };
     let mut crashed = 0;
     for n in 0..1500 {
