@@ -14,7 +14,7 @@ const THREADS: usize = 4;
 /// The `i`th step of a thread: most steps are to words of its own, one in `shared` to one of a few
 /// that all threads use.
 fn op(t: usize, i: usize, shared: usize) -> Op {
-    let kind = if (i * 7 + t) % 3 == 0 { OpKind::Write } else { OpKind::Read };
+    let kind = if (i * 7 + t).is_multiple_of(3) { OpKind::Write } else { OpKind::Read };
     let word = if i % shared == t { i / shared % 4 } else { 8 + t * 16 + i % 8 };
     Op { kind, len: 8, addr: 8 * word as u64 }
 }

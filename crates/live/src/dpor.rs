@@ -190,11 +190,15 @@ impl Dpor {
         for race in &races {
             let first = race.first as usize;
             let Some(mut sequence) = self.sequence(race, steps) else { continue };
-            let covered = self.nodes[first].sleep.iter().any(|&agent| {
-                let op = self.op(first, agent);
-                op.is_some_and(|op| may_begin(&self.order, agent, op, &sequence))
+            let woken = self.nodes[first].sleep.iter().all(|&agent| {
+                let Some(op) = self.op(first, agent) else { return true };
+                let reason = may_begin(&self.order, agent, op, &sequence);
+                reason.is_err_and(|at| {
+                    sequence[at].kept = true;
+                    true
+                })
             });
-            if covered {
+            if !woken {
                 continue;
             }
             let mut tree = std::mem::take(&mut self.nodes[first].tree);
@@ -215,8 +219,18 @@ impl Dpor {
     fn sequence(&self, race: &Race, steps: usize) -> Option<Vec<Wanted>> {
         let (first, second) = (race.first as usize, race.second as usize);
         let Step { agent, op, index, .. } = self.order.steps[second];
-        let mut last = Wanted { agent, op, step: second, turned: true, sure: true, needed: false };
-        match op.kind {
+        let kind = op.kind;
+        let plain = |agent, op, step| Wanted {
+            agent,
+            op,
+            step,
+            turned: false,
+            sure: true,
+            needed: false,
+            kept: false,
+        };
+        let mut last = Wanted { turned: true, kept: true, ..plain(agent, op, second) };
+        match kind {
             OpKind::Compare | OpKind::Update => {
                 last.op.kind = OpKind::Update;
                 last.sure = false;
@@ -228,8 +242,7 @@ impl Dpor {
         for (step, s) in self.order.steps[..steps].iter().enumerate().skip(first + 1) {
             if !self.order.before(first, step) {
                 let needed = self.order.needs(race, step) || self.order.conflict(s.op, last.op);
-                let Step { agent, op, .. } = *s;
-                sequence.push(Wanted { agent, op, step, turned: false, sure: true, needed });
+                sequence.push(Wanted { needed, ..plain(s.agent, s.op, step) });
             }
         }
         // If the agent was at the second step before the first one, that state tells what it will be.
