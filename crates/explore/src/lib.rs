@@ -5,6 +5,7 @@ mod block;
 mod dual;
 mod explicit;
 mod fence;
+pub mod hitting;
 mod holds;
 mod independence;
 mod intern;

@@ -4,6 +4,7 @@
 //! what each thread is about to do ([`Op`]), asks a [`Strategy`] who may, and passes on what
 //! happened. So all of it can be tested with programs that are only data ([`testing`]).
 
+mod advice;
 mod bounded;
 mod dpor;
 mod op;
@@ -14,7 +15,9 @@ mod replay;
 mod strategy;
 pub mod testing;
 mod token;
+mod watch;
 
+pub use advice::preventing;
 pub use bounded::Bounded;
 pub use dpor::Dpor;
 pub use op::{Agent, Op, OpKind};
@@ -24,3 +27,4 @@ pub use random::Random;
 pub use replay::Replay;
 pub use strategy::{Choice, Diverged, Ended, Next, Strategy};
 pub use token::{Schedule, TokenError};
+pub use watch::{Extra, Finding, Order, Step, Watch};
