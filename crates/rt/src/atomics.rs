@@ -139,7 +139,7 @@ unsafe extern "C" fn load<T: Word>(addr: *mut T, order: i32) -> T {
     seen
 }
 
-/// A sequentially consistent store is an update: processors exchange, or empty the buffer.
+/// A store; what its order demands of buffers is the business of those who are told.
 unsafe extern "C" fn store<T: Word>(addr: *mut T, new: T, order: i32) {
     let rt = live();
     if rt.is_null() {
@@ -148,10 +148,7 @@ unsafe extern "C" fn store<T: Word>(addr: *mut T, new: T, order: i32) {
     }
     let frame = frame();
     let pc = (*frame).pc;
-    let strong = Order::of(order) == Order::Strong;
-    let kind = if strong { OpKind::Update } else { OpKind::Write };
     let op = announce(rt, OpKind::Write, addr as usize, T::LEN, frame, None);
-    let op = Op { kind, ..op };
     let old = addr.read_unaligned();
     addr.write_unaligned(new);
     done(rt, op, order, pc, Some(new), old);
