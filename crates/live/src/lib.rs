@@ -2,15 +2,30 @@
 //!
 //! Nothing here touches a real program: `rt`, the library inside of an instrumented program, tells
 //! what each thread is about to do ([`Op`]), asks a [`Strategy`] who may, and passes on what
-//! happened. So all of it can be tested with programs that are only data.
+//! happened. So all of it can be tested with programs that are only data ([`testing`]).
 
 mod advice;
+mod bounded;
+mod dpor;
 mod op;
+mod pct;
+mod plan;
+mod random;
+mod replay;
 mod strategy;
+pub mod testing;
+mod token;
 mod watch;
 pub mod wire;
 
 pub use advice::preventing;
+pub use bounded::Bounded;
+pub use dpor::Dpor;
 pub use op::{Agent, Op, OpKind};
-pub use strategy::{Choice, Ended, Next, Strategy};
+pub use pct::Pct;
+pub use plan::Plan;
+pub use random::Random;
+pub use replay::Replay;
+pub use strategy::{Choice, Diverged, Ended, Next, Strategy};
+pub use token::{Schedule, TokenError};
 pub use watch::{Compiled, Extra, Finding, Order, Step, Watch, compiled};

@@ -1,26 +1,33 @@
 //! What a thread of a real program does that others can notice.
 
-/// A thread of the program, or the store buffer of one.
+/// A thread of the program, or a queue of its store buffer.
 ///
-/// Threads have the numbers 0, 1, 2, ... in the order in which they are created; the buffer of
-/// thread `t`, which takes steps of its own under TSO and PSO, is `Agent::buffer(t)`. Under PSO a
-/// buffer has a queue per address; its steps name the address.
+/// Threads have the numbers 0, 1, 2, ... in the order in which they are created. With simulated
+/// buffers, what leaves a buffer does so in steps of agents of its own: under TSO the buffer of
+/// thread `t` is `Agent::buffer(t)`; under PSO it has a queue per address, `Agent::queue(t, k)` for
+/// the `k`th address that the thread has stored to. So an agent has one thing to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Agent(pub u16);
+pub struct Agent(pub u32);
 
 impl Agent {
-    const BUFFER: u16 = 1 << 15;
+    const BUFFER: u32 = 1 << 31;
 
     /// The thread with this number.
     #[must_use]
     pub fn thread(t: u16) -> Agent {
-        Agent(t & !Agent::BUFFER)
+        Agent(u32::from(t))
     }
 
     /// The buffer of the thread with this number.
     #[must_use]
     pub fn buffer(t: u16) -> Agent {
-        Agent(t | Agent::BUFFER)
+        Agent::queue(t, 0)
+    }
+
+    /// A queue of the buffer of the thread with this number. At most 32,768 can be told apart.
+    #[must_use]
+    pub fn queue(t: u16, k: u16) -> Agent {
+        Agent(Agent::BUFFER | u32::from(k & 0x7fff) << 16 | u32::from(t))
     }
 
     /// Whether it is a buffer.
@@ -32,13 +39,19 @@ impl Agent {
     /// The number of the thread that it is, or is the buffer of.
     #[must_use]
     pub fn of(self) -> u16 {
-        self.0 & !Agent::BUFFER
+        self.0 as u16
+    }
+
+    /// Which queue of the buffer it is.
+    #[must_use]
+    pub fn queue_number(self) -> u16 {
+        (self.0 >> 16) as u16 & 0x7fff
     }
 }
 
 /// One step: what is done to which bytes. 16 bytes, because a search keeps all steps of an
 /// execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op {
     /// What is done.
     pub kind: OpKind,
@@ -49,7 +62,8 @@ pub struct Op {
 }
 
 /// Kinds of steps. Locks, condition variables and so on are updates of the bytes of the object,
-/// which can only be taken when the object allows it ([`Next::enabled`](crate::Next)).
+/// which can only be taken when the object allows it ([`Next::enabled`](crate::Next)). An object
+/// that is waited for is always named by the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum OpKind {
@@ -57,11 +71,15 @@ pub enum OpKind {
     Read,
     /// A store. With simulated buffers it goes into the buffer, and only its thread sees it.
     Write,
-    /// An atomic update, or a successful compare-and-swap.
+    /// An atomic update, or a compare-and-swap that succeeds as things are.
     Update,
+    /// A compare-and-swap that fails as things are: it reads.
+    Compare,
     /// Takes a lock, or anything else that has to wait for something to become free.
     Acquire,
-    /// Frees a lock, or does anything else that others may wait for.
+    /// Frees a lock, or does anything else that others may wait for, and without which no
+    /// [`Acquire`](OpKind::Acquire) of these bytes could be next. Where one could, such as when a
+    /// semaphore that is not 0 is raised, or one of several readers leaves, it is an `Update`.
     Release,
     /// A full fence.
     Fence,
@@ -107,8 +125,9 @@ impl Op {
             && other.addr < self.addr.saturating_add(u64::from(self.len))
     }
 
-    fn touches(self) -> bool {
-        use OpKind::{Acquire, Commit, Read, Release, Update, Write};
-        matches!(self.kind, Read | Write | Update | Acquire | Release | Commit)
+    /// Whether it is about bytes of memory.
+    #[must_use]
+    pub fn touches(self) -> bool {
+        self.writes() || matches!(self.kind, OpKind::Read | OpKind::Compare)
     }
 }

@@ -1,6 +1,6 @@
 //! Who runs next: the one question that every way of exploring a program answers.
 
-use crate::{Agent, Op};
+use crate::{Agent, Op, OpKind};
 
 /// A way of exploring the executions of a program, one after the other. The program is
 /// deterministic but for the choices that are made here: the same choices give the same steps.
@@ -12,12 +12,18 @@ pub trait Strategy {
     /// one of them is enabled. `last` took the step before, or nobody did.
     fn choose(&mut self, next: &[Next], last: Option<Agent>) -> Choice;
 
-    /// After an execution.
-    fn end(&mut self, ended: Ended);
+    /// After an execution. `left` is what the agents that are not over were about to do; nothing if
+    /// that is not known any more.
+    fn end(&mut self, ended: Ended, left: &[Next]);
 
     /// Whether everything was explored: never for a random walk, nor when a bound has cut
     /// something off.
     fn complete(&self) -> bool;
+
+    /// Where an execution did not follow the choices that it was to repeat, if one did not.
+    fn diverged(&self) -> Option<Diverged> {
+        None
+    }
 }
 
 /// What an agent is about to do.
@@ -29,9 +35,18 @@ pub struct Next {
     pub op: Op,
     /// Whether it can, now: a lock that is held by another cannot be taken.
     pub enabled: bool,
-    /// Whether the agent waits in a loop that nobody has given a reason to go on. It is enabled as
-    /// long as all others are not.
+    /// Whether the agent waits in a loop that nobody has given a reason to go on: nothing was written
+    /// to what the loop has read. A turn is wasted on it, but it can be had: strategies give it one
+    /// if nobody else is [ready](Next::ready).
     pub idle: bool,
+}
+
+impl Next {
+    /// Whether it can go on and has a reason to.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.enabled && !self.idle
+    }
 }
 
 /// An answer to who is next.
@@ -39,7 +54,7 @@ pub struct Next {
 pub enum Choice {
     /// This agent, which has to be enabled.
     Run(Agent),
-    /// Nobody: what could follow has been seen in another execution.
+    /// Nobody: what could follow has been seen in another execution, or cannot be followed.
     Stop,
 }
 
@@ -54,4 +69,35 @@ pub enum Ended {
     Stopped,
     /// It took more steps than an execution may.
     Cut,
+}
+
+/// Where an execution did something else than the one that it was to repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diverged {
+    /// After how many steps.
+    pub step: usize,
+    /// Whose turn it was.
+    pub agent: Agent,
+}
+
+/// Whom to let run when there is nothing to decide: the thread that ran last, as long as it can go
+/// on and does not want to give way, else the first that can, else one that only waits: the one
+/// after `last` in turn. `None` if nobody is enabled.
+pub(crate) fn undecided(next: &[Next], last: Option<Agent>) -> Option<Agent> {
+    if let Some(n) = next.iter().find(|n| Some(n.agent) == last)
+        && n.ready()
+        && n.op.kind != OpKind::Yield
+    {
+        return last;
+    }
+    let other = |n: &&Next| Some(n.agent) != last;
+    let ready = next.iter().filter(|n| n.ready());
+    let enabled = next.iter().filter(|n| n.enabled);
+    let found = ready
+        .clone()
+        .find(other)
+        .or_else(|| ready.clone().next())
+        .or_else(|| enabled.clone().find(|n| Some(n.agent) > last))
+        .or_else(|| enabled.clone().next());
+    found.map(|n| n.agent)
 }

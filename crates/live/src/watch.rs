@@ -257,7 +257,7 @@ pub(crate) fn compile(
         out.push(event(LogKind::StoreFence, 0));
     }
     match op.kind {
-        OpKind::Read => out.push(event(LogKind::Read, names.loc(op))),
+        OpKind::Read | OpKind::Compare => out.push(event(LogKind::Read, names.loc(op))),
         OpKind::Write if !orders && step.order == Order::SeqCst => {
             out.push(event(LogKind::Update, names.loc(op)));
         }

@@ -1,0 +1,371 @@
+//! One execution of each class: two executions are equivalent if they differ only in the order of
+//! steps that have nothing to do with each other, so that one of them is enough.
+//!
+//! Optimal dynamic partial order reduction, after Abdulla, Aronis, Jonsson and Sagonas, "Source sets:
+//! a foundation for optimal dynamic partial order reduction" (JACM 64, 2017), Algorithm 2. An
+//! execution is run to its end. Each pair of steps that are next to each other in its order of what
+//! happens before what (`order.rs`) is a *race* if they could have come the other way round; then,
+//! from where the first was taken, the sequence of everything that does not come after the first,
+//! followed by the second, leads to another class. It is inserted into the *wakeup tree* of that
+//! state (`wakeup.rs`), unless the steps that were explored from there, the *sleep set*, or the tree
+//! cover it. A step stays asleep until one that it conflicts with is taken. Trees are explored
+//! depth first; after the end of a sequence everybody may go first who is not asleep.
+//!
+//! **Deviations and additions.**
+//! - A race is looked at once, in the first execution that has both steps in this prefix. The paper
+//!   looks at all races of each execution. Once is enough: the sequence of the first time begins
+//!   with steps that may begin the later ones, too.
+//! - *Waiting* (`OpKind::Acquire`; section 8 of the paper for locks). Whoever waited for an object
+//!   races with all who were given it, or changed it, since the waiting thread has last seen it,
+//!   not only with the last. A `Release` is no race: nothing could have been taken before it. So
+//!   for locks the second is always possible first. Where it may not be (readers and writers) the sequence is
+//!   tried, and what turns out to be impossible in the end is left out. When an
+//!   execution is over, what the threads that are left were waiting for races in the same way.
+//! - *Waiting in loops.* A thread that reads the same value again is taken as unable to go on until
+//!   somebody writes there ([`Next::idle`]); a turn would change nothing. What lets it go on happens
+//!   before what it does then, and is no race with it, since the thread has read what was there
+//!   before already. Equivalence is meant accordingly: executions that differ in how often a loop goes
+//!   round in vain count as one. Only if nobody else can go on, those that wait get turns.
+//! - *The end of the program by one thread* (a crash, `exit`) ends the others early, so races with
+//!   what they would have done are not seen. Then somebody else gets a turn instead, while the step
+//!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps
+//!   it covers nothing, because what follows it was not explored. This may take an execution that is
+//!   stopped in the end, because only the barred step is left.
+//! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody. A
+//!   read conflicts with commits to its bytes, those of its own thread included.
+//! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
+//!   counts as an update.
+//!
+//! Complete when nothing is left, unless an execution was cut short, did not repeat what it had
+//! done, or a waited-for object was touched by other bytes than its own (then several independent
+//! steps together may make it available, and reversing single ones is not enough).
+//!
+//! Cost: per step O(agents) and a walk over the accesses to the same word since the last write; per
+//! race O(steps). As many executions as classes if nobody waits for anything but locks and joins.
+//! Memory: one execution, its clocks, and its trees, which the number of races bounds, not the
+//! number of executions.
+
+use crate::{Agent, Choice, Diverged, Ended, Next, Op, OpKind, Strategy};
+
+mod order;
+mod wakeup;
+
+use order::{Order, Race, Step, woken_between};
+use wakeup::{Branch, Wanted, insert, may_begin, take};
+
+/// The strategy `dpor`.
+#[derive(Clone, Debug)]
+pub struct Dpor {
+    order: Order,
+    /// The states before the steps, and one more while an execution is run.
+    nodes: Vec<Node>,
+    /// What was next in each of them.
+    seen: Vec<Next>,
+    races: Vec<Race>,
+    /// What is to follow the last step.
+    then: Vec<Branch>,
+    /// The last step was the end of a sequence and not sure to be worth it.
+    doubt: bool,
+    /// The last step has ended the program while others were still there.
+    early: bool,
+    /// Steps that were taken in this execution.
+    depth: usize,
+    begun: bool,
+    finished: bool,
+    cut: bool,
+    diverged: Option<Diverged>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// Where its part of `seen` begins.
+    seen: usize,
+    /// Who need not go first: that was explored.
+    sleep: Vec<Agent>,
+    /// Who must not go first, because it would end the program.
+    barred: Vec<Agent>,
+    /// What is still to be explored.
+    tree: Vec<Branch>,
+}
+
+impl Dpor {
+    /// Explores all classes. `buffered`: stores take effect by commits.
+    #[must_use]
+    pub fn new(buffered: bool) -> Dpor {
+        Dpor {
+            order: Order::new(buffered),
+            nodes: Vec::new(),
+            seen: Vec::new(),
+            races: Vec::new(),
+            then: Vec::new(),
+            doubt: false,
+            early: false,
+            depth: 0,
+            begun: false,
+            finished: false,
+            cut: false,
+            diverged: None,
+        }
+    }
+
+    /// What was next before a step.
+    fn seen(&self, node: usize) -> &[Next] {
+        let end = self.nodes.get(node + 1).map_or(self.seen.len(), |n| n.seen);
+        &self.seen[self.nodes[node].seen..end]
+    }
+
+    fn op(&self, node: usize, agent: Agent) -> Option<Op> {
+        self.seen(node).iter().find(|n| n.agent == agent).map(|n| n.op)
+    }
+
+    /// Forgets everything from a state on.
+    fn forget(&mut self, node: usize) {
+        if let Some(first) = self.nodes.get(node) {
+            self.seen.truncate(first.seen);
+            self.nodes.truncate(node);
+        }
+        self.order.truncate(node);
+    }
+
+    /// A state that was not seen before.
+    fn enter(&mut self, next: &[Next]) {
+        let (mut sleep, mut barred) = (Vec::new(), Vec::new());
+        if let Some(above) = self.nodes.len().checked_sub(1) {
+            let taken = self.order.steps[above].op;
+            let stays = |agent: &&Agent| {
+                self.op(above, **agent).is_some_and(|op| !self.order.conflict(op, taken))
+            };
+            sleep.extend(self.nodes[above].sleep.iter().filter(stays));
+            barred.extend(self.nodes[above].barred.iter().filter(stays));
+            let before = self.nodes[above].seen..self.seen.len();
+            for n in next {
+                if woken_between(&self.seen[before.clone()], n) {
+                    self.order.woken(n.agent);
+                }
+            }
+        }
+        let tree = std::mem::take(&mut self.then);
+        self.nodes.push(Node { seen: self.seen.len(), sleep, barred, tree });
+        self.seen.extend_from_slice(next);
+    }
+
+    /// Who goes first from the last state.
+    fn pick(&mut self, next: &[Next], last: Option<Agent>) -> Option<Agent> {
+        let doubt = std::mem::take(&mut self.doubt);
+        let node = self.nodes.last_mut()?;
+        if !node.tree.is_empty() {
+            let can = |agent| next.iter().any(|n| n.agent == agent && n.enabled);
+            let branch = take(&mut node.tree, &node.sleep, can)?;
+            return Some(self.follow(branch));
+        }
+        // Whoever is still asleep at the end of a sequence makes it one that was explored.
+        if doubt && !node.sleep.is_empty() {
+            return None;
+        }
+        let awake = |n: &&Next| n.ready() && node.lets(n.agent);
+        let found = next.iter().filter(awake).find(|n| Some(n.agent) == last);
+        let found = found.or_else(|| next.iter().find(awake));
+        if let Some(n) = found {
+            return Some(n.agent);
+        }
+        if next.iter().any(Next::ready) {
+            return None;
+        }
+        // All that can go on wait in loops: in turn, so that none is left out.
+        let waits = next.iter().filter(|n| n.enabled);
+        let after = waits.clone().find(|n| Some(n.agent) > last).or_else(|| waits.clone().next());
+        after.map(|n| n.agent)
+    }
+
+    /// Takes the first step of a branch, and remembers the rest.
+    fn follow(&mut self, branch: Branch) -> Agent {
+        self.doubt = branch.then.is_empty() && !branch.sure;
+        self.then = branch.then;
+        branch.agent
+    }
+
+    /// Wants the second step of each race to come first.
+    fn reverse(&mut self, steps: usize) {
+        let races = std::mem::take(&mut self.races);
+        for race in &races {
+            let first = race.first as usize;
+            let Some(mut sequence) = self.sequence(race, steps) else { continue };
+            let woken = self.nodes[first].sleep.iter().all(|&agent| {
+                let Some(op) = self.op(first, agent) else { return true };
+                let reason = may_begin(&self.order, agent, op, &sequence);
+                reason.is_err_and(|at| {
+                    sequence[at].kept = true;
+                    true
+                })
+            });
+            if !woken {
+                continue;
+            }
+            let mut tree = std::mem::take(&mut self.nodes[first].tree);
+            insert(&self.order, &mut tree, &mut sequence, &|agent| self.op(first, agent));
+            self.nodes[first].tree = tree;
+        }
+        self.races = races;
+        self.no_races();
+    }
+
+    fn no_races(&mut self) {
+        self.races.clear();
+        self.order.no_races();
+    }
+
+    /// What leads to the other order of a race from before its first step: everything that does not
+    /// come after that, then the second step. `None` if it is known to be impossible.
+    fn sequence(&self, race: &Race, steps: usize) -> Option<Vec<Wanted>> {
+        let (first, second) = (race.first as usize, race.second as usize);
+        let Step { agent, op, index, .. } = self.order.steps[second];
+        let kind = op.kind;
+        let plain = |agent, op, step| Wanted {
+            agent,
+            op,
+            step,
+            turned: false,
+            sure: true,
+            needed: false,
+            kept: false,
+        };
+        let mut last = Wanted { turned: true, kept: true, ..plain(agent, op, second) };
+        match kind {
+            OpKind::Compare | OpKind::Update => {
+                last.op.kind = OpKind::Update;
+                last.sure = false;
+            }
+            OpKind::Acquire => last.sure = false,
+            _ => {}
+        }
+        let mut sequence = Vec::new();
+        for (step, s) in self.order.steps[..steps].iter().enumerate().skip(first + 1) {
+            if !self.order.before(first, step) {
+                let needed = self.order.needs(race, step) || self.order.conflict(s.op, last.op);
+                sequence.push(Wanted { needed, ..plain(s.agent, s.op, step) });
+            }
+        }
+        // If the agent was at the second step before the first one, that state tells what it will be.
+        if !sequence.iter().any(|w| w.needed)
+            && let Some(n) = self.seen(first).iter().find(|n| n.agent == agent)
+            && self.order.index_before(agent, first) + 1 == index
+        {
+            if !n.ready() || self.nodes[first].barred.contains(&agent) {
+                return None;
+            }
+            (last.op, last.sure) = (n.op, true);
+        }
+        sequence.push(last);
+        Some(sequence)
+    }
+
+    /// Races of what those that are left were waiting for.
+    fn reverse_left(&mut self, left: &[Next]) {
+        let steps = self.order.len();
+        for n in left.iter().filter(|n| !n.ready()) {
+            self.order.push(n.agent, n.op, &mut self.races);
+            self.reverse(steps);
+            self.order.truncate(steps);
+        }
+    }
+
+    /// When the last step has ended the program early, lets somebody else go first.
+    fn end_early(&mut self) {
+        let Some(at) = self.nodes.len().checked_sub(1) else { return };
+        let ender = self.order.steps[at].agent;
+        let others = self.seen(at).iter().filter(|n| n.agent != ender);
+        let early = others.clone().any(|n| !n.agent.is_buffer());
+        let awake = |n: &&Next| n.ready() && self.nodes[at].lets(n.agent);
+        let other = others.clone().find(awake).map(|n| (n.agent, n.op));
+        self.early = early;
+        if let (true, true, Some((agent, op))) = (early, self.nodes[at].tree.is_empty(), other) {
+            self.nodes[at].tree.push(Branch { agent, op, sure: true, then: Vec::new() });
+        }
+    }
+}
+
+impl Node {
+    fn lets(&self, agent: Agent) -> bool {
+        !self.sleep.contains(&agent) && !self.barred.contains(&agent)
+    }
+}
+
+impl Strategy for Dpor {
+    fn begin(&mut self) -> bool {
+        self.depth = 0;
+        if !std::mem::replace(&mut self.begun, true) {
+            return true;
+        }
+        while let Some(at) = self.nodes.len().checked_sub(1) {
+            let done = self.order.steps[at].agent;
+            self.order.truncate(at);
+            let node = &mut self.nodes[at];
+            let early = std::mem::take(&mut self.early);
+            if early { &mut node.barred } else { &mut node.sleep }.push(done);
+            let mut tree = std::mem::take(&mut self.nodes[at].tree);
+            let can = |agent| self.seen(at).iter().any(|n| n.agent == agent && n.enabled);
+            let branch = take(&mut tree, &self.nodes[at].sleep, can);
+            self.nodes[at].tree = tree;
+            if let Some(branch) = branch
+                && let Some(op) = self.op(at, branch.agent)
+            {
+                let agent = self.follow(branch);
+                self.order.push(agent, op, &mut self.races);
+                return true;
+            }
+            self.forget(at);
+        }
+        self.finished = true;
+        false
+    }
+
+    fn choose(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
+        let at = self.depth;
+        if at < self.order.len() {
+            // What was done before is done again.
+            let agent = self.order.steps[at].agent;
+            if self.seen(at) == next {
+                self.depth += 1;
+                return Choice::Run(agent);
+            }
+            // The program has done something else: it is explored from here, but not completely.
+            self.diverged.get_or_insert(Diverged { step: at, agent });
+            self.then.clear();
+            self.doubt = false;
+            self.no_races();
+            self.forget(at);
+        }
+        self.enter(next);
+        let Some(agent) = self.pick(next, last) else { return Choice::Stop };
+        let Some(op) = self.op(at, agent) else { return Choice::Stop };
+        self.order.push(agent, op, &mut self.races);
+        self.depth += 1;
+        Choice::Run(agent)
+    }
+
+    fn end(&mut self, ended: Ended, left: &[Next]) {
+        self.cut |= ended == Ended::Cut;
+        if self.depth < self.order.len() {
+            let agent = self.order.steps[self.depth].agent;
+            self.diverged.get_or_insert(Diverged { step: self.depth, agent });
+            self.no_races();
+            self.order.truncate(self.depth);
+        }
+        self.then.clear();
+        self.doubt = false;
+        self.forget(self.depth);
+        self.reverse(self.depth);
+        self.reverse_left(left);
+        if ended == Ended::Over {
+            self.end_early();
+        }
+    }
+
+    fn complete(&self) -> bool {
+        self.finished && !self.cut && !self.order.blurred && self.diverged.is_none()
+    }
+
+    fn diverged(&self) -> Option<Diverged> {
+        self.diverged
+    }
+}

@@ -1,0 +1,106 @@
+//! Executions of programs that are only data: those of a strategy, all of them, classes of them.
+
+use std::collections::BTreeSet;
+
+use super::{Buffers, State, System};
+use crate::{Agent, Choice, Ended, Op, OpKind, Strategy};
+
+/// Steps of an execution.
+pub type Steps = Vec<(Agent, Op)>;
+
+/// Is told an execution: its steps, the state at its end, and how it ended.
+pub type Visit<'a> = &'a mut dyn FnMut(&[(Agent, Op)], &State, Ended);
+
+type Until<'a> = dyn FnMut(&[(Agent, Op)], &State, Ended) -> bool + 'a;
+
+/// Lets a strategy run a program, at most so many times. `visit` is told each execution. Returns
+/// whether the strategy had nothing left to explore.
+pub fn run(system: &System, strategy: &mut dyn Strategy, most: usize, visit: Visit<'_>) -> bool {
+    let mut steps = Steps::new();
+    for _ in 0..most {
+        if !strategy.begin() {
+            return true;
+        }
+        steps.clear();
+        let mut state = State::new(system);
+        let ended = loop {
+            if let Some(ended) = state.ended(system) {
+                break ended;
+            }
+            let next = state.next(system);
+            match strategy.choose(&next, steps.last().map(|s| s.0)) {
+                Choice::Stop => break Ended::Stopped,
+                Choice::Run(agent) => {
+                    assert!(
+                        next.iter().any(|n| n.agent == agent && n.enabled),
+                        "{agent:?} {next:?}"
+                    );
+                    steps.push((agent, state.step(system, agent)));
+                }
+            }
+        };
+        strategy.end(ended, &state.next(system));
+        visit(&steps, &state, ended);
+    }
+    false
+}
+
+/// Every execution of a program, by trying everybody who is ready at each step; `false` if there are
+/// more than so many. Who waits in a loop in vain does not count as ready.
+pub fn all_executions(system: &System, most: usize, visit: Visit<'_>) -> bool {
+    let mut left = most;
+    let mut visit = |steps: &[(Agent, Op)], state: &State, ended| {
+        visit(steps, state, ended);
+        left = left.saturating_sub(1);
+        left > 0
+    };
+    visit_all(system, &State::new(system), &mut Steps::new(), &mut visit)
+}
+
+fn visit_all(system: &System, state: &State, steps: &mut Steps, visit: &mut Until<'_>) -> bool {
+    if let Some(ended) = state.ended(system) {
+        return visit(steps, state, ended);
+    }
+    state.next(system).iter().filter(|n| n.ready()).all(|n| {
+        let mut after = state.clone();
+        steps.push((n.agent, after.step(system, n.agent)));
+        let go_on = visit_all(system, &after, steps, visit);
+        steps.pop();
+        go_on
+    })
+}
+
+/// The one of all orders of these steps that keep the order of those which conflict in which the
+/// lowest agent goes first at each step: two executions are equivalent exactly if theirs are equal.
+#[must_use]
+pub fn canonical(system: &System, steps: &[(Agent, Op)]) -> Steps {
+    let buffered = |op: Op| op.kind == OpKind::Write && system.buffers != Buffers::None;
+    let depends = |a: (Agent, Op), b: (Agent, Op)| {
+        a.0 == b.0 || (a.1.conflicts(b.1) && !buffered(a.1) && !buffered(b.1))
+    };
+    let mut left: Vec<usize> = (0..steps.len()).collect();
+    let mut order = Steps::new();
+    while !left.is_empty() {
+        let free = |&at: &usize| {
+            let before = left.iter().take_while(|&&j| j < left[at]);
+            !before.clone().any(|&j| depends(steps[j], steps[left[at]]))
+        };
+        let Some(at) = (0..left.len()).filter(free).min_by_key(|&at| steps[left[at]].0) else {
+            break;
+        };
+        order.push(steps[left.remove(at)]);
+    }
+    order
+}
+
+/// The classes of equivalent executions of a program, and the states in which they end. `None` if it
+/// has more than so many executions.
+#[must_use]
+pub fn traces(system: &System, most: usize) -> Option<(BTreeSet<Steps>, BTreeSet<State>)> {
+    let (mut traces, mut states) = (BTreeSet::new(), BTreeSet::new());
+    let all = all_executions(system, most, &mut |steps, state, _| {
+        traces.insert(canonical(system, steps));
+        states.insert(state.clone());
+    });
+    all.then_some((traces, states))
+}

@@ -1,0 +1,116 @@
+//! What the library is told: the environment variable `WEAKSPOT_RUN`, pairs `key=value` with spaces
+//! between them.
+
+use weakspot_live::Plan;
+
+/// The name of the variable.
+pub const VARIABLE: &str = "WEAKSPOT_RUN";
+
+/// No execution can have more threads.
+pub const MOST_THREADS: usize = 4096;
+
+/// How to explore, and what to report.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `fd`: where lines are written to.
+    pub fd: i32,
+    /// `strategy`: which one, as [`Plan`] names it.
+    pub plan: Plan,
+    /// `seed`: of what is random for the program.
+    pub seed: u64,
+    /// `executions`: how many there may be, 0 for any number.
+    pub executions: u64,
+    /// `steps`: how many steps an execution may take.
+    pub steps: u64,
+    /// `threads`: how many threads an execution may have.
+    pub threads: usize,
+    /// `memory`: how many bytes an execution may allocate.
+    pub memory: usize,
+    /// `hang`: after how many milliseconds of processor time without a step an execution hangs.
+    pub hang: u64,
+    /// `timeout`: milliseconds in all, 0 for no end.
+    pub timeout: u64,
+    /// `spins`: how often a thread reads the same value at the same place before it is taken to wait
+    /// for another one, when its own state is not the same.
+    pub spins: u32,
+    /// `filter=off`: every access is a scheduling point.
+    pub filter: bool,
+    /// `reuse=on`: freed memory is given out again.
+    pub reuse: bool,
+    /// `output=all`: what the program prints is not only that of its first execution.
+    pub all_output: bool,
+    /// `isolate=fork`: a process for each execution.
+    pub fork: bool,
+    /// `shared=ADDR+LEN,...`: bytes that are known to be shared, hexadecimal.
+    pub shared: Vec<(usize, usize)>,
+    /// `trace=on`: each step is a line of the report.
+    pub trace: bool,
+    /// `progress`: milliseconds between two lines that tell how far it is, 0 for none.
+    pub progress: u64,
+}
+
+impl Config {
+    /// Reads the value of the variable; what is wrong with it.
+    pub fn parse(text: &str) -> Result<Config, String> {
+        let mut config = Config {
+            fd: 2,
+            plan: Plan::Bounded(None),
+            seed: 0,
+            executions: 0,
+            steps: 100_000,
+            threads: 1024,
+            memory: 1 << 30,
+            hang: 2000,
+            timeout: 0,
+            spins: 8,
+            filter: true,
+            reuse: false,
+            all_output: false,
+            fork: false,
+            shared: Vec::new(),
+            trace: false,
+            progress: 0,
+        };
+        for pair in text.split_ascii_whitespace() {
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| format!("`{pair}` has no value"))?;
+            let wrong = || format!("`{key}` cannot be `{value}`");
+            let number = || value.parse::<u64>().map_err(|_| wrong());
+            let choice = |yes: &str, no: &str| match value {
+                _ if value == yes => Ok(true),
+                _ if value == no => Ok(false),
+                _ => Err(wrong()),
+            };
+            match key {
+                "fd" => config.fd = value.parse().map_err(|_| wrong())?,
+                "strategy" => config.plan = value.parse()?,
+                "seed" => config.seed = number()?,
+                "executions" => config.executions = number()?,
+                "steps" => config.steps = number()?,
+                "threads" => config.threads = number()?.clamp(1, MOST_THREADS as u64) as usize,
+                "memory" => config.memory = usize::try_from(number()?).map_err(|_| wrong())?,
+                "hang" => config.hang = number()?.max(1),
+                "timeout" => config.timeout = number()?,
+                "spins" => config.spins = u32::try_from(number()?).map_err(|_| wrong())?.max(1),
+                "filter" => config.filter = choice("on", "off")?,
+                "reuse" => config.reuse = choice("on", "off")?,
+                "output" => config.all_output = choice("all", "first")?,
+                "isolate" => config.fork = choice("fork", "memory")?,
+                "shared" => {
+                    for part in value.split(',') {
+                        let (addr, len) = part.split_once('+').ok_or_else(wrong)?;
+                        let hex = |s: &str| {
+                            usize::from_str_radix(s.trim_start_matches("0x"), 16)
+                                .map_err(|_| wrong())
+                        };
+                        config.shared.push((hex(addr)?, hex(len)?.min(1 << 30)));
+                    }
+                }
+                "trace" => config.trace = choice("on", "off")?,
+                "progress" => config.progress = number()?,
+                _ => return Err(format!("there is no option `{key}`")),
+            }
+        }
+        Ok(config)
+    }
+}

@@ -1,0 +1,43 @@
+//! The library inside of an instrumented program: its threads are coroutines of one thread of the
+//! system, its memory is put back after each execution, and everything that threads may notice of
+//! each other is announced to a [`Strategy`](weakspot_live::Strategy) that says who goes on.
+//!
+//! Without `WEAKSPOT_RUN` in the environment it does nothing.
+//!
+//! What the `unsafe` in here relies on, wherever nothing else is said:
+//! - There is one thread of the system. So the [`Runtime`](runtime::Runtime), which is reached
+//!   through a raw pointer, is never used at the same time by two; references to parts of it end
+//!   before coroutines are switched.
+//! - Functions that stand in for one of libc get what the caller would have given to that one; where
+//!   the program breaks that rule it crashes here as it would have there, and that is reported.
+//! - The runtime and all that it owns is in the arena, which the program does not know.
+
+mod access;
+mod arena;
+mod atomics;
+mod c11;
+mod clock;
+mod config;
+mod coroutine;
+mod descriptors;
+mod ends;
+mod frame;
+mod futex;
+mod heap;
+mod locks;
+mod mappings;
+mod native;
+mod pthread;
+mod report;
+mod runtime;
+mod shadow;
+mod snapshot;
+mod spin;
+mod start;
+mod sys;
+mod threads;
+mod tsan;
+mod waits;
+
+#[global_allocator]
+static ARENA: arena::Arena = arena::Arena;

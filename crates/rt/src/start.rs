@@ -1,0 +1,355 @@
+//! How it begins: the program's `main` is caught on its way to libc; the process becomes the keeper
+//! of a worker that runs it, again and again.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::Ordering;
+
+use weakspot_live::{Diverged, Ended, Next, Schedule};
+
+use crate::config::{self, Config};
+use crate::coroutine::{self, switch};
+use crate::descriptors::Descriptors;
+use crate::frame::{self, entry};
+use crate::native::native;
+use crate::runtime::{HOME, LIVE, Runtime, home};
+use crate::shadow::Shadow;
+use crate::snapshot::{self, Snapshot};
+use crate::{arena, ends, heap, mappings, report, sys, threads};
+
+type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
+
+/// Exit code of a worker that failed itself.
+const DEFECT: i32 = 70;
+/// The keeper looks after its worker so often, in milliseconds.
+const LOOK: u64 = 20;
+
+/// What the program's first instructions call.
+unsafe extern "C" fn start(
+    main: Main,
+    argc: i32,
+    argv: *mut *mut c_char,
+    init: usize,
+    fini: usize,
+    rtld_fini: usize,
+) -> i32 {
+    // The seventh argument is on the stack, beyond what the entry has pushed there.
+    let stack_end = frame::stack_argument(0);
+    let main = match variable(config::VARIABLE) {
+        Some(text) => {
+            prepare(&text, main, argc, argv);
+            keep as Main
+        }
+        None => main,
+    };
+    native!(__libc_start_main(main: Main, argc: i32, argv: *mut *mut c_char, init: usize, fini: usize, rtld_fini: usize, stack_end: usize) -> i32)
+}
+
+/// A variable of the environment.
+unsafe fn variable(name: &str) -> Option<String> {
+    let mut name = name.as_bytes().to_vec();
+    name.push(0);
+    let value = libc::getenv(name.as_ptr().cast());
+    (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+}
+
+/// Ends a program that cannot be run under control.
+fn give_up(text: &str) -> ! {
+    sys::write_all(2, format!("weakspot: {text}\n").as_bytes());
+    sys::quit(2)
+}
+
+/// Before anything of the program runs: same addresses in each run, and all symbols bound, because a
+/// symbol that is bound during an execution is forgotten with it.
+unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
+    let config = match Config::parse(text) {
+        Ok(config) => config,
+        Err(error) => give_up(&format!("{}: {error}", config::VARIABLE)),
+    };
+    const ASK: u64 = 0xffff_ffff;
+    let personality = libc::personality(ASK);
+    let random = personality & libc::ADDR_NO_RANDOMIZE == 0;
+    if (random || variable("LD_BIND_NOW").is_none()) && variable("WEAKSPOT_AGAIN").is_none() {
+        libc::personality((personality | libc::ADDR_NO_RANDOMIZE) as u64);
+        libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
+        libc::setenv(c"WEAKSPOT_AGAIN".as_ptr(), c"1".as_ptr(), 1);
+        libc::execv(c"/proc/self/exe".as_ptr(), argv.cast_const().cast());
+        give_up("failed to start the program again at fixed addresses");
+    }
+    libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
+    let Some(shadow) = arena::open().then(Shadow::open).flatten() else {
+        give_up("failed to reserve memory")
+    };
+    let mut shadow = shadow;
+    for &(addr, len) in &config.shared {
+        shadow.set_shared(addr, len);
+    }
+    let strategy = config.plan.strategy(false);
+    let rt = Box::new(Runtime {
+        mine: 0,
+        mine_written: 0,
+        alone: true,
+        private_stores: 0,
+        quiet: 0,
+        current: 0,
+        threads: Vec::new(),
+        count: 0,
+        unjoined: 0,
+        next: Vec::new(),
+        special: 0,
+        last: None,
+        steps: 0,
+        strategy,
+        schedule: Schedule::new(),
+        learning: false,
+        ended: Ended::Over,
+        wakes: Vec::new(),
+        at_exit: Vec::new(),
+        at_exit_before: 0,
+        keys: Vec::new(),
+        keys_before: (0, Vec::new()),
+        exiting: false,
+        base: 0,
+        slots: Vec::new(),
+        main_tcb: 0,
+        can_write_fs: coroutine::can_write_fs(),
+        heap: heap::Heap::default(),
+        mappings: Vec::new(),
+        finishers: Vec::new(),
+        shadow,
+        config,
+        modules: Vec::new(),
+        own_code: (0, 0),
+        findings: Vec::new(),
+        unsupported: Vec::new(),
+        executions: 0,
+        all_steps: 0,
+        restarts: 0,
+        cut: 0,
+        guesses: 0,
+        within: false,
+        finished: None,
+        stop: false,
+        started: false,
+        silent: false,
+        now: 0,
+        random: 0,
+        arguments: (argc as usize, argv as usize, 0),
+        main: main as usize,
+    });
+    HOME.store(Box::into_raw(rt), Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|what| {
+        let rt = home();
+        // SAFETY: the runtime is there since before the hook was set.
+        let fd = unsafe { (*rt).config.fd };
+        report::line(fd, &format!("defect {}", report::escape(&what.to_string())));
+        sys::quit(DEFECT);
+    }));
+}
+
+/// The keeper, in the place of `main`: constructors have run, libc is ready.
+unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_char) -> i32 {
+    let rt = home();
+    (*rt).arguments = (argc as usize, argv as usize, envp as usize);
+    (*rt).main_tcb = coroutine::thread_pointer();
+    (*rt).at_exit_before = (*rt).at_exit.len();
+    (*rt).keys_before.0 = (*rt).keys.len();
+    let (modules, own) = snapshot::modules();
+    (*rt).modules = modules;
+    (*rt).own_code = own;
+    (*rt).finishers = ends::finishers();
+    report::modules(rt);
+    let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+    // A worker that dies without having done anything would be followed by the next one for ever.
+    let mut idle_deaths = 0;
+    let how = loop {
+        let before = ((*rt).executions, (*rt).restarts);
+        let pid = libc::fork();
+        match pid {
+            -1 => give_up("failed to start a worker"),
+            0 => work(rt),
+            _ => {}
+        }
+        let status = watch(rt, pid, began);
+        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DEFECT {
+            break "defect";
+        }
+        if let Some(how) = (*rt).finished {
+            break how;
+        }
+        let lost = !(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+        if lost && (*rt).within {
+            let text = if libc::WIFSIGNALED(status) {
+                format!("the process died of signal {}", libc::WTERMSIG(status))
+            } else {
+                format!("the process ended with status {}", libc::WEXITSTATUS(status))
+            };
+            report::finding(rt, "lost", Some((*rt).current), 0, &text);
+            (*rt).ended = Ended::Over;
+            (*rt).next.clear();
+            close(rt);
+        }
+        if (*rt).stop {
+            break "timeout";
+        }
+        idle_deaths =
+            if ((*rt).executions, (*rt).restarts) == before { idle_deaths + 1 } else { 0 };
+        if idle_deaths > 3 {
+            break "defect";
+        }
+    };
+    report::done(rt, how);
+    sys::quit(0)
+}
+
+/// Waits for the end of a worker, and helps it out of executions that hang.
+unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64) -> i32 {
+    let config = &(*rt).config;
+    let pidfd = sys::call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]);
+    let clock = ((!pid) << 3) | 2;
+    let mut seen = u64::MAX;
+    let mut since = (0, 0);
+    let mut told = began;
+    let mut asked = false;
+    loop {
+        let mut poll = libc::pollfd { fd: pidfd as i32, events: libc::POLLIN, revents: 0 };
+        let span = libc::timespec { tv_sec: 0, tv_nsec: LOOK as i64 * 1_000_000 };
+        let count = usize::from(pidfd >= 0);
+        let args = [&raw mut poll as usize, count, &raw const span as usize, 0, 8, 0];
+        sys::call(libc::SYS_ppoll, args);
+        let mut status = 0;
+        let wait = if asked || poll.revents == 0 { libc::WNOHANG } else { 0 };
+        let args = [pid as usize, &raw mut status as usize, wait as usize, 0, 0, 0];
+        if sys::call(libc::SYS_wait4, args) == pid as isize {
+            if pidfd >= 0 {
+                sys::call(libc::SYS_close, [pidfd as usize, 0, 0, 0, 0, 0]);
+            }
+            return status;
+        }
+        let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+        let cpu = sys::nanoseconds(clock);
+        let millis = |from: u64, to: u64| to.saturating_sub(from) / 1_000_000;
+        if config.timeout > 0 && millis(began, now) > config.timeout {
+            (&raw mut (*rt).stop).write_volatile(true);
+        }
+        if config.progress > 0 && millis(told, now) >= config.progress {
+            told = now;
+            report::progress(rt);
+        }
+        let steps = (&raw const (*rt).all_steps).read_volatile()
+            + (&raw const (*rt).executions).read_volatile();
+        if steps != seen {
+            (seen, since, asked) = (steps, (now, cpu), false);
+        } else if millis(since.1, cpu) > config.hang || millis(since.0, now) > 10 * config.hang {
+            let signal = if asked { libc::SIGKILL } else { ends::HANG };
+            sys::call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]);
+            (since, asked) = ((now, cpu), true);
+        }
+    }
+}
+
+/// The worker: executions one after the other.
+unsafe fn work(rt: *mut Runtime) -> ! {
+    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+    ends::catch_crashes();
+    for t in 0..(*rt).slots.len() {
+        coroutine::map_stack(t);
+    }
+    (*rt).silent = false;
+    if (*rt).started {
+        heap::map(rt);
+        heap::restore(rt);
+        quiet(rt);
+    } else {
+        heap::keep(rt);
+        (*rt).started = true;
+    }
+    let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
+    let descriptors = Descriptors::now((*rt).config.fd);
+    loop {
+        if (*rt).stop {
+            (*rt).finished = Some("timeout");
+            break;
+        }
+        let limit = (*rt).config.executions;
+        if limit > 0 && (*rt).executions >= limit {
+            (*rt).finished = Some("limit");
+            break;
+        }
+        if !(*rt).strategy.begin() {
+            let complete = (*rt).strategy.complete();
+            (*rt).finished = Some(if complete { "complete" } else { "incomplete" });
+            break;
+        }
+        execute(rt);
+        close(rt);
+        quiet(rt);
+        let Some(snapshot) = &mut snapshot else { break };
+        mappings::restore(rt);
+        snapshot.restore();
+        descriptors.restore();
+        heap::restore(rt);
+        snapshot::clear_stacks(rt);
+    }
+    sys::quit(0)
+}
+
+/// One execution.
+unsafe fn execute(rt: *mut Runtime) {
+    (*rt).within = true;
+    threads::begin(rt);
+    if threads::add(rt, (*rt).main, 0).is_none() {
+        give_up("failed to make a stack");
+    }
+    threads::enter(rt, 0);
+    LIVE.store(rt, Ordering::Relaxed);
+    let to = (&(*rt).threads)[0].sp;
+    switch(&raw mut (*rt).base, to);
+}
+
+/// After an execution.
+unsafe fn close(rt: *mut Runtime) {
+    (*rt).within = false;
+    let ended = (*rt).ended;
+    if (*rt).learning {
+        // The bytes that were learnt would have been scheduling points from the start.
+        (*rt).restarts += 1;
+        (*rt).strategy = (*rt).config.plan.strategy(false);
+        (*rt).executions = 0;
+        (*rt).all_steps = 0;
+        (*rt).cut = 0;
+        (*rt).guesses = 0;
+        report::again(rt);
+        return;
+    }
+    if ended == Ended::Over {
+        // It was not about to do that, it has done it.
+        let current = (*rt).current;
+        (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
+    }
+    (*rt).cut += u64::from(ended == Ended::Cut);
+    (*rt).strategy.end(ended, &(*rt).next);
+    if let Some(diverged) = (*rt).strategy.diverged() {
+        let Diverged { step, agent } = diverged;
+        report::line((*rt).config.fd, &format!("diverged {step} {}", agent.of()));
+    }
+    (*rt).executions += 1;
+}
+
+/// From the second execution on, what the program prints is not shown.
+unsafe fn quiet(rt: *mut Runtime) {
+    if (*rt).config.all_output || (*rt).silent {
+        return;
+    }
+    let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+    for fd in [1, 2] {
+        if null >= 0 && fd != (*rt).config.fd {
+            sys::call(libc::SYS_dup3, [null as usize, fd as usize, 0, 0, 0, 0]);
+        }
+    }
+    libc::close(null);
+    (*rt).silent = true;
+}
+
+entry! {
+    __libc_start_main => start;
+}

@@ -1,0 +1,478 @@
+//! Who runs: threads announce what they are about to do, the strategy says who goes on.
+
+use std::fmt::Write;
+
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind};
+
+use crate::access::{Order, Pending};
+use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
+use crate::runtime::{AtExit, LIVE, Runtime};
+use crate::shadow::mark;
+use crate::spin::{Idle, Spin};
+use crate::{ends, report};
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering;
+
+/// Whether what a thread waits for is there; the argument is what it said when it began to wait.
+pub type Ready = unsafe fn(rt: *mut Runtime, thread: usize, arg: usize) -> bool;
+
+/// A step whose kind depends on what is in memory when it is taken.
+#[derive(Clone, Copy)]
+pub enum Varying {
+    /// An update if so many bytes at the address are as expected, else a comparison.
+    Exchange(usize, u32, u128),
+    /// Something else.
+    Other(unsafe fn(rt: *mut Runtime, arg: usize) -> OpKind, usize),
+}
+
+impl Varying {
+    /// What it would be now.
+    unsafe fn kind(self, rt: *mut Runtime) -> OpKind {
+        match self {
+            Varying::Exchange(addr, len, expected) => {
+                let equal = crate::access::bytes(addr, len) == expected;
+                if equal { OpKind::Update } else { OpKind::Compare }
+            }
+            Varying::Other(kind, arg) => kind(rt, arg),
+        }
+    }
+}
+
+/// A thread of the program.
+#[derive(Default)]
+pub struct Thread {
+    /// Where it goes on.
+    pub sp: usize,
+    /// The lowest address of its stack that is known to have been used.
+    pub lowest: usize,
+    /// What it runs, and with which argument.
+    pub start: (usize, usize),
+    /// What it returned.
+    pub value: usize,
+    /// It has no steps left.
+    pub over: bool,
+    /// Nobody will join it.
+    pub detached: bool,
+    /// Somebody has.
+    pub joined: bool,
+    /// Its place in [`Runtime::next`].
+    pub position: usize,
+    /// What it waits for.
+    ready: Option<(Ready, usize)>,
+    /// It goes on without that when nobody else can do anything.
+    timed: bool,
+    /// What kind of step it is about to take depends on memory.
+    varying: Option<Varying>,
+    /// One of the three above holds, or it waits in a loop.
+    special: bool,
+    /// A store that it was allowed to do and has done by its next call.
+    pub pending: Option<Pending>,
+    /// How many steps it made that changed shared memory; taking and freeing a lock, which loops
+    /// do in turn, is none.
+    pub stores: u64,
+    /// How many locks it holds.
+    pub held: u32,
+    /// How many stores to its own memory, while it does not run.
+    pub private_stores: u64,
+    /// What it has read lately.
+    pub spin: Spin,
+    /// The queue that it waits in, and whether it may take a wake-up that was given to it.
+    pub queue: Option<(usize, bool)>,
+    /// The round of a barrier that it waits for.
+    pub round: u32,
+    /// What is to be called when it ends.
+    pub at_exit: Vec<AtExit>,
+    /// Its values of keys.
+    pub keys: Vec<usize>,
+}
+
+/// Makes everything ready for an execution, with thread 0 about to start.
+pub unsafe fn begin(rt: *mut Runtime) {
+    (*rt).count = 0;
+    (*rt).unjoined = 0;
+    (*rt).alone = true;
+    (*rt).next.clear();
+    (*rt).special = 0;
+    (*rt).last = None;
+    (*rt).schedule.clear();
+    (*rt).steps = 0;
+    (*rt).learning = false;
+    (*rt).ended = Ended::Over;
+    (*rt).wakes.clear();
+    (*rt).exiting = false;
+    (*rt).now = 0;
+    (*rt).random = (*rt).config.seed;
+    let keys = (*rt).keys_before.0;
+    (*rt).keys.truncate(keys);
+    let before = (*rt).at_exit_before;
+    (*rt).at_exit.truncate(before);
+}
+
+/// A new thread, which takes its first step when it is chosen. `None`: there are too many.
+pub unsafe fn add(rt: *mut Runtime, start: usize, arg: usize) -> Option<usize> {
+    let t = (*rt).count;
+    if t >= (*rt).config.threads {
+        return None;
+    }
+    if (*rt).slots.len() == t {
+        let slot = make_slot(rt, t)?;
+        (*rt).slots.push(slot);
+    }
+    if (*rt).threads.len() == t {
+        (*rt).threads.push(Thread::default());
+    }
+    let position = (*rt).next.len();
+    let top = (&(*rt).slots)[t].top;
+    let thread = &mut (&mut (*rt).threads)[t];
+    let old = core::mem::take(thread);
+    *thread = Thread { start: (start, arg), position, lowest: top, ..old.emptied() };
+    thread.sp = (&(*rt).slots)[t].prepare(run, t);
+    if t == 0 {
+        let before = (*rt).keys_before.1.clone();
+        (&mut (*rt).threads)[0].keys.extend(before);
+    }
+    let op = Op::plain(OpKind::Start);
+    (*rt).next.push(Next { agent: Agent::thread(t as u16), op, enabled: true, idle: false });
+    (*rt).count += 1;
+    if t > 0 {
+        (*rt).unjoined += 1;
+        (*rt).alone = false;
+    }
+    Some(t)
+}
+
+impl Thread {
+    /// A new thread with the room of this one.
+    fn emptied(self) -> Thread {
+        let Thread { mut spin, mut at_exit, mut keys, .. } = self;
+        spin.clear();
+        at_exit.clear();
+        keys.clear();
+        Thread { spin, at_exit, keys, ..Thread::default() }
+    }
+}
+
+/// The first function of every coroutine.
+unsafe extern "C" fn run(t: usize) -> ! {
+    let rt = LIVE.load(Ordering::Relaxed);
+    turn_of(rt, t);
+    happened(rt, t, Op::plain(OpKind::Start), Order::Plain, 0, None, None);
+    let (start, arg) = (&(*rt).threads)[t].start;
+    if t == 0 {
+        let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
+        let (argc, argv, envp) = (*rt).arguments;
+        main(argc, argv, envp);
+        ends::leave(rt)
+    } else {
+        let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
+        let value = f(arg);
+        end(rt, value)
+    }
+}
+
+/// The current thread is over.
+pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
+    ends::thread_functions(rt);
+    step(rt, Op::plain(OpKind::Exit));
+    let me = (*rt).current;
+    happened(rt, me, Op::plain(OpKind::Exit), Order::Plain, 0, None, None);
+    let thread = &mut (&mut (*rt).threads)[me];
+    thread.value = value;
+    thread.over = true;
+    let position = thread.position;
+    (*rt).next.remove(position);
+    for n in (&(*rt).next)[position..].iter() {
+        (&mut (*rt).threads)[n.agent.of() as usize].position -= 1;
+    }
+    if (*rt).next.is_empty() {
+        ends::leave_last(rt);
+    }
+    let to = choose(rt);
+    go(rt, me, to);
+    report::line((*rt).config.fd, "defect a%20thread%20went%20on%20after%20its%20end");
+    crate::sys::quit(70)
+}
+
+/// The current thread announces a step; returns when it is its turn.
+pub unsafe fn step(rt: *mut Runtime, op: Op) {
+    settle(rt);
+    if (*rt).alone {
+        count(rt);
+        (*rt).last = Some(Agent::thread((*rt).current as u16));
+        return;
+    }
+    let me = (*rt).current;
+    let position = (&(*rt).threads)[me].position;
+    (&mut (*rt).next)[position].op = op;
+    pass(rt);
+}
+
+/// The current thread announces a step that it cannot take before `ready`; returns when it is its
+/// turn. `timed`: it may go on without, when nobody else can. Whether it was ready.
+pub unsafe fn wait(rt: *mut Runtime, op: Op, ready: Ready, arg: usize, timed: bool) -> bool {
+    settle(rt);
+    let me = (*rt).current;
+    if (*rt).alone && ready(rt, me, arg) {
+        count(rt);
+        (*rt).last = Some(Agent::thread(me as u16));
+        return true;
+    }
+    let thread = &mut (&mut (*rt).threads)[me];
+    thread.ready = Some((ready, arg));
+    thread.timed = timed;
+    thread.special = true;
+    (*rt).special += 1;
+    let position = thread.position;
+    (&mut (*rt).next)[position].op = op;
+    pass(rt);
+    (&mut (*rt).threads)[me].spin.go();
+    ready(rt, me, arg)
+}
+
+/// The current thread announces a step that its loop repeats, or one that depends on what is in
+/// memory when it is taken.
+pub unsafe fn step_special(rt: *mut Runtime, op: Op, varying: Option<Varying>) {
+    settle(rt);
+    if (*rt).alone {
+        return step(rt, op);
+    }
+    let me = (*rt).current;
+    let thread = &mut (&mut (*rt).threads)[me];
+    thread.varying = varying;
+    thread.special = true;
+    (*rt).special += 1;
+    let position = thread.position;
+    (&mut (*rt).next)[position].op = op;
+    pass(rt);
+}
+
+/// Somebody is chosen; returns when it is the turn of the current thread.
+unsafe fn pass(rt: *mut Runtime) {
+    let me = (*rt).current;
+    let to = choose(rt);
+    if to != me {
+        go(rt, me, to);
+    }
+    turn_of(rt, me);
+}
+
+/// It is the turn of a thread.
+unsafe fn turn_of(rt: *mut Runtime, t: usize) {
+    let thread = &mut (&mut (*rt).threads)[t];
+    if thread.special {
+        thread.special = false;
+        thread.ready = None;
+        thread.timed = false;
+        thread.varying = None;
+        (*rt).special -= 1;
+        let n = &mut (&mut (*rt).next)[thread.position];
+        n.enabled = true;
+        n.idle = false;
+    }
+    (*rt).last = Some(Agent::thread(t as u16));
+}
+
+/// Another thread goes on.
+unsafe fn go(rt: *mut Runtime, from: usize, to: usize) {
+    let here = 0_u8;
+    let private = (*rt).private_stores;
+    let thread = &mut (&mut (*rt).threads)[from];
+    thread.private_stores = private;
+    thread.lowest = thread.lowest.min(&raw const here as usize);
+    let sp = &raw mut thread.sp;
+    enter(rt, to);
+    switch(sp, (&(*rt).threads)[to].sp);
+}
+
+/// Makes a thread the current one.
+pub unsafe fn enter(rt: *mut Runtime, to: usize) {
+    (*rt).current = to;
+    (*rt).mine = mark(to, false);
+    (*rt).mine_written = mark(to, true);
+    (*rt).private_stores = (&(*rt).threads)[to].private_stores;
+    set_thread_pointer(rt, (&(*rt).slots)[to].tcb);
+}
+
+/// One more step.
+unsafe fn count(rt: *mut Runtime) {
+    (*rt).quiet = 0;
+    (*rt).steps += 1;
+    (*rt).all_steps += 1;
+    if (*rt).steps > (*rt).config.steps || (*rt).stop {
+        finish(rt, Ended::Cut);
+    }
+}
+
+/// Who is next.
+unsafe fn choose(rt: *mut Runtime) -> usize {
+    count(rt);
+    if (*rt).special > 0 {
+        refresh(rt);
+    }
+    if (*rt).learning {
+        return any(rt);
+    }
+    let last = (*rt).last;
+    match (*rt).strategy.choose(&(*rt).next, last) {
+        Choice::Run(agent) => {
+            (*rt).schedule.push(agent);
+            agent.of() as usize
+        }
+        Choice::Stop => finish(rt, Ended::Stopped),
+    }
+}
+
+/// Whoever can go on, when the strategy does not care.
+unsafe fn any(rt: *mut Runtime) -> usize {
+    let next = &(*rt).next;
+    let current = (*rt).current;
+    let can = |n: &&Next| n.enabled;
+    let after = next.iter().find(|n| n.enabled && n.agent.of() as usize >= current);
+    after.or_else(|| next.iter().find(can)).map_or(0, |n| n.agent.of() as usize)
+}
+
+/// Looks at the threads that wait for something: who can go on now?
+unsafe fn refresh(rt: *mut Runtime) {
+    let mut going = false;
+    let mut waiting = false;
+    for i in 0..(&(*rt).next).len() {
+        let t = (&(*rt).next)[i].agent.of() as usize;
+        let thread = &(&(*rt).threads)[t];
+        if !thread.special {
+            going = true;
+            continue;
+        }
+        let ready = thread.ready;
+        let timed = thread.timed;
+        let (enabled, idle);
+        if let Some(varying) = thread.varying {
+            (&mut (*rt).next)[i].op.kind = varying.kind(rt);
+        }
+        let spin = (&(*rt).threads)[t].spin.idle();
+        if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
+            idle = spin != Idle::No;
+            enabled = !idle;
+            waiting |= spin == Idle::Guess;
+        } else {
+            idle = timed;
+            enabled = false;
+            waiting |= timed;
+        }
+        going |= enabled;
+        let n = &mut (&mut (*rt).next)[i];
+        n.enabled = enabled;
+        n.idle = idle;
+    }
+    if going {
+        return;
+    }
+    if !waiting {
+        stuck(rt);
+    }
+    for i in 0..(&(*rt).next).len() {
+        let t = (&(*rt).next)[i].agent.of() as usize;
+        let thread = &(&(*rt).threads)[t];
+        let n = &mut (&mut (*rt).next)[i];
+        n.enabled = n.idle && (thread.timed || thread.spin.idle() == Idle::Guess);
+    }
+}
+
+/// Nobody can go on.
+unsafe fn stuck(rt: *mut Runtime) -> ! {
+    let mut text = String::new();
+    let mut loops = false;
+    for n in &(*rt).next {
+        let t = n.agent.of() as usize;
+        let word = match n.op.kind {
+            _ if (&(*rt).threads)[t].spin.idle() != Idle::No => {
+                loops = true;
+                "loops"
+            }
+            OpKind::Join => "joins",
+            _ => "waits",
+        };
+        let _ = write!(text, "{}{}:{word}", if text.is_empty() { "" } else { " " }, n.agent.of());
+    }
+    if (*rt).learning && loops {
+        // What the loop waits for may have been changed before it was known to be shared.
+        finish(rt, Ended::Cut);
+    }
+    report::finding(rt, if loops { "livelock" } else { "deadlock" }, None, 0, &text);
+    finish(rt, Ended::Deadlock)
+}
+
+/// Bytes turn out to be shared: the exploration starts again after this execution.
+pub unsafe fn learn(rt: *mut Runtime, addr: usize, len: usize) {
+    report::shared(rt, addr, len);
+    (*rt).learning = true;
+    // A thread that waits for these bytes did not know that it does.
+    let count = (*rt).count;
+    for thread in &mut (&mut (*rt).threads)[..count] {
+        thread.spin.clear();
+    }
+}
+
+/// The store that the current thread was allowed to do has been done.
+#[inline]
+pub unsafe fn settle(rt: *mut Runtime) {
+    let me = (*rt).current;
+    if (&(*rt).threads)[me].pending.is_some() {
+        settle_now(rt, me);
+    }
+}
+
+unsafe fn settle_now(rt: *mut Runtime, me: usize) {
+    if let Some(p) = (&mut (*rt).threads)[me].pending.take() {
+        let value = crate::access::value(p.op.addr as usize, p.op.len);
+        if value != p.old {
+            changed(rt, me);
+        }
+        happened(rt, me, p.op, p.order, p.pc, Some(value), None);
+    }
+}
+
+/// A thread has changed shared memory.
+pub unsafe fn changed(rt: *mut Runtime, t: usize) {
+    (&mut (*rt).threads)[t].stores += 1;
+}
+
+/// Everything that happens, in its order: the one place from which monitors are told.
+pub unsafe fn happened(
+    rt: *mut Runtime,
+    t: usize,
+    op: Op,
+    order: Order,
+    pc: usize,
+    value: Option<u64>,
+    old: Option<u64>,
+) {
+    if (*rt).config.trace {
+        let mut text = format!("step {t} {:?} {:?} {:#x} {}", op.kind, order, op.addr, op.len);
+        for v in [old, value] {
+            match v {
+                Some(v) => {
+                    let _ = write!(text, " {v}");
+                }
+                None => text.push_str(" -"),
+            }
+        }
+        let _ = write!(text, " {}", report::place(rt, pc));
+        report::line((*rt).config.fd, &text);
+    }
+}
+
+/// The execution is over, from wherever that is noticed.
+pub unsafe fn finish(rt: *mut Runtime, ended: Ended) -> ! {
+    (*rt).ended = ended;
+    let here = 0_u8;
+    let me = (*rt).current;
+    if (&(*rt).slots)[me].holds(&raw const here as usize) {
+        let thread = &mut (&mut (*rt).threads)[me];
+        thread.lowest = thread.lowest.min(&raw const here as usize);
+    }
+    LIVE.store(null_mut(), Ordering::Relaxed);
+    set_thread_pointer(rt, (*rt).main_tcb);
+    let mut nowhere = 0;
+    coroutine::switch(&raw mut nowhere, (*rt).base);
+    crate::sys::quit(70)
+}

@@ -1,0 +1,21 @@
+// A lost update is answered with abort.
+#include <pthread.h>
+#include <stdlib.h>
+int counter;
+
+static void *add(void *arg) {
+  (void)arg;
+  counter++;
+  return 0;
+}
+
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, add, 0);
+  pthread_create(&b, 0, add, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  if (counter != 2)
+    abort();
+  return 0;
+}

@@ -1,0 +1,6 @@
+// Processes are not under control.
+#include <unistd.h>
+int main(void) {
+  for (;;)
+    fork();
+}

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Compiles a C file so that it runs under the library, if WEAKSPOT_RUN says so:
+# compile.sh LIBRARY FILE.c PROGRAM [OPTION...]
+set -e
+library=$1
+source=$2
+program=$3
+shift 3
+gcc -fsanitize=thread -g -fno-builtin --param tsan-distinguish-volatile=1 -Wno-tsan "$@" \
+  -c "$source" -o "$program.o"
+gcc "$program.o" -o "$program" "$library" -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove -pthread

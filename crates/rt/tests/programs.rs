@@ -1,0 +1,403 @@
+//! C programs under the library: `tests/c` has one for each subject, whose assertions say what must
+//! hold in every execution; here is what the reports about them say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use expect_test::{Expect, expect};
+
+/// The library, which cargo puts beside this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("a running test has a path");
+    let folder = test.parent().expect("target/PROFILE/deps");
+    let library = folder.join("libweakspot_rt.so");
+    assert!(library.exists(), "{} was not built", library.display());
+    library
+}
+
+/// Compiles a program of `tests/c`.
+fn compile(name: &str, options: &[&str]) -> PathBuf {
+    let suffix: String = options.concat().replace(['-', '='], "_");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{suffix}"));
+    // Tests run side by side, and several of them use the same program.
+    let temporary = program.with_extension(format!("{:?}", std::thread::current().id()));
+    let done = Command::new("../compile.sh")
+        .arg(library())
+        .arg(format!("{name}.c"))
+        .arg(&temporary)
+        .args(options)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c"))
+        .status()
+        .expect("a shell and gcc");
+    assert!(done.success(), "{name} does not compile");
+    temporary
+}
+
+/// What a program printed, and what the library reported.
+struct Ran {
+    output: String,
+    report: String,
+}
+
+fn run(program: &Path, config: &str) -> Ran {
+    let file = program.with_extension("report");
+    let output = Command::new("sh")
+        .args(["-c", "exec \"$0\" 3>\"$1\""])
+        .arg(program)
+        .arg(&file)
+        .env("WEAKSPOT_RUN", format!("fd=3 {config}"))
+        .stdin(
+            fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/input.txt"))
+                .expect("input"),
+        )
+        .output()
+        .expect("a shell");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ran {
+        output: text(&output.stdout) + &text(&output.stderr),
+        report: fs::read_to_string(file).unwrap_or_default(),
+    }
+}
+
+/// The report without what depends on the compiler: where files are mapped, and offsets in them.
+fn plain(report: &str) -> String {
+    let mut lines = String::new();
+    for line in report.lines() {
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        match words.first().map(String::as_str) {
+            Some("module" | "shared" | "again") => continue,
+            Some("finding") => {
+                words.remove(6);
+                words.remove(5);
+            }
+            Some("token") => words.truncate(2),
+            Some("done") => words.truncate(2),
+            _ => {}
+        }
+        for word in &mut words {
+            if let Some((module, _)) = word.split_once("+0x") {
+                *word = module.split("_O").next().unwrap_or("").to_owned();
+            }
+        }
+        lines += &(words.join(" ") + "\n");
+    }
+    lines
+}
+
+#[track_caller]
+fn check(name: &str, config: &str, expected: &Expect) {
+    let report = |option| plain(&run(&compile(name, &[option]), config).report);
+    let quick = report("-O2");
+    expected.assert_eq(&quick);
+    assert_eq!(report("-O0"), quick, "{name} without optimisation");
+}
+
+#[test]
+fn dekker_is_right() {
+    check(
+        "dekker",
+        "strategy=dpor",
+        &expect![[r#"
+        done complete
+    "#]],
+    );
+    check(
+        "dekker",
+        "strategy=random:1 executions=2000",
+        &expect![[r#"
+        done limit
+    "#]],
+    );
+    check(
+        "dekker",
+        "strategy=bounded:2 filter=off",
+        &expect![[r#"
+        done incomplete
+    "#]],
+    );
+}
+
+#[test]
+fn what_goes_wrong_is_found_and_exploration_goes_on() {
+    check(
+        "assertion",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 assertion 0 assertion assertion.c:18:%20counter%20==%202
+        seen 1 2
+        done complete
+    "#]],
+    );
+    check(
+        "abort",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 abort 0 abort abort
+        seen 1 2
+        done complete
+    "#]],
+    );
+    check(
+        "crash",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 crash 1 crash SIGSEGV
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check(
+        "double_free",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 free 1 double_free memory%20is%20freed%20twice
+        seen 1 2
+        done complete
+    "#]],
+    );
+    check(
+        "deadlock",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 deadlock - - 0:joins%201:waits%202:waits
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check(
+        "lost_wakeup",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 deadlock - - 0:joins%201:waits
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check(
+        "livelock",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 livelock - - 0:joins%201:loops
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check(
+        "recursion",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 crash 1 recursion the%20stack%20is%20too%20small
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check(
+        "memory",
+        "strategy=dpor memory=50000000",
+        &expect![[r#"
+        finding 1 memory 0 memory the%20program%20allocates%20more%20than%20it%20may
+        seen 1 1
+        done complete
+    "#]],
+    );
+    check("killed", "strategy=dpor", &expect![""]);
+    check(
+        "forks",
+        "strategy=dpor",
+        &expect![[r#"
+        unsupported fork forks
+        done complete
+    "#]],
+    );
+    check(
+        "hang",
+        "strategy=dpor hang=200",
+        &expect![[r#"
+            finding 1 hang 2 - no%20step%20is%20taken%20any%20more
+            token 1
+            seen 1 1
+            cut 1
+            done incomplete
+        "#]],
+    );
+}
+
+#[test]
+fn functions_of_threads_do_what_they_should() {
+    for name in
+        ["mutexes", "conditions", "others", "c11", "futexes", "atomic_ops", "copies", "polls"]
+    {
+        check(
+            name,
+            "strategy=dpor",
+            &expect![[r#"
+            done complete
+        "#]],
+        );
+        check(
+            name,
+            "strategy=random:3 executions=300",
+            &expect![[r#"
+            done limit
+        "#]],
+        );
+    }
+}
+
+#[test]
+fn what_the_kernel_keeps_is_put_back() {
+    let program = compile("kernel", &["-O1"]);
+    let ran = run(&program, "strategy=random:1 executions=100");
+    expect![[r#"
+        last, n 2
+        done limit
+    "#]]
+    .assert_eq(&(ran.output + &plain(&ran.report)));
+}
+
+#[test]
+fn executions_are_cut_and_counted() {
+    check(
+        "dekker",
+        "strategy=random:1 executions=100 steps=20",
+        &expect![[r#"
+        cut 100
+        done limit
+    "#]],
+    );
+    check(
+        "dekker",
+        "strategy=dpor steps=20",
+        &expect![[r#"
+        cut 11
+        done incomplete
+    "#]],
+    );
+}
+
+#[test]
+fn sixty_four_threads() {
+    check(
+        "many",
+        "strategy=random:5 executions=50",
+        &expect![[r#"
+        done limit
+    "#]],
+    );
+}
+
+#[test]
+fn the_end_of_the_program_is_that_of_a_process() {
+    let program = compile("exits", &["-O1"]);
+    let ran = run(&program, "strategy=dpor");
+    expect![[r#"
+        second, counter 2
+        first, counter 2
+    "#]]
+    .assert_eq(&ran.output);
+    expect![[r#"
+        done complete
+    "#]]
+    .assert_eq(&plain(&ran.report));
+    let all = run(&program, "strategy=bounded:0 output=all");
+    assert!(all.output.lines().count() > 2, "{}", all.output);
+}
+
+#[test]
+fn the_same_configuration_gives_the_same_report() {
+    for name in ["dekker", "outside", "conditions", "crash"] {
+        let program = compile(name, &["-O1"]);
+        for config in [
+            "strategy=random:7 executions=200 trace=on",
+            "strategy=dpor trace=on",
+            "strategy=pct:3:1 executions=100 trace=on reuse=on",
+        ] {
+            let [a, b] = [run(&program, config), run(&program, config)];
+            assert!(a.report == b.report, "{name} differs with {config}");
+            assert_eq!(a.output, b.output);
+            assert!(a.report.lines().count() > 20, "{}", a.report);
+        }
+    }
+}
+
+#[test]
+fn restored_memory_is_as_good_as_a_new_process() {
+    for name in ["dekker", "outside", "conditions", "others", "crash", "exits", "many"] {
+        let program = compile(name, &["-O1"]);
+        let config = "strategy=random:11 executions=30 trace=on output=all";
+        let restored = run(&program, config);
+        let forked = run(&program, &format!("{config} isolate=fork"));
+        assert!(restored.report == forked.report, "{name} differs");
+        assert_eq!(restored.output, forked.output, "{name}");
+    }
+}
+
+#[test]
+fn tokens_replay() {
+    for name in ["assertion", "deadlock", "crash", "lost_wakeup", "livelock"] {
+        let program = compile(name, &["-O1"]);
+        let ran = run(&program, "strategy=random:2 executions=500");
+        let mut shared = Vec::new();
+        let mut finding = None;
+        for line in ran.report.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words[0] {
+                "shared" => shared.push(format!("{}+{}", words[1], words[2])),
+                "finding" if words[6] != "-" => finding = Some((words[2].to_owned(), words[6])),
+                "token" => finding = finding.map(|(kind, _)| (kind, words[3])),
+                _ => {}
+            }
+        }
+        let (kind, token) = finding.unwrap_or_else(|| panic!("{name}: {}", ran.report));
+        let mut config = format!("strategy=replay:{token}");
+        if !shared.is_empty() {
+            config += &format!(" shared={}", shared.join(","));
+        }
+        let again = run(&program, &config).report;
+        assert!(again.contains(&format!("finding 1 {kind} ")), "{name} {config}: {again}");
+        assert!(again.contains(token), "{name}: {again}");
+    }
+}
+
+#[test]
+fn a_program_on_its_own_is_left_alone() {
+    for name in ["dekker", "others", "c11", "futexes", "atomic_ops", "mutexes"] {
+        let program = compile(name, &["-O2"]);
+        let done = Command::new(&program).output().expect("a program that was compiled");
+        assert!(done.status.success(), "{name}: {done:?}");
+    }
+}
+
+#[test]
+fn wrong_configurations_are_told() {
+    let program = compile("dekker", &["-O1"]);
+    for (config, said) in [
+        (
+            "nothing",
+            expect![[r#"
+            weakspot: WEAKSPOT_RUN: `nothing` has no value
+        "#]],
+        ),
+        (
+            "colour=red",
+            expect![[r#"
+            weakspot: WEAKSPOT_RUN: there is no option `colour`
+        "#]],
+        ),
+        (
+            "steps=many",
+            expect![[r#"
+            weakspot: WEAKSPOT_RUN: `steps` cannot be `many`
+        "#]],
+        ),
+        (
+            "strategy=dfs",
+            expect![[r#"
+            weakspot: WEAKSPOT_RUN: unknown strategy "dfs"; there are bounded[:MOST], dpor, random:SEED, pct:DEPTH:SEED, replay:TOKEN
+        "#]],
+        ),
+    ] {
+        said.assert_eq(&run(&program, config).output);
+    }
+}
