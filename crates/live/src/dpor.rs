@@ -15,7 +15,7 @@
 //! - A race is looked at once, in the first execution that has both steps in this prefix. The paper
 //!   looks at all races of each execution. Once is enough: the sequence of the first time begins
 //!   with steps that may begin the later ones, too.
-//! - *Waiting* (`OpKind::Acquire`; section 8 of the paper for locks). Whoever waited for an object
+//! - *Waiting* (`OpKind::Acquire`; the paper does this for locks). Whoever waited for an object
 //!   races with all who were given it, or changed it, since the waiting thread has last seen it,
 //!   not only with the last. A `Release` is no race: nothing could have been taken before it. So
 //!   for locks the second is always possible first. Where it may not be (readers and writers) the sequence is
@@ -269,17 +269,24 @@ impl Dpor {
         }
     }
 
-    /// When the last step has ended the program early, lets somebody else go first.
-    fn end_early(&mut self) {
+    /// When the last step has ended the program early, lets somebody else go first. What the others
+    /// were about to do is known from before that step, in case that nobody could tell afterwards.
+    fn end_early(&mut self, unknown: bool) {
         let Some(at) = self.nodes.len().checked_sub(1) else { return };
         let ender = self.order.steps[at].agent;
         let others = self.seen(at).iter().filter(|n| n.agent != ender);
-        let early = others.clone().any(|n| !n.agent.is_buffer());
-        let awake = |n: &&Next| n.ready() && self.nodes[at].lets(n.agent);
-        let other = others.clone().find(awake).map(|n| (n.agent, n.op));
-        self.early = early;
-        if let (true, true, Some((agent, op))) = (early, self.nodes[at].tree.is_empty(), other) {
-            self.nodes[at].tree.push(Branch { agent, op, sure: true, then: Vec::new() });
+        let others: Vec<Next> = others.copied().collect();
+        self.early = others.iter().any(|n| !n.agent.is_buffer());
+        if !self.early {
+            return;
+        }
+        if unknown {
+            self.reverse_left(&others);
+        }
+        let node = &mut self.nodes[at];
+        let other = others.iter().find(|n| n.ready() && node.lets(n.agent));
+        if let (true, Some(&Next { agent, op, .. })) = (node.tree.is_empty(), other) {
+            node.tree.push(Branch { agent, op, sure: true, then: Vec::new() });
         }
     }
 }
@@ -344,7 +351,8 @@ impl Strategy for Dpor {
     }
 
     fn end(&mut self, ended: Ended, left: &[Next]) {
-        self.cut |= ended == Ended::Cut;
+        // A deadlock without what is waited for hides its races.
+        self.cut |= ended == Ended::Cut || (ended == Ended::Deadlock && left.is_empty());
         if self.depth < self.order.len() {
             let agent = self.order.steps[self.depth].agent;
             self.diverged.get_or_insert(Diverged { step: self.depth, agent });
@@ -357,7 +365,7 @@ impl Strategy for Dpor {
         self.reverse(self.depth);
         self.reverse_left(left);
         if ended == Ended::Over {
-            self.end_early();
+            self.end_early(left.is_empty());
         }
     }
 

@@ -1,7 +1,7 @@
 //! Probabilistic concurrency testing: random priorities that change at few random places.
 //!
 //! After Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic
-//! guarantees of finding bugs" (ASPLOS 2010), section 4. Of the agents that can go on, the one with
+//! guarantees of finding bugs" (ASPLOS 2010). Of the agents that can go on, the one with
 //! the highest priority runs. There are `depth` - 1 places in the execution at which the agent that
 //! is to run gets a priority below all those from the beginning, lower than at the places before. A
 //! bug that needs `depth` orderings of pairs of steps is found in one execution with probability at

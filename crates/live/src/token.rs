@@ -1,6 +1,6 @@
 //! A schedule as a word that can be printed, pasted and sent.
 //!
-//! `ws1_0x12_1x3_b0_0_b1q2x4_9f3a60c1`: the version, runs of choices, a check. `0x12` is twelve steps
+//! `ws1_0x12_1x3_b0_0_b1q2x4_25cda302`: the version, runs of choices, a check. `0x12` is twelve steps
 //! of thread 0, `1` one step of thread 1, `b0` one of its buffer, `b1q2` one of queue 2 of the buffer
 //! of thread 1. The check is the FNV-1a hash of all before it, so that a token that was cut or mistyped
 //! is not replayed as another. Only letters, digits and `_`: a double click takes all of it, and no

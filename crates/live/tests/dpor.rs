@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use weakspot_core::testing::Rng;
 use weakspot_live::testing::{
-    Buffers, Instr, State, Steps, System, SystemSize, all_executions, canonical, random_system,
-    run, shrink_system, traces,
+    Buffers, Instr, State, Steps, System, SystemSize, all_executions, byte, canonical,
+    random_system, run, shrink_system, traces,
 };
 use weakspot_live::{Dpor, Ended, Strategy};
 
@@ -170,4 +170,15 @@ fn crashes() {
         }
     }
     assert!(crashed > 100);
+}
+
+/// Whoever crashes while the others wait for its lock has not been seen to race with them otherwise.
+#[test]
+fn a_crash_with_a_lock_held() {
+    use Instr::{CrashIf, Lock, Read, Unlock, Write};
+    let first = vec![Lock(0), Read(byte(0)), CrashIf(0), Unlock(0)];
+    let second = vec![Lock(0), Write(byte(0), 1), Unlock(0)];
+    let threads = vec![first, second];
+    let e = explore(&System { threads, buffers: Buffers::None, framed: false });
+    assert_eq!((e.complete, e.states.len(), e.executions), (true, 2, 2));
 }

@@ -399,8 +399,7 @@ impl Order {
     }
 }
 
-/// The words that have bytes of an access. An access of more than a page is one to its first page:
-/// nothing of the kind is a step.
+/// The words that have bytes of an access.
 fn words(op: Op) -> impl Iterator<Item = u64> {
     let last = op.addr.saturating_add(u64::from(op.len.max(1)) - 1);
     op.addr / 8..=last / 8
