@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_core::{Limit, Model, Verdict};
+use weakspot_live::Plan;
 use weakspot_live::wire::{Message, Place, TracedStep};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, error_json, failures_json, failures_text, model_key,
@@ -99,6 +100,8 @@ struct Exploration<'a> {
     steps: u64,
     /// The strategies that were followed.
     strategies: Vec<&'static str>,
+    /// Bytes that were found to be shared.
+    shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
     remarks: Vec<String>,
@@ -111,8 +114,11 @@ struct Heard {
     overtakings: Vec<Overtaking>,
     failures: Vec<Failure>,
     unsupported: Vec<(String, Option<Place>)>,
-    learnt: u64,
+    /// Bytes that were found to be shared.
+    shared: Vec<(u64, u64)>,
     idle: u64,
+    cut: u64,
+    diverged: Option<u64>,
     executions: u64,
     steps: u64,
     /// How it ended.
@@ -154,16 +160,30 @@ impl Heard {
                 });
             }
             Message::Seen { number, executions } => {
-                let of = |n: &u64| *n == number;
-                if let Some(found) = self.overtakings.iter_mut().find(|o| of(&o.number)) {
-                    found.executions = executions;
-                }
-                if let Some(found) = self.failures.iter_mut().find(|f| of(&f.number)) {
+                if let Some(found) = self.failures.iter_mut().find(|f| f.number == number) {
                     found.executions = executions;
                 }
             }
             Message::Unsupported { what, place } => self.unsupported.push((what, place)),
-            Message::Learnt(times) => self.learnt = times,
+            Message::Overtaken { number, executions } => {
+                if let Some(found) = self.overtakings.iter_mut().find(|o| o.number == number) {
+                    found.executions = executions;
+                }
+            }
+            Message::Shared { addr, len } => self.shared.push((addr, len)),
+            Message::Again => {
+                self.overtakings.clear();
+                for failure in &mut self.failures {
+                    failure.schedule.clear();
+                }
+            }
+            Message::Token { number, execution, schedule } => {
+                if let Some(found) = self.failures.iter_mut().find(|f| f.number == number) {
+                    (found.first, found.schedule) = (execution, schedule);
+                }
+            }
+            Message::Diverged { step, thread: _ } => self.diverged = Some(step),
+            Message::Cut(executions) => self.cut = executions,
             Message::Idle(times) => self.idle = times,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
@@ -179,10 +199,11 @@ impl Heard {
     }
 }
 
-/// A strategy as the library is told about it.
+/// A strategy.
 struct Phase {
     name: &'static str,
-    options: String,
+    /// As the library is told about it.
+    plan: Plan,
     /// All that it can explore, if that is less than everything.
     bound: Option<u32>,
 }
@@ -201,6 +222,7 @@ impl<'a> Exploration<'a> {
             executions: 0,
             steps: 0,
             strategies: Vec::new(),
+            shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
             remarks: Vec::new(),
         }
@@ -208,24 +230,21 @@ impl<'a> Exploration<'a> {
 
     fn phases(&self) -> Vec<Phase> {
         let args = self.args;
-        let phase = |name, options| Phase { name, options, bound: None };
-        let bounded = |most: Option<u32>| Phase {
-            name: "bounded",
-            options: most.map_or(String::new(), |most| format!("preemptions={most}")),
-            bound: most,
-        };
-        let dpor = || phase("dpor", String::new());
+        let phase = |name, plan| Phase { name, plan, bound: None };
+        let bounded =
+            |most: Option<u32>| Phase { name: "bounded", plan: Plan::Bounded(most), bound: most };
+        let dpor = || phase("dpor", Plan::Dpor);
         match (&args.replay, args.strategy) {
-            (Some(schedule), _) => vec![phase("replay", format!("schedule={schedule}"))],
+            (Some(schedule), _) => vec![phase("replay", Plan::Replay(schedule.clone()))],
             (None, RunStrategy::Auto) => match args.preemptions {
                 Some(most) => vec![bounded(Some(most))],
                 None => vec![bounded(Some(FIRST_PREEMPTIONS)), dpor()],
             },
             (None, RunStrategy::Bounded) => vec![bounded(args.preemptions)],
             (None, RunStrategy::Dpor) => vec![dpor()],
-            (None, RunStrategy::Random) => vec![phase("random", format!("seed={}", args.seed))],
+            (None, RunStrategy::Random) => vec![phase("random", Plan::Random { seed: args.seed })],
             (None, RunStrategy::Pct) => {
-                vec![phase("pct", format!("seed={} depth={}", args.seed, args.depth))]
+                vec![phase("pct", Plan::Pct { depth: args.depth, seed: args.seed })]
             }
         }
     }
@@ -261,7 +280,7 @@ impl<'a> Exploration<'a> {
         let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
-            format!("strategy={} {}", phase.name, phase.options),
+            format!("strategy={}{}", phase.plan, self.known()),
             format!("models={}", models.join(",")),
             format!("timeout={}", left.as_millis().max(1)),
             format!("executions={}", executions.unwrap_or(0)),
@@ -281,6 +300,13 @@ impl<'a> Exploration<'a> {
             // The library stops by itself, and should have the time to say so.
             timeout: left + Duration::from_secs(5),
         }
+    }
+
+    /// What is known to be shared, which schedules depend on.
+    fn known(&self) -> String {
+        let parts: Vec<String> =
+            self.shared.iter().map(|(addr, len)| format!("{addr:#x}+{len:#x}")).collect();
+        if parts.is_empty() { String::new() } else { format!(" shared={}", parts.join(",")) }
     }
 
     /// Why a strategy has not explored everything.
@@ -325,6 +351,17 @@ impl<'a> Exploration<'a> {
     /// Adds what was heard.
     fn take(&mut self, name: &'static str, heard: Heard) {
         self.strategies.push(name);
+        self.shared.extend(heard.shared);
+        if let Some(step) = heard.diverged {
+            self.remark(format!(
+                "the schedule could not be followed beyond step {step}: it is of another program, \
+                 or the program depends on something outside of it"
+            ));
+        }
+        if heard.cut > 0 {
+            let steps = self.args.steps;
+            self.remark(format!("some executions were cut off after {steps} steps (--steps)"));
+        }
         if self.symbols.is_empty() {
             heard.modules.into_iter().for_each(|(base, end, path)| self.symbols.add(base, end, path));
         }
@@ -479,8 +516,10 @@ impl<'a> Exploration<'a> {
     /// The steps of an execution.
     fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
         let config = format!(
-            "strategy=replay schedule={schedule} trace=on executions=1 steps={} memory={}",
-            self.args.steps, self.args.shared.memory
+            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
+            self.known(),
+            self.args.steps,
+            self.args.shared.memory
         );
         let mut steps = Vec::new();
         child::run(&self.start(Duration::from_secs(60)), &config, &mut |message| {

@@ -182,6 +182,12 @@ impl Watch {
         &self.steps
     }
 
+    /// The fences that the program is looked at as if it had.
+    #[must_use]
+    pub fn extra(&self) -> &[Extra] {
+        &self.extra
+    }
+
     /// The bytes of a location in a report.
     #[must_use]
     pub fn bytes(&self, loc: u32) -> Option<Bytes> {

@@ -23,7 +23,7 @@ pub enum Message {
     },
     /// An execution went wrong under the model that it was executed under.
     Failure {
-        /// Counted from 1 with the [overtakings](Message::Overtaking).
+        /// Counted from 1.
         number: u64,
         /// What: `assertion`, `crash`, `deadlock`, ...
         kind: String,
@@ -40,7 +40,7 @@ pub enum Message {
     },
     /// A weaker model would let an access overtake a store.
     Overtaking {
-        /// Counted from 1 with the [failures](Message::Failure).
+        /// Counted from 1.
         number: u64,
         /// The model.
         model: Model,
@@ -55,7 +55,7 @@ pub enum Message {
         /// Fences any one of which prevents it there.
         fences: Vec<PlacedFence>,
     },
-    /// How many executions showed a finding, as far as is known now.
+    /// How many executions showed a failure.
     Seen {
         /// Its number.
         number: u64,
@@ -69,8 +69,41 @@ pub enum Message {
         /// Where.
         place: Option<Place>,
     },
-    /// How often the exploration started again because more memory turned out to be shared.
-    Learnt(u64),
+    /// How many executions showed an overtaking.
+    Overtaken {
+        /// Its number.
+        number: u64,
+        /// How many.
+        executions: u64,
+    },
+    /// Bytes turned out to be shared.
+    Shared {
+        /// The first one.
+        addr: u64,
+        /// How many.
+        len: u64,
+    },
+    /// Because of that the exploration starts again: what was found before may be found again, with
+    /// other numbers.
+    Again,
+    /// A schedule for a failure that came without, or with one that is not right any more.
+    Token {
+        /// Its number.
+        number: u64,
+        /// In which execution, from 1.
+        execution: u64,
+        /// The schedule.
+        schedule: String,
+    },
+    /// A schedule that is replayed was not followed.
+    Diverged {
+        /// From which step on.
+        step: u64,
+        /// Whose turn it was.
+        thread: u16,
+    },
+    /// How many executions had too many steps.
+    Cut(u64),
     /// How often a thread was taken to wait in a loop without certainty.
     Idle(u64),
     /// How far it is.
@@ -180,7 +213,20 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "unsupported" => {
             Message::Unsupported { what: unescape(word()?)?, place: optional(word()?, place)? }
         }
-        "learnt" => Message::Learnt(word()?.parse().ok()?),
+        "overtaken" => {
+            Message::Overtaken { number: word()?.parse().ok()?, executions: word()?.parse().ok()? }
+        }
+        "shared" => Message::Shared { addr: hex(word()?)?, len: hex(word()?)? },
+        "again" => Message::Again,
+        "token" => Message::Token {
+            number: word()?.parse().ok()?,
+            execution: word()?.parse().ok()?,
+            schedule: unescape(word()?)?,
+        },
+        "diverged" => {
+            Message::Diverged { step: word()?.parse().ok()?, thread: word()?.parse().ok()? }
+        }
+        "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
@@ -235,7 +281,16 @@ impl fmt::Display for Message {
             Message::Unsupported { what, place } => {
                 write!(f, "unsupported {} {}", escape(what), or_none(*place))
             }
-            Message::Learnt(times) => write!(f, "learnt {times}"),
+            Message::Overtaken { number, executions } => {
+                write!(f, "overtaken {number} {executions}")
+            }
+            Message::Shared { addr, len } => write!(f, "shared {addr:#x} {len:#x}"),
+            Message::Again => write!(f, "again"),
+            Message::Token { number, execution, schedule } => {
+                write!(f, "token {number} {execution} {}", escape(schedule))
+            }
+            Message::Diverged { step, thread } => write!(f, "diverged {step} {thread}"),
+            Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
@@ -420,7 +475,12 @@ mod tests {
             },
             Message::Seen { number: 3, executions: 44 },
             Message::Unsupported { what: "fork".into(), place: None },
-            Message::Learnt(2),
+            Message::Overtaken { number: 3, executions: 5 },
+            Message::Shared { addr: 0x4010, len: 8 },
+            Message::Again,
+            Message::Token { number: 1, execution: 2, schedule: "w1".into() },
+            Message::Diverged { step: 4, thread: 1 },
+            Message::Cut(2),
             Message::Idle(0),
             Message::Progress { executions: 5, steps: 6 },
             Message::Step(TracedStep {

@@ -27,6 +27,18 @@ pub enum Order {
     Strong,
 }
 
+impl From<Order> for weakspot_live::Order {
+    fn from(order: Order) -> weakspot_live::Order {
+        match order {
+            Order::Plain | Order::Volatile | Order::Relaxed => weakspot_live::Order::Relaxed,
+            Order::Acquire => weakspot_live::Order::Acquire,
+            Order::Release => weakspot_live::Order::Release,
+            Order::AcquireRelease => weakspot_live::Order::AcqRel,
+            Order::Strong => weakspot_live::Order::SeqCst,
+        }
+    }
+}
+
 impl Order {
     /// The order that a compiler passes as this number.
     pub fn of(number: i32) -> Order {

@@ -1,7 +1,9 @@
 //! What the library is told: the environment variable `WEAKSPOT_RUN`, pairs `key=value` with spaces
 //! between them.
 
+use weakspot_core::{Drain, Model};
 use weakspot_live::Plan;
+use weakspot_live::wire::{self, PlacedFence};
 
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
@@ -14,6 +16,12 @@ pub const MOST_THREADS: usize = 4096;
 pub struct Config {
     /// `fd`: where lines are written to.
     pub fd: i32,
+    /// `report`: the same as a file that is opened.
+    pub report: Option<String>,
+    /// `models=tso,pso,pso-own`: what monitors watch for.
+    pub models: Vec<Model>,
+    /// `fences`: the monitors see the program as if it had these.
+    pub fences: Vec<PlacedFence>,
     /// `strategy`: which one, as [`Plan`] names it.
     pub plan: Plan,
     /// `seed`: of what is random for the program.
@@ -54,6 +62,9 @@ impl Config {
     pub fn parse(text: &str) -> Result<Config, String> {
         let mut config = Config {
             fd: 2,
+            report: None,
+            models: Vec::new(),
+            fences: Vec::new(),
             plan: Plan::Bounded(None),
             seed: 0,
             executions: 0,
@@ -83,6 +94,17 @@ impl Config {
             };
             match key {
                 "fd" => config.fd = value.parse().map_err(|_| wrong())?,
+                "report" => config.report = Some(value.to_owned()),
+                "models" => {
+                    let model = |name: &str| match name {
+                        "tso" => Ok(Model::Tso),
+                        "pso" => Ok(Model::Pso(Drain::All)),
+                        "pso-own" => Ok(Model::Pso(Drain::Own)),
+                        _ => Err(wrong()),
+                    };
+                    config.models = value.split(',').map(model).collect::<Result<_, _>>()?;
+                }
+                "fences" => config.fences = wire::fences(value).ok_or_else(wrong)?,
                 "strategy" => config.plan = value.parse()?,
                 "seed" => config.seed = number()?,
                 "executions" => config.executions = number()?,

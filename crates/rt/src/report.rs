@@ -1,11 +1,14 @@
 //! What the library tells: lines of words, written to the descriptor that the configuration names.
 //!
-//! - `module BASE PATH`: where a file is mapped, so that addresses can be looked up;
+//! - `module BASE END PATH`: where a file is mapped, so that addresses can be looked up;
 //! - `shared ADDR LEN`: bytes that were found to be shared between threads, so that each access to
 //!   them is a step, from the next exploration on, which `again` announces;
 //! - `finding N KIND THREAD PLACE EXECUTION TOKEN TEXT`: the first execution that shows something,
 //!   counted from 1; `THREAD` or `PLACE` is `-` if it has none. The token replays it with the bytes
 //!   that were shared before the last `again`; it is `-` if the execution was one to learn from;
+//! - `overtaking N MODEL STORE ACCESS EXECUTION TOKEN FENCES`: the first execution in which a monitor
+//!   says that an access can overtake a store, and the fences any one of which prevents it;
+//! - `overtaken N TIMES`: at the end, how many executions showed overtaking N;
 //! - `token N EXECUTION TOKEN`: a token for a finding, or one that is right after `again`;
 //! - `seen N TIMES`: at the end, how many executions showed finding N since the last `again`;
 //! - `diverged STEP THREAD`: a token was not followed;
@@ -16,9 +19,11 @@
 //!   `done complete|incomplete|limit|timeout|defect EXECUTIONS STEPS`;
 //! - `defect TEXT`: the library itself failed.
 //!
-//! Places are `module+0xoffset`, where the module is the last part of its path.
+//! Places are `N+0xOFFSET`, where N is the number of a module, from 0.
 
 use core::fmt::Write;
+
+use weakspot_live::{Extra, preventing};
 
 use crate::runtime::Runtime;
 use crate::sys;
@@ -70,11 +75,8 @@ pub unsafe fn place(rt: *const Runtime, pc: usize) -> String {
         return "-".to_owned();
     }
     let modules = &(*rt).modules;
-    match modules.iter().find(|m| (m.base..m.end).contains(&pc)) {
-        Some(m) => {
-            let name = m.path.rsplit('/').next().unwrap_or("");
-            format!("{}+{:#x}", escape(name), pc - m.base)
-        }
+    match modules.iter().enumerate().find(|(_, m)| (m.base..m.end).contains(&pc)) {
+        Some((n, m)) => format!("{n}+{:#x}", pc - m.base),
         None => format!("{pc:#x}"),
     }
 }
@@ -115,6 +117,31 @@ pub unsafe fn finding(
     line(fd, &format!("finding {number} {kind} {thread} {place} {execution} {token} {text}"));
 }
 
+/// Reports the last `new` findings of the monitors.
+pub unsafe fn overtakings(rt: *mut Runtime, new: usize) {
+    let Some(watch) = &(*rt).watch else { return };
+    let findings = watch.findings();
+    let first = findings.len() - new;
+    let execution = (*rt).executions + 1;
+    for (i, f) in findings.iter().enumerate().skip(first) {
+        let at = |pc: u64| place(rt, pc as usize);
+        let fences = preventing(watch.steps(), f, watch.extra());
+        let fences: Vec<String> = fences
+            .into_iter()
+            .map(|fence| match fence {
+                Extra::After(pc) => format!("a{}", at(pc)),
+                Extra::Before(pc) => format!("b{}", at(pc)),
+            })
+            .collect();
+        let fences = if fences.is_empty() { "-".to_owned() } else { fences.join(",") };
+        let (model, store, access) = (f.model, at(f.store), at(f.access));
+        let token = (*rt).schedule.to_string();
+        let n = i + 1;
+        let text = format!("overtaking {n} {model} {store} {access} {execution} {token} {fences}");
+        line((*rt).config.fd, &text);
+    }
+}
+
 /// Reports once that the program does something that the library cannot.
 pub unsafe fn unsupported(rt: *mut Runtime, what: &'static str, pc: usize) {
     if !(*rt).unsupported.contains(&what) {
@@ -127,7 +154,8 @@ pub unsafe fn unsupported(rt: *mut Runtime, what: &'static str, pc: usize) {
 /// The files that are mapped.
 pub unsafe fn modules(rt: *const Runtime) {
     for m in &(*rt).modules {
-        line((*rt).config.fd, &format!("module {:#x} {}", m.base, escape(&m.path)));
+        let path = escape(&m.path);
+        line((*rt).config.fd, &format!("module {:#x} {:#x} {path}", m.base, m.end));
     }
 }
 
@@ -167,6 +195,11 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
     let fd = (*rt).config.fd;
     for (i, f) in (&(*rt).findings).iter().enumerate() {
         line(fd, &format!("seen {} {}", i + 1, f.times));
+    }
+    if let Some(watch) = &(*rt).watch {
+        for (i, f) in watch.findings().iter().enumerate() {
+            line(fd, &format!("overtaken {} {}", i + 1, f.executions));
+        }
     }
     if (*rt).cut > 0 {
         line(fd, &format!("cut {}", (*rt).cut));

@@ -3,7 +3,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use weakspot_live::{Agent, Ended, Next, Schedule, Strategy};
+use weakspot_live::{Agent, Ended, Next, Schedule, Strategy, Watch};
 
 use crate::config::Config;
 use crate::coroutine::Slot;
@@ -104,6 +104,8 @@ pub struct Runtime {
     pub own_code: (usize, usize),
     /// What was found.
     pub findings: Vec<Finding>,
+    /// The monitors, if there are any.
+    pub watch: Option<Watch>,
     /// What was said to be unsupported.
     pub unsupported: Vec<&'static str>,
     /// Executions that are over.

@@ -4,7 +4,10 @@
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::Ordering;
 
-use weakspot_live::{Diverged, Ended, Next, Schedule};
+use std::ffi::CString;
+
+use weakspot_live::wire::{Place, PlacedFence};
+use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Watch};
 
 use crate::config::{self, Config};
 use crate::coroutine::{self, switch};
@@ -76,6 +79,10 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         give_up("failed to start the program again at fixed addresses");
     }
     libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
+    let mut config = config;
+    if let Some(path) = config.report.take() {
+        config.fd = open_report(&path);
+    }
     let Some(shadow) = arena::open().then(Shadow::open).flatten() else {
         give_up("failed to reserve memory")
     };
@@ -120,6 +127,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         modules: Vec::new(),
         own_code: (0, 0),
         findings: Vec::new(),
+        watch: None,
         unsupported: Vec::new(),
         executions: 0,
         all_steps: 0,
@@ -158,6 +166,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     (*rt).own_code = own;
     (*rt).finishers = ends::finishers();
     report::modules(rt);
+    (*rt).watch = monitors(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
@@ -293,9 +302,39 @@ unsafe fn work(rt: *mut Runtime) -> ! {
     sys::quit(0)
 }
 
+/// The monitors that the configuration asks for.
+unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
+    let Config { models, fences, .. } = &(*rt).config;
+    let address = |place: Place| match place.module {
+        Some(m) => (&(*rt).modules).get(usize::from(m)).map(|m| m.base as u64 + place.offset),
+        None => Some(place.offset),
+    };
+    let fence = |fence: &PlacedFence| address(fence.place).map(|at| fence.at(at));
+    let extra: Vec<Extra> = fences.iter().filter_map(fence).collect();
+    (!models.is_empty()).then(|| Watch::new(models, &extra))
+}
+
+/// Opens the file for the report, with a number that the program will not get.
+unsafe fn open_report(path: &str) -> i32 {
+    let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
+    let fd = libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC, 0o644);
+    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FAR) };
+    if far < 0 {
+        give_up(&format!("failed to open {path}"));
+    }
+    libc::close(fd);
+    far
+}
+
+/// Descriptors from this one on are not those of the program.
+const FAR: i32 = 900;
+
 /// One execution.
 unsafe fn execute(rt: *mut Runtime) {
     (*rt).within = true;
+    if let Some(watch) = &mut (*rt).watch {
+        watch.begin();
+    }
     threads::begin(rt);
     if threads::add(rt, (*rt).main, 0).is_none() {
         give_up("failed to make a stack");
@@ -318,8 +357,15 @@ unsafe fn close(rt: *mut Runtime) {
         (*rt).all_steps = 0;
         (*rt).cut = 0;
         (*rt).guesses = 0;
+        (*rt).watch = monitors(rt);
         report::again(rt);
         return;
+    }
+    if let Some(watch) = &mut (*rt).watch {
+        let new = watch.end();
+        if new > 0 {
+            report::overtakings(rt, new);
+        }
     }
     if ended == Ended::Over {
         // It was not about to do that, it has done it.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Step};
 
 use crate::access::{Order, Pending};
 use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
@@ -446,8 +446,12 @@ pub unsafe fn happened(
     value: Option<u64>,
     old: Option<u64>,
 ) {
+    let order = weakspot_live::Order::from(order);
+    if let Some(watch) = &mut (*rt).watch {
+        watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+    }
     if (*rt).config.trace {
-        let mut text = format!("step {t} {:?} {:?} {:#x} {}", op.kind, order, op.addr, op.len);
+        let mut text = format!("step {t} {:?} {order:?} {:#x} {}", op.kind, op.addr, op.len);
         for v in [old, value] {
             match v {
                 Some(v) => {

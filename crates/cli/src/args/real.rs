@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use weakspot_core::Model;
+use weakspot_live::Schedule;
 
 use super::{Shared, model};
 
@@ -15,7 +16,7 @@ use super::{Shared, model};
     before_help = "\
 Example:
   weakspot cc -O1 -o dekker corpus/c/dekker.c && weakspot run ./dekker
-  CC=weakspot-cc make",
+  CC=weakspot-cc CXX=weakspot-cxx make",
     after_help = "\
 The compiler is gcc or clang, whichever is there; WEAKSPOT_CC (for c++ WEAKSPOT_CXX) names another one.
 Accesses to memory are instrumented (by way of -fsanitize=thread), fences in inline assembly are
@@ -63,10 +64,10 @@ pub(crate) struct RunArgs {
     pub(crate) seed: u64,
     /// pct: how many steps have to come in the wrong order for what is sought.
     #[arg(long, value_name = "D", default_value = "3")]
-    pub(crate) depth: u32,
+    pub(crate) depth: usize,
     /// Execute only the schedule that a finding came with.
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["strategy", "preemptions"])]
-    pub(crate) replay: Option<String>,
+    pub(crate) replay: Option<Schedule>,
     /// At most this many executions.
     #[arg(long, value_name = "N")]
     pub(crate) executions: Option<u64>,

@@ -117,6 +117,8 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Buffer { .. } => "buffer",
                 Limit::Torn(_) => "torn",
                 Limit::Window(_) => "window",
+                Limit::Executions(_) => "executions",
+                Limit::Preemptions(_) => "preemptions",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

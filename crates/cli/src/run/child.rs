@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, pipe};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -69,7 +69,7 @@ pub(crate) fn run(
         .stdout(if start.output == ProgramOutput::None {
             Stdio::null()
         } else {
-            Stdio::from(std::io::stderr().try_clone_to_owned()?)
+            Stdio::from(std::io::stderr().as_fd().try_clone_to_owned()?)
         })
         .stderr(shown())
         .process_group(0)
