@@ -92,6 +92,7 @@ fn size(bytes: u64) -> String {
         }
     }
     match (bytes / divisor, bytes % divisor) {
+        (1, 0) if unit == "bytes" => "1 byte".to_owned(),
         (whole, 0) => format!("{whole} {unit}"),
         _ => format!("{:.1} {unit}", bytes as f64 / divisor as f64),
     }

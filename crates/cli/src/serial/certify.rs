@@ -42,7 +42,10 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
     };
     match checked {
         Ok(how) => {
-            println!("certified: {how}");
+            match witness.trace {
+                Some(trace) => println!("certified: {how} (trace {} of the log)", trace + 1),
+                None => println!("certified: {how}"),
+            }
             Ok(Exit::Holds)
         }
         Err(Rejected::TooLarge(n)) => {

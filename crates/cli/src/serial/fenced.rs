@@ -12,7 +12,7 @@ use super::{Job, Said};
 impl Job<'_> {
     /// The answer about a log with the fences: under TSO it is serializable if it is under SC, and no
     /// store can be overtaken.
-    pub(super) fn answer_fenced(&mut self, current: &mut Current, mut remarks: Vec<String>) {
+    pub(super) fn answer_fenced(&mut self, current: &mut Current, remarks: Vec<String>) {
         let model = Model::Tso;
         if current.follow.has_commits() {
             let message = "fences change when stores reach memory, and this log says when they did; \
@@ -51,9 +51,14 @@ impl Job<'_> {
             overtaking.first = fenced.numbers[overtaking.first as usize];
             monitor_news(&current.tables, model, &overtaking).trim_end().to_owned()
         });
+        let without = match self.without_fences(current) {
+            Ok(verdict) => verdict,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
         let told = SerialFenced {
             after: after.collect(),
             sc_serializable: found.verdict.clone(),
+            without,
             robust: robust.clone(),
             overtaken: overtaken.collect(),
         };
@@ -64,10 +69,6 @@ impl Job<'_> {
                 Verdict::Unknown(limit.clone())
             }
         };
-        match self.without_fences(current) {
-            Ok(remark) => remarks.push(remark),
-            Err(rejected) => return self.refuse_defect(model, &rejected),
-        }
         let said = Said {
             model,
             of: SerialOf::Execution,

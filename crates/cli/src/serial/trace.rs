@@ -12,6 +12,7 @@ use weakspot_report::{
 use weakspot_serial::{Extents, Touched, TraceMethod, TxnReader, check_trace};
 
 use super::current::Current;
+use super::delays::{Timed, delays};
 use super::show::{Shown, event, from_first, txn};
 use super::{Job, Said};
 use crate::pool::{self, Listener};
@@ -74,7 +75,7 @@ impl Job<'_> {
             }
         }
         match &decided.evidence {
-            Some(evidence) => self.write_witness(witness(current, evidence)),
+            Some(evidence) => self.write_witness(current, witness(current, evidence)),
             None => self.tell_no_witness(),
         }
         let said = Said {
@@ -91,14 +92,9 @@ impl Job<'_> {
         self.say(current, &said);
     }
 
-    /// What is said about a trace to which fences are added: how it is without them.
-    pub(super) fn without_fences(&self, current: &Current) -> Result<String, Rejected> {
-        let decided = self.decide(current, &read(current), TraceMode::Exact)?;
-        Ok(match decided.verdict {
-            Verdict::Holds => "without the fences: serializable, too".to_owned(),
-            Verdict::Violated => "without the fences: not serializable".to_owned(),
-            Verdict::Unknown(_) => "without the fences: unknown".to_owned(),
-        })
+    /// Whether a trace to which fences are added is serializable without them.
+    pub(super) fn without_fences(&self, current: &Current) -> Result<Verdict, Rejected> {
+        Ok(self.decide(current, &read(current), TraceMode::Exact)?.verdict)
     }
 
     /// Asks, and has the answer checked.
@@ -179,7 +175,8 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
             let events = cycle.0.iter().flat_map(|&(a, b)| [a, b]);
             let found = events.filter_map(|at| {
                 let event = *read.trace.get(at as usize)?;
-                Some((at, (read.shown(current, at as usize), event)))
+                let shown = read.shown(current, at as usize);
+                Some((at, (Timed { event: shown, thread: event.thread, at, stored: None }, event)))
             });
             (found.collect(), Vec::new())
         }
@@ -195,14 +192,17 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
     let extents = extents.end();
     let edge = |(from, to): &(u64, u64)| {
         let (&(from, of), &(to, _)) = (found.get(from)?, found.get(to)?);
-        Some(SerialEdge { txn: txn(of.thread, extents.get(&of.txn)), from, to })
+        let txn = txn(of.thread, extents.get(&of.txn));
+        Some(SerialEdge { txn, from: from.event, to: to.event })
     };
     placed.dedup();
     let edges = from_first(cycle.0.iter().filter_map(edge).collect());
-    Some(SerialCycle { edges, commits: placed })
+    let timed = |(from, to): &(u64, u64)| Some((found.get(from)?.0, found.get(to)?.0));
+    let delays = delays(&cycle.0.iter().filter_map(timed).collect::<Vec<_>>());
+    Some(SerialCycle { edges, commits: placed, delays })
 }
 
-type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
+type Events = HashMap<u64, (Timed, TxnEvent)>;
 
 /// What the events of a cycle of an execution are, and what its commits come before: the last one of
 /// each thread that comes before the same event, and only those that do not wait for the next fence
@@ -219,13 +219,15 @@ fn events_of(
     }
     let wanted: std::collections::HashSet<u64> =
         cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
-    let mut buffers: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    let mut buffers: HashMap<u32, VecDeque<(usize, usize)>> = HashMap::new();
     let (mut found, mut placed) = (Events::new(), Vec::new());
     let mut waiting: Vec<(u32, SerialEvent)> = Vec::new();
     for (at, &txn_event) in execution.iter().enumerate() {
         let buffer = buffers.entry(txn_event.thread).or_default();
+        let mut stored = None;
         let shown = if txn_event.kind == TxnKind::Commit {
-            let Some(store) = buffer.pop_front() else { continue };
+            let Some((store, when)) = buffer.pop_front() else { continue };
+            stored = Some((when as u64, read.shown(current, store)));
             let commit = SerialEvent { role: SerialRole::Commit, ..read.shown(current, store) };
             waiting.push((txn_event.thread, commit));
             commit
@@ -233,7 +235,7 @@ fn events_of(
             let next = of_threads.get_mut(&txn_event.thread).and_then(VecDeque::pop_front);
             let Some(next) = next else { continue };
             if txn_event.kind == TxnKind::Write {
-                buffer.push_back(next);
+                buffer.push_back((next, at));
             }
             let before = u64::from(read.from[next].0);
             // Stores reach memory in their order, so the last one of a thread tells of all.
@@ -246,7 +248,9 @@ fn events_of(
             read.shown(current, next)
         };
         if wanted.contains(&(at as u64)) {
-            found.insert(at as u64, (shown, txn_event));
+            let at = at as u64;
+            let timed = Timed { event: shown, thread: txn_event.thread, at, stored };
+            found.insert(at, (timed, txn_event));
         }
     }
     (found, placed)

@@ -51,7 +51,7 @@ fn corpus() {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         expect_file![folder.join(format!("{name}.expected"))].assert_eq(&text);
     }
-    assert_eq!(logs, 8);
+    assert_eq!(logs, 9);
 }
 
 #[test]
@@ -85,6 +85,9 @@ fn task_pool() {
               └────────────────────────────┘
                 ↓ back to the first: 15 before 3: back reads head before front changes it
               There all stores reach memory as late as they can.
+              front's store to head (pool.c:6) is still in its buffer when back reads head (pool.c:22).
+                A fence in front between pool.c:6 and pool.c:9 would be in the way.
+              --fence-transactions tells what a fence at the end of each transaction buys.
             --- exit 1
         "#]],
     );
@@ -103,7 +106,7 @@ fn fences() {
         "",
         expect![[r#"
             corpus/transactions/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
-              note: without the fences: not serializable
+              without the fences: not serializable
               3 fences added; then under SC: serializable; under TSO: nothing can be overtaken
               fence in front behind 3. wr head  at pool.c:6
               fence in front behind 8. wr pool[0]  at pool.c:11
@@ -117,7 +120,7 @@ fn fences() {
         "t0: wr x #0\nt0: rd y #0\nt1: rd x #1\nt1: wr y #1\nt1: rd z #2\nt0: wr z #0\n",
         expect![[r#"
             - TSO: not serializable with the fences: a cycle through 3 transactions in 6 events
-              note: without the fences: not serializable
+              without the fences: not serializable
               2 fences added; then under SC: not serializable; under TSO: nothing can be overtaken
             --- exit 1
         "#]],
@@ -170,7 +173,7 @@ fn threads_and_locks() {
               └────────────────────┘
                 ↓ back to the first: 4 before 4: t0 waits for t1
             --- standard error
-            not serializable any more, somewhere before event 6
+            SC: not serializable any more, since event 4
             --- exit 1
         "#]],
     );
@@ -183,7 +186,7 @@ fn json_and_dot() {
         &["serial", "--format", "json", "--model", "sc", log],
         "",
         expect![[r#"
-            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"delays":[{"store":3,"during":12,"fence_before":10},{"store":7,"during":10,"fence_before":12}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
             --- exit 1
         "#]],
     );
@@ -342,6 +345,7 @@ fn bad_logs() {
         "t0: wr x\nt0: com x\n",
         expect![[r#"
             --- standard error
+            warning: -: no transaction is marked, so that each event is one of its own; write `begin` and `end`, or give numbers to events, as in `#3`
             error: -: fences change when stores reach memory, and this log says when they did; expected one without `com`
             --- exit 2
         "#]],
@@ -419,9 +423,9 @@ fn witnesses() {
         task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
         task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a circle
         task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a circle
-        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle
-        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts
-        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle
+        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle (trace 1 of the log)
+        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts (trace 1 of the log)
+        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle (trace 1 of the log)
         words.wstrace sc: certified: each of its transactions has to come before the next, in a circle
         words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
         bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
