@@ -805,7 +805,7 @@ pub(crate) enum OutputFormat {
     Text,
     /// JSON Lines, one object per file and model.
     Json,
-    /// Graphviz: the execution that decides the answer; for `serial` the cycle of transactions.
+    /// Graphviz: the execution or cycle that decides the answer.
     Dot,
 }
 

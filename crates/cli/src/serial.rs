@@ -8,6 +8,7 @@ mod program;
 mod read;
 mod show;
 mod trace;
+mod warnings;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -48,6 +49,9 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
         bail!("--predict and --literal are about traces under TSO: expected --model tso");
     }
     let (programs, logs) = program::sort(args)?;
+    if !logs.is_empty() && !args.transaction.is_empty() {
+        bail!("--transaction is about lines of programs; logs say themselves what is one");
+    }
     if programs.is_empty() {
         return run_logs(args, &logs);
     }
@@ -62,9 +66,6 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
 }
 
 fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
-    if !args.transaction.is_empty() {
-        bail!("--transaction is about lines of programs; logs say themselves what is one");
-    }
     pool::check_models(&args.shared, logs, &args.model)?;
     if args.shared.witness.is_some() {
         if logs.iter().any(|log| is_stdin(log)) {
@@ -104,9 +105,6 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
     }
     Ok(exit)
 }
-
-/// How many transactions without an end are listed.
-const MAX_UNENDED: usize = 5;
 
 /// The memory that an event of a trace takes at least until it is decided.
 const TRACED: u64 = 64;
@@ -356,50 +354,6 @@ impl Job<'_> {
             }
         }
         true
-    }
-
-    /// What a user may not have meant.
-    fn warnings(&self, current: &Current) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let follow = &current.follow;
-        if follow.count() == 0 {
-            warnings.push("the log has no events".to_owned());
-        } else if !follow.is_marked() && current.limit.is_none() {
-            let why = "no transaction is marked, so that each event is one of its own; write `begin` and \
-                       `end`, or give numbers to events, as in `#3`";
-            warnings.push(why.to_owned());
-        }
-        // What was not followed to its end may end later.
-        let unended = if current.limit.is_none() { follow.unended() } else { Vec::new() };
-        for &(thread, event) in unended.iter().take(MAX_UNENDED) {
-            let thread = current.tables.threads.get(usize::from(thread));
-            let thread = thread.map_or("a thread", String::as_str);
-            let at = match self.place(current.number, event) {
-                Some(LogPlace::Line { line, .. }) => format!("line {line}"),
-                _ => format!("event {}", event + 1),
-            };
-            warnings.push(format!("the transaction that {thread} began at {at} never ends"));
-        }
-        if unended.len() > MAX_UNENDED {
-            let more = unended.len() - MAX_UNENDED;
-            warnings.push(format!("{more} more transactions never end"));
-        }
-        warnings
-    }
-
-    fn warn(&mut self, current: &Current, warning: &str) {
-        if !self.args.shared.quiet {
-            let of = self.name(current);
-            self.answer.err += &format!("warning: {}: {}\n", plain(&of), plain(warning));
-        }
-    }
-
-    /// The file, and the trace if it has a name.
-    fn name(&self, current: &Current) -> String {
-        match &current.id {
-            Some(id) => format!("{} {id}", self.file),
-            None => self.file.clone(),
-        }
     }
 
     /// The answer about one execution.

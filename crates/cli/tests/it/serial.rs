@@ -470,10 +470,11 @@ fn random(rng: &mut Rng, has_commits: bool) -> Vec<TxnEvent> {
 #[test]
 fn answers_are_those_of_the_definitions() {
     let mut rng = Rng::new(6);
-    let (mut text, mut expected) = (String::new(), Vec::new());
+    let (mut text, mut expected, mut logs) = (String::new(), Vec::new(), Vec::new());
     for id in 0..3_000 {
         let has_commits = id % 2 == 0;
         let events = random(&mut rng, has_commits);
+        logs.push(events.clone());
         let event = |e: &TxnEvent| {
             let (t, x, tr) = (e.thread, e.var, e.txn);
             match e.kind {
@@ -519,11 +520,14 @@ fn answers_are_those_of_the_definitions() {
     std::fs::write(&path, text).expect("written");
     let ran = run(&["serial", "--format", "json", path.to_str().expect("UTF-8")], "");
     assert_eq!(ran.err, "");
+    let mut delays = 0;
     let found: Vec<String> = ran
         .out
         .lines()
-        .map(|line| {
+        .enumerate()
+        .map(|(at, line)| {
             let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            delays += check_delays(&logs[at / 2], &json);
             let of = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
             let equivalent =
                 json["sc_equivalent"].as_bool().map_or(String::new(), |b| format!(" {b}"));
@@ -536,4 +540,171 @@ fn answers_are_those_of_the_definitions() {
     assert_eq!(found.len(), expected.len());
     let violated = expected.iter().filter(|line| line.contains("violated")).count();
     assert!(violated > 500, "{violated}");
+    assert!(delays > 500, "{delays}");
+}
+
+/// A store that is said to be late is one that another thread looks at meanwhile, and a fence where
+/// one is proposed would have to wait for it. How many are.
+fn check_delays(log: &[TxnEvent], answer: &serde_json::Value) -> usize {
+    let is_execution = log.iter().any(|event| event.kind == TxnKind::Commit);
+    let delays = answer["delays"].as_array().map_or(&[][..], Vec::as_slice);
+    for delay in delays {
+        let number = |key: &str| delay[key].as_u64().map(|n| n as usize - 1);
+        let (store, during) = (number("store").expect("one"), number("during").expect("one"));
+        let (stored, seen) = (log[store], log[during]);
+        assert_eq!(stored.kind, TxnKind::Write, "{delay} {log:?}");
+        assert!(seen.var == stored.var && seen.thread != stored.thread, "{delay} {log:?}");
+        let own = |at: &usize| log[*at].thread == stored.thread;
+        // Where the store reaches memory at the latest.
+        let earlier = (0..store).filter(own).filter(|&at| log[at].kind == TxnKind::Write).count();
+        let mut commits = (0..log.len()).filter(own).filter(|&at| log[at].kind == TxnKind::Commit);
+        let drains = (store..log.len()).filter(own).find(|&at| log[at].kind.drains());
+        let memory = match is_execution {
+            true => commits.nth(earlier).expect("a commit"),
+            false => drains.unwrap_or(log.len()),
+        };
+        if seen.kind != TxnKind::Write {
+            assert!(store < during && during < memory, "{delay} {log:?}");
+        }
+        if let Some(before) = number("fence_before") {
+            assert!(own(&before) && store < before && before < memory, "{delay} {log:?}");
+        }
+    }
+    delays.len()
+}
+
+/// What a user may not have meant.
+#[test]
+fn warnings() {
+    let brackets = "a: begin\na: wr x #3\na: rd y #4\na: end\nb: begin\nb: rd y\n";
+    check(
+        &["serial", "--model", "sc", "-"],
+        brackets,
+        expect![[r#"
+        - SC: serializable (in this execution): 2 transactions in 6 events
+          serial order: a events 2 to 3, b event 6
+        --- standard error
+        warning: -: the transaction that b began at event 5 never ends
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--format", "json", "-"],
+        brackets,
+        expect![[r#"
+        {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","order":[{"thread":"a","tr":null,"first":2,"last":3},{"thread":"b","tr":null,"first":6,"last":6}],"events":6,"transactions":2,"threads":2,"locations":2,"remarks":["the transaction that b began at event 5 never ends"],"time_s":_}
+        --- standard error
+        warning: -: the transaction that b began at event 5 never ends
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "-"],
+        "trace A\ntrace B\na: rd x\n",
+        expect![[r#"
+        - A SC: serializable (in this execution): 0 transactions in 0 events
+        - B SC: serializable (in this execution): 1 transaction in 1 event
+          serial order: a event 1
+        --- standard error
+        warning: - A: the log has no events
+        warning: - B: no transaction is marked, so that each event is one of its own; write `begin` and `end`, or give numbers to events, as in `#3`
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--predict", "-"],
+        brackets,
+        expect![[r#"
+        --- standard error
+        error: --predict and --literal are about traces under TSO: expected --model tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "-"],
+        "a:rd x\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:1: expected a blank behind the thread and its colon, as in `t0: rd x`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "-"],
+        "thread a {\n}\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:1: expected a thread and a colon, such as `t0: rd x`
+        note: this was read as a log; for a program expected --input-format
+        --- exit 2
+    "#]],
+    );
+}
+
+/// What is predicted is no guarantee, and says so.
+#[test]
+fn predictions() {
+    let lost = "a: rd n #1\na: wr n #1\na: fence #1\nb: rd n #1\nb: wr n #1\nb: fence #1\n";
+    check(
+        &["serial", "--model", "tso", "--predict", "-"],
+        lost,
+        expect![[r#"
+        - TSO: serializable (in all executions of this trace): 2 transactions in 6 events
+          predicted: no violation on schedules that keep the order of all conflicts that TSO cannot turn in this trace; others, in which transactions overlap that did not here, were not looked at
+        --- exit 0
+    "#]],
+    );
+    let log = "corpus/transactions/task-pool.wstrace";
+    check(
+        &["serial", "--model", "tso", "-q", "--predict", "--literal", log],
+        "",
+        expect![[r#"
+        corpus/transactions/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
+          predicted: not serializable, as above
+          the test of the paper: not serializable, either
+        --- exit 1
+    "#]],
+    );
+    let log = "corpus/transactions/task-pool-execution.wstrace";
+    check(
+        &["serial", "--model", "tso", "-q", "--predict", log],
+        "",
+        expect![[r#"
+        corpus/transactions/task-pool-execution.wstrace TSO: not serializable: a cycle through 4 transactions in 22 events
+          note: --predict and --literal make no difference: the log has `com`, so that it is one execution
+        --- exit 1
+    "#]],
+    );
+}
+
+/// Starts and ends of threads are not counted, and a row of the summary is a trace.
+#[test]
+fn summary() {
+    let path = folder().join("summary.wstrace");
+    let text = "trace one\na: begin\na: spawn b\na: end\nb: rd x #1\na: join b\n\
+                trace two\na: wr x #1\na: rd y #2\nb: rd y #1\nb: wr y #1\nb: rd x #2\n";
+    std::fs::write(&path, text).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let ran = run(&["serial", path, path, "no-such.wstrace"], "");
+    let told = format!("{}{}", ran.out, ran.err).replace(path, "summary.wstrace");
+    expect![[r#"
+        summary.wstrace one SC: serializable (in this execution): 3 transactions in 5 events
+          serial order: a event 2, b #1, a event 5
+        summary.wstrace one TSO: serializable (in all executions of this trace): 3 transactions in 5 events
+        summary.wstrace two SC: serializable (in this execution): 4 transactions in 5 events
+          serial order: a #1, a #2, b #1, b #2
+        summary.wstrace two TSO: serializable (in all executions of this trace): 4 transactions in 5 events
+        summary.wstrace one SC: serializable (in this execution): 3 transactions in 5 events
+          serial order: a event 2, b #1, a event 5
+        summary.wstrace one TSO: serializable (in all executions of this trace): 3 transactions in 5 events
+        summary.wstrace two SC: serializable (in this execution): 4 transactions in 5 events
+          serial order: a #1, a #2, b #1, b #2
+        summary.wstrace two TSO: serializable (in all executions of this trace): 4 transactions in 5 events
+        error: no-such.wstrace: failed to read: No such file or directory (os error 2)
+        5 traces
+        model      holds     violated   unknown   errors
+        SC             4            0         0        1
+        TSO            4            0         0        1
+        no trace differs between the models
+    "#]].assert_eq(&told);
 }
