@@ -16,7 +16,7 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
-pub(crate) use serial::SerialArgs;
+pub(crate) use serial::{Lines, SerialArgs};
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
@@ -754,7 +754,7 @@ pub(crate) enum BenchFormat {
 }
 
 /// Options that all questions about programs share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Common {
     /// Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own address.
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso,pso", value_parser = model)]
@@ -770,7 +770,7 @@ pub(crate) struct Common {
 }
 
 /// Options that all questions share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
     /// What to print.
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -3,7 +3,11 @@
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result, anyhow, bail};
+use weakspot_core::certify::Rejected;
+use weakspot_core::machine::Machine;
+use weakspot_core::serial::txn_run;
 use weakspot_core::{Evidence, HistoryEvidence, certify};
+use weakspot_lang::Parsed;
 use weakspot_monitor::{Form, reference};
 use weakspot_report::{
     HistoryWitness, LogWitness, Severity, Witness, input_hash, is_log_witness, render,
@@ -87,6 +91,7 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
                             .map(|()| "SC allows every execution by definition")
                     }
                 }),
+            serial::PROGRAM_QUESTION => transactions(&parsed, &witness, max_states),
             other => bail!("no way to certify an answer to `{other}`"),
         };
     match checked {
@@ -220,4 +225,31 @@ fn history(args: &CertifyArgs, text: &str) -> Result<Exit> {
             Ok(Exit::Violated)
         }
     }
+}
+
+/// Whether the transactions of a program are serializable. A cycle is found by the definition.
+fn transactions(
+    parsed: &Parsed,
+    witness: &Witness,
+    max_steps: usize,
+) -> Result<&'static str, Rejected> {
+    let Parsed { program, transactions, .. } = parsed;
+    let (model, verdict) = (witness.model, &witness.verdict);
+    let cycle = match &witness.evidence {
+        Evidence::Run(run) => {
+            let machine = Machine { program, model };
+            certify::replay(machine, run)?;
+            let run = txn_run(program, transactions, model, run).map_err(Rejected::Step)?;
+            Some(run.cycle(model).ok_or(Rejected::Trace("the run is serializable"))?)
+        }
+        Evidence::Exhausted { .. } => None,
+    };
+    let evidence = &witness.evidence;
+    certify::transactions(program, transactions, model, verdict, evidence, cycle.as_ref())?;
+    if cycle.is_some() {
+        return Ok("the run is one of the machine, and its transactions have to come before each \
+                   other in a circle");
+    }
+    certify::search_transactions(program, transactions, model, verdict, max_steps)
+        .map(|()| "all executions are serializable, by definition")
 }

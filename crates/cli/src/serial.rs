@@ -3,6 +3,7 @@
 mod certify;
 mod current;
 mod fenced;
+mod program;
 mod read;
 mod show;
 mod trace;
@@ -28,6 +29,7 @@ use crate::log::{expand, is_stdin, open};
 use crate::pool::{self, Answer};
 pub(crate) use certify::certify;
 use current::{Current, Taken};
+pub(crate) use program::QUESTION as PROGRAM_QUESTION;
 use read::{Known, TraceOf};
 use show::{Found, Shown};
 
@@ -41,7 +43,17 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     if args.fence_transactions && !args.model.contains(&Model::Tso) {
         bail!("fences make a difference under TSO only: expected --model tso");
     }
-    let logs = expand(&args.files)?;
+    let (programs, files) = program::sort(args)?;
+    if !programs.is_empty() {
+        if !files.is_empty() {
+            bail!("some inputs are programs, and some are logs: ask about one kind at a time");
+        }
+        return program::run(args, &programs);
+    }
+    if !args.transaction.is_empty() {
+        bail!("--transaction is about lines of programs; logs say themselves what is one");
+    }
+    let logs = expand(&files)?;
     pool::check_models(&args.shared, &logs, &args.model)?;
     if args.shared.witness.is_some() {
         if logs.iter().any(|log| is_stdin(log)) {

@@ -5,7 +5,7 @@ use std::fmt;
 
 pub use crate::delayed::delayed;
 pub use crate::history::{history, search_history};
-pub use crate::serial::{search_trace, trace};
+pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
 use crate::{

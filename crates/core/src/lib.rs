@@ -27,6 +27,7 @@ mod relation;
 pub mod serial;
 mod source;
 pub mod testing;
+mod transactions;
 mod triangular;
 mod verdict;
 mod write_table;
@@ -54,6 +55,7 @@ pub use program::{
 pub use record::{Recording, record};
 pub use serial::{TxnEvent, TxnKind};
 pub use source::{Names, Span};
+pub use transactions::{Open, Part, Transactions, TxnMark, is_event};
 pub use triangular::{TriangularRace, triangular_race};
 pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};
 pub use write_table::{WriteTable, Written};

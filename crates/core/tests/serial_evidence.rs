@@ -3,7 +3,7 @@
 use weakspot_core::certify::{search_trace, trace};
 use weakspot_core::serial::{
     NoCycle, Trace, TraceEvidence, TraceMode, TxnCycle, TxnGroup, TxnRefutation, TxnVar,
-    serializable_by_orientations,
+    serializable_by_orientations, trace_serializable,
 };
 use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace, trace_of};
 use weakspot_core::{LratStep, TxnEvent, TxnKind, Verdict};
@@ -221,4 +221,51 @@ fn full_searches() {
     }
     assert!(search_trace(&events, TraceMode::Exact, &Verdict::Violated, 8).is_err());
     assert!(search_trace(&events, TraceMode::Exact, &Verdict::Holds, 2).is_err());
+}
+
+#[test]
+fn points() {
+    let text = "wr0(p)^0 wr0(s)^0 wr1(s)^1 wr1(q)^1 wr0(s)^2 wr0(p)^2 wr1(s)^3 wr1(q)^3";
+    let all = |points: &[usize]| groups(&[&[0, 1, 2, 3]], NoCycle::Points(points.to_vec()));
+    assert!(accepts(text, TraceMode::Exact, &all(&[1, 2, 4, 6])));
+    assert!(!accepts(text, TraceMode::Predictive, &all(&[1, 2, 4, 6])));
+    for bad in [&[0, 2, 4, 6][..], &[1, 2, 4], &[1, 2, 4, 6, 6], &[2, 1, 4, 6], &[1, 2, 4, 99]] {
+        assert!(!accepts(text, TraceMode::Exact, &all(bad)), "{bad:?}");
+    }
+}
+
+/// Whatever points are claimed, they are none if the trace is not serializable.
+#[test]
+fn points_of_random_traces() {
+    let (mut good, mut bad) = (0, 0);
+    for seed in 0..2000 {
+        let mut rng = Rng::new(seed);
+        let size = TxnSize {
+            threads: 2 + rng.below(2) as u32,
+            vars: 1 + rng.below(3) as u32,
+            events: 3 + rng.below(6),
+            txn: 1 + rng.below(3),
+            fences: rng.below(3) * 5,
+        };
+        let events = random_trace(&mut rng, size);
+        let mut txns: Vec<u32> = events.iter().map(|e| e.txn).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+        for &txn in &txns {
+            let own: Vec<usize> = (0..events.len()).filter(|&at| events[at].txn == txn).collect();
+            let with = |points: &Vec<usize>, at: usize| [&points[..], &[at]].concat();
+            all = all.iter().flat_map(|p| own.iter().map(|&at| with(p, at))).collect();
+        }
+        let has_points = all.into_iter().any(|points| {
+            let group = TxnGroup { txns: txns.clone(), why: NoCycle::Points(points) };
+            let evidence = TraceEvidence::Groups(vec![group]);
+            trace(&events, TraceMode::Exact, &Verdict::Holds, &evidence).is_ok()
+        });
+        let holds = trace_serializable(&events);
+        assert!(holds || !has_points, "{}", show_trace(&events));
+        good += usize::from(has_points);
+        bad += usize::from(!holds);
+    }
+    assert!(good > 200 && bad > 200, "{good} {bad}");
 }

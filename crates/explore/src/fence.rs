@@ -20,7 +20,6 @@
 
 mod clause;
 mod contract;
-mod hitting;
 
 use std::time::Instant;
 
@@ -31,6 +30,7 @@ use weakspot_core::{
     Program, Progress, Span, Verdict, fence_proof,
 };
 
+use crate::hitting;
 use crate::reach::{Algorithm, NoAnswer, reach};
 use crate::robust::{Decide, robust};
 use contract::contract;

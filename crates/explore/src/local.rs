@@ -398,7 +398,7 @@ pub(crate) fn eval(e: &Expr, regs: &[Value]) -> Result<Value, FailureKind> {
 /// Whether some store lies on a cycle of the control flow, or between two, so that a buffer could
 /// grow for ever. A full fence or update on every such cycle would keep it finite; the search
 /// finds that out.
-fn stores_in_a_loop(code: &Thread) -> bool {
+pub(crate) fn stores_in_a_loop(code: &Thread) -> bool {
     // Points that cannot be on a cycle go: those without a way in, then those without a way out.
     let n = code.points.len();
     let mut forward: Vec<Vec<usize>> = vec![Vec::new(); n];

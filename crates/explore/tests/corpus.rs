@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weakspot_core::{Drain, Limits, Model, Program, Silent, Value, Verdict, certify, reference};
-use weakspot_explore::{Algorithm, Decide, Strategy, outcomes, reach, robust};
+use weakspot_core::serial::{RunBounds, TxnRun, each_run, pair, sc_equivalent};
+use weakspot_core::{
+    Drain, Limits, Model, Program, Silent, Transactions, Value, Verdict, certify, reference,
+};
+use weakspot_explore::{Algorithm, Decide, Strategy, outcomes, reach, robust, serializable};
 use weakspot_lang::Format;
 
 const MODELS: [(&str, Model); 3] =
@@ -68,18 +71,62 @@ fn robustness(path: &Path, program: &Program, decided: &mut usize) -> String {
     lines
 }
 
+/// A line per model on whether all executions are serializable, which the definition decides, too.
+fn transactions(path: &Path, program: &Program, marks: &Transactions) -> String {
+    let mut lines = String::new();
+    for (name, model) in [("sc", Model::Sc), ("tso", Model::Tso)] {
+        let answer = serializable(program, marks, model, &LIMITS, &mut Silent)
+            .unwrap_or_else(|e| panic!("{} {name}: {e:?}", path.display()));
+        certify::search_transactions(program, marks, model, &answer.verdict, 1_000_000)
+            .unwrap_or_else(|e| panic!("{} {name}: {e}", path.display()));
+        lines += &format!("serial {name} {}\n", word(&answer.verdict));
+    }
+    lines
+}
+
+/// What is known of all executions of the task pool, with and without fences.
+#[test]
+fn executions_of_the_task_pool() {
+    let count = |file: &str, model: Model| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/programs");
+        let parsed = parsed(&folder.join(file));
+        let (mut cyclic, mut not_sc) = (0, 0);
+        let bounds = RunBounds { steps: 1_000_000, depth: 100 };
+        let mut each = |run: &TxnRun| {
+            let has_cycle = run.cycle(model).is_some();
+            let equivalent =
+                model == Model::Sc || sc_equivalent(&pair(&run.events).expect("an execution"));
+            assert!(has_cycle != equivalent, "the same executions");
+            cyclic += u64::from(has_cycle);
+            not_sc += u64::from(!equivalent);
+            true
+        };
+        let all = each_run(&parsed.program, &parsed.transactions, model, bounds, &mut each);
+        (all, cyclic, not_sc)
+    };
+    assert_eq!(count("task-pool.weak", Model::Sc), (Some(68), 0, 0));
+    assert_eq!(count("task-pool.weak", Model::Tso), (Some(29_072), 25_810, 25_810));
+    assert_eq!(count("task-pool-fenced.weak", Model::Tso), (Some(1_272), 0, 0));
+}
+
 #[test]
 fn programs() {
     let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm")];
-    let mut decided = 0;
+    let (mut decided, mut transactional) = (0, 0);
     for path in all.iter().flat_map(|(folder, ending)| files(folder, ending)) {
-        let program = parsed(&path).program;
+        let parsed = parsed(&path);
+        let program = parsed.program;
         let mut found: String = (MODELS.iter())
             .map(|(name, m)| format!("{name} {}\n", verdict(&path, &program, *m)))
             .collect();
         found += &robustness(&path, &program, &mut decided);
+        if !parsed.transactions.is_empty() {
+            found += &transactions(&path, &program, &parsed.transactions);
+            transactional += 1;
+        }
         expect_test::expect_file![path.with_extension("expected")].assert_eq(&found);
     }
+    assert_eq!(transactional, 4);
     assert!(decided >= 4, "{decided} decided by definition");
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
-use weakspot_core::{Names, Program};
+use weakspot_core::{Names, Program, Transactions};
 
 /// A program with the names of its parts and what the user should be told about it.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Parsed {
     pub program: Program,
     /// What people see.
     pub names: Names,
+    /// Which instructions belong to transactions.
+    pub transactions: Transactions,
     /// Things that were accepted but may surprise.
     pub warnings: Vec<Diagnostic>,
 }

@@ -37,6 +37,22 @@ pub(crate) fn draw(
     color: bool,
     lines: bool,
 ) -> String {
+    draw_with(show, model, schedule, color, Some(lines))
+}
+
+/// The run alone, not what SC says to it.
+pub(crate) fn draw_only(show: Show<'_>, model: Model, schedule: &Schedule, color: bool) -> String {
+    draw_with(show, model, schedule, color, None)
+}
+
+/// With a comparison if it is known whether that has source lines.
+fn draw_with(
+    show: Show<'_>,
+    model: Model,
+    schedule: &Schedule,
+    color: bool,
+    lines: Option<bool>,
+) -> String {
     let Show { program, names, .. } = show;
     let paint = Paint(color);
     let mut out = String::new();
@@ -47,13 +63,13 @@ pub(crate) fn draw(
         out.push_str("the run does not fit the program: it starts with other locations\n");
         return out;
     };
-    let drawing = Drawing { show, run: &run, marks: marks(&run), lines };
+    let drawing = Drawing { show, run: &run, marks: marks(&run), lines: lines == Some(true) };
     let threads: Vec<String> =
         (0..program.threads.len()).map(|t| show.thread(ThreadId::new(t)).into_owned()).collect();
     out.push_str(&table::draw(&threads, &drawing.memory(), &drawing.rows(), paint));
     out.push('\n');
     out.push_str(&drawing.end());
-    if model != Model::Sc && !matches!(run.stop, Stop::Impossible(_)) {
+    if lines.is_some() && model != Model::Sc && !matches!(run.stop, Stop::Impossible(_)) {
         drawing.push_comparison(&mut out);
     }
     out

@@ -28,6 +28,7 @@ mod run;
 #[cfg(test)]
 mod sample;
 mod serial;
+mod serial_program;
 mod serial_witness;
 mod show;
 mod summary;
@@ -65,6 +66,9 @@ pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{
     SerialAnswer, SerialCycle, SerialEdge, SerialEvent, SerialFenced, SerialOf, SerialOther,
     SerialRole, SerialTxn, serial_dot, serial_json, serial_text,
+};
+pub use serial_program::{
+    AddedFences, SerialProgramAnswer, serial_program_dot, serial_program_json, serial_program_text,
 };
 pub use serial_witness::{PlacedCommit, SerialEvidence, SerialWitness};
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};

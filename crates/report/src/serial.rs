@@ -71,8 +71,9 @@ impl SerialOf {
 pub struct SerialCycle {
     /// From the first transaction to the second, and so on, and from the last to the first.
     pub edges: Vec<SerialEdge>,
-    /// For a trace: the commits that were put in up to there, each with the number of the event
-    /// that it comes before.
+    /// For a trace: the commits that do not wait for the next fence of their thread, or the end,
+    /// each with the number of the event that it comes before. Those of earlier stores of the thread
+    /// come before that, too.
     pub commits: Vec<(SerialEvent, u64)>,
 }
 
@@ -208,7 +209,7 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
     }
     if let Some(cycle) = a.cycle {
         out.push('\n');
-        out.push_str(&drawing(a, cycle, Paint(color)));
+        out.push_str(&drawing(a.tables, cycle, Paint(color)));
         push_commits(&mut out, a, cycle);
     } else if let Some(order) = a.order.filter(|order| !order.is_empty()) {
         let shown: Vec<String> =
@@ -238,7 +239,7 @@ fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, paint
     });
     if let Some(cycle) = &other.cycle {
         out.push('\n');
-        out.push_str(&drawing(a, cycle, paint));
+        out.push_str(&drawing(a.tables, cycle, paint));
     }
 }
 
@@ -298,7 +299,7 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
     o.end()
 }
 
-fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
+pub(crate) fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
     let edge = |edge: &SerialEdge| {
         let mut e = Object::new();
         e.raw("transaction", txn_json(tables, &edge.txn));
@@ -315,13 +316,22 @@ fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
 #[must_use]
 pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
     let Some(cycle) = a.cycle else { return String::new() };
+    cycle_dot(a.file, a.model, a.tables, cycle)
+}
+
+pub(crate) fn cycle_dot(
+    file: &str,
+    model: Model,
+    tables: &LogTables,
+    cycle: &SerialCycle,
+) -> String {
     let quoted = |text: &str| {
         let mut out = String::new();
         push_string(&mut out, text);
         out
     };
     let mut out = String::from("digraph transactions {\n");
-    let label = format!("{} under {}", plain(a.file), a.model);
+    let label = format!("{} under {model}", plain(file));
     let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
     out.push_str("  node [shape=plaintext, fontname=\"monospace\"];\n");
     out.push_str("  edge [fontname=\"monospace\"];\n");
@@ -329,10 +339,10 @@ pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
     for (i, edge) in cycle.edges.iter().enumerate() {
         let entering = &cycle.edges[(i + count - 1) % count].to;
         let _ = writeln!(out, "  subgraph cluster_{i} {{");
-        let _ = writeln!(out, "    label={};", quoted(&txn_name(a.tables, &edge.txn)));
-        let _ = writeln!(out, "    in{i} [label={}];", quoted(&event_text(a.tables, entering)));
+        let _ = writeln!(out, "    label={};", quoted(&txn_name(tables, &edge.txn)));
+        let _ = writeln!(out, "    in{i} [label={}];", quoted(&event_text(tables, entering)));
         if *entering != edge.from {
-            let text = quoted(&event_text(a.tables, &edge.from));
+            let text = quoted(&event_text(tables, &edge.from));
             let _ = writeln!(out, "    out{i} [label={text}];");
         }
         out.push_str("  }\n");
@@ -341,7 +351,7 @@ pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
         let entering = &cycle.edges[(i + count - 1) % count].to;
         let from = if *entering == edge.from { "in" } else { "out" };
         let next = (i + 1) % count;
-        let why = quoted(&reason(a.tables, edge));
+        let why = quoted(&reason(tables, edge));
         let _ = writeln!(out, "  {from}{i} -> in{next} [label={why}];");
     }
     out.push_str("}\n");
@@ -349,7 +359,7 @@ pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
 }
 
 /// The cycle with a box for each transaction, with the events by which it is entered and left.
-fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
+pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> String {
     let count = cycle.edges.len();
     let shown = count.min(MAX_DRAWN);
     let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
@@ -360,8 +370,8 @@ fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
             events.push(edge.from);
         }
         events.sort_by_key(|event| event.number);
-        let lines = events.iter().map(|event| cut(&event_text(a.tables, event), MAX_EVENT));
-        boxes.push((txn_name(a.tables, &edge.txn), lines.collect()));
+        let lines = events.iter().map(|event| cut(&event_text(tables, event), MAX_EVENT));
+        boxes.push((txn_name(tables, &edge.txn), lines.collect()));
     }
     let widths = boxes
         .iter()
@@ -379,7 +389,7 @@ fn drawing(a: &SerialAnswer<'_>, cycle: &SerialCycle, paint: Paint) -> String {
         }
         let _ = writeln!(out, "  └{}┘", "─".repeat(inner + 2));
         let back = if i + 1 == count { "back to the first: " } else { "" };
-        let _ = writeln!(out, "    ↓ {back}{}", reason(a.tables, &cycle.edges[i]));
+        let _ = writeln!(out, "    ↓ {back}{}", reason(tables, &cycle.edges[i]));
     }
     if count > shown {
         let more = counted((count - shown) as u64, "more transaction");
@@ -399,10 +409,10 @@ fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
             places.push("…".to_owned());
         }
         let _ = match places.is_empty() {
-            true => writeln!(out, "  There all stores reach memory after the last event."),
+            true => writeln!(out, "  There all stores reach memory as late as they can."),
             false => writeln!(
                 out,
-                "  There stores reach memory so: {}; all others after the last event.",
+                "  There stores reach memory so: {}; all others as late as they can.",
                 places.join(", ")
             ),
         };

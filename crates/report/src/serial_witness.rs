@@ -22,9 +22,9 @@
 //! transactions, numbered from 0 as they begin, in a serial order. For a trace it is `groups`: the
 //! transactions in groups between which conflicts lead in one direction only, each with `why` it has no
 //! cycle: it is `single`; its transactions are `events`, each a single one; its conflicts are a `tree`;
-//! all was `searched` in so many steps; or a proof, with the meaning of its variables (`on` a
-//! transaction, `uses` a conflict of two events, or the `first` side of one), its clauses, and its
-//! steps as in LRAT.
+//! each has one of the `points` in time, an event of the trace; all was `searched` in so many steps;
+//! or a proof, with the meaning of its variables (`on` a transaction, `uses` a conflict of two events,
+//! or the `first` side of one), its clauses, and its steps as in LRAT.
 
 use std::fmt::Write;
 
@@ -180,6 +180,10 @@ fn group_json(group: &TxnGroup) -> String {
         NoCycle::Single => "\"single\"".to_owned(),
         NoCycle::Tree => "\"tree\"".to_owned(),
         NoCycle::Events => "\"events\"".to_owned(),
+        NoCycle::Points(points) => {
+            let points: Vec<usize> = points.iter().map(|point| point + 1).collect();
+            format!("{{\"points\":{}}}", numbers(&points))
+        }
         NoCycle::Searched { steps } => format!("{{\"searched\":{steps}}}"),
         NoCycle::Refuted(TxnRefutation { vars, clauses, proof }) => {
             let var = |var: &TxnVar| match var {
@@ -214,24 +218,24 @@ fn group(at: &At<'_>) -> Result<TxnGroup, BadWitness> {
         Some("tree") => NoCycle::Tree,
         Some("events") => NoCycle::Events,
         Some(_) => return Err(why.bad("`single`, `tree`, `events`, `searched` or a proof")),
-        None => match why.find("searched") {
-            Some(steps) => NoCycle::Searched { steps: steps.integer("a number of steps")? },
-            None => NoCycle::Refuted(refutation(&why)?),
+        None => match (why.find("searched"), why.find("points")) {
+            (Some(steps), _) => NoCycle::Searched { steps: steps.integer("a number of steps")? },
+            (None, Some(points)) => NoCycle::Points(all(&points, event_number)?),
+            (None, None) => NoCycle::Refuted(refutation(&why)?),
         },
     };
     Ok(TxnGroup { txns: all(&at.get("txns")?, txn)?, why: no_cycle })
 }
 
+fn event_number(at: &At<'_>) -> Result<usize, BadWitness> {
+    let number: usize = at.integer("the number of an event")?;
+    number.checked_sub(1).ok_or_else(|| at.bad("the number of an event, from 1"))
+}
+
 fn refutation(at: &At<'_>) -> Result<TxnRefutation, BadWitness> {
-    let two = |at: &At<'_>| {
-        let event = |at: &At<'_>| {
-            let number: usize = at.integer("the number of an event")?;
-            number.checked_sub(1).ok_or_else(|| at.bad("the number of an event, from 1"))
-        };
-        match all(at, event)?[..] {
-            [from, to] => Ok((from, to)),
-            _ => Err(at.bad("two events")),
-        }
+    let two = |at: &At<'_>| match all(at, event_number)?[..] {
+        [from, to] => Ok((from, to)),
+        _ => Err(at.bad("two events")),
     };
     let var = |at: &At<'_>| {
         if let Some(txn) = at.find("on") {
@@ -289,6 +293,7 @@ mod tests {
             NoCycle::Single,
             NoCycle::Tree,
             NoCycle::Events,
+            NoCycle::Points(vec![0, 7]),
             NoCycle::Searched { steps: 7 },
             NoCycle::Refuted(proof),
         ];

@@ -39,7 +39,7 @@ pub(crate) fn solve(
     meter.room(graph.bytes() + vars.len() as u64 * 300)?;
     let mut solver = Solver::new(true);
     solver.grow(vars.len());
-    clauses(part, &mut solver);
+    clauses(part, &mut solver, meter)?;
     let mut theory = Validity { part, vars: &vars, graph, marks: Vec::new() };
     let found = solver.solve(&mut theory, meter);
     graph.truncate(0);
@@ -60,7 +60,7 @@ pub(crate) fn solve(
     Ok(Solved::Cycle(ties, sides))
 }
 
-fn clauses(part: &Part<'_>, solver: &mut Solver) {
+fn clauses(part: &Part<'_>, solver: &mut Solver, meter: &mut Meter<'_>) -> Result<(), Limit> {
     let on = |txn: u32, value: bool| Lit::new(txn, value);
     let tie = |number: usize, value: bool| Lit::new((part.txns.len() + number) as u32, value);
     let all: Vec<Lit> = (0..part.txns.len() as u32).map(|txn| on(txn, true)).collect();
@@ -73,8 +73,13 @@ fn clauses(part: &Part<'_>, solver: &mut Solver) {
     for (number, used) in part.ties.iter().enumerate() {
         leaving[used.from as usize].push(tie(number, true));
         solver.add(&[tie(number, false), on(used.to, true)]);
+        meter.work(16, || part.ties.len() as u64 * 300)?;
     }
-    leaving.iter().for_each(|clause| solver.add(clause));
+    for clause in leaving {
+        meter.work(4 * clause.len() as u64, || part.ties.len() as u64 * 300)?;
+        solver.add(&clause);
+    }
+    Ok(())
 }
 
 /// Which ties are possible together.

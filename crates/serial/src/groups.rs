@@ -35,6 +35,11 @@ impl Txns {
         }
         Txns { numbers, of }
     }
+
+    /// The numbers of some of them.
+    pub(crate) fn numbers_of(&self, txns: &[u32]) -> Vec<u32> {
+        txns.iter().map(|&txn| self.numbers[txn as usize]).collect()
+    }
 }
 
 /// The groups in their order; each with its transactions.
@@ -47,9 +52,7 @@ pub(crate) fn groups(trace: &Trace<'_>, txns: &Txns) -> Vec<Vec<u32>> {
             next.push(to);
         }
     };
-    for (from, to) in trace.directed() {
-        link(from, to);
-    }
+    trace.each_directed(&mut link);
     // Per variable the last write and the reads since then, and per thread its first write that is
     // not settled.
     let mut last: HashMap<u32, (Option<usize>, Vec<usize>)> = HashMap::new();

@@ -11,7 +11,10 @@ mod journal;
 mod log;
 mod online;
 mod part;
+mod points;
 mod runs;
+mod shortest;
+mod tidy;
 mod trace;
 
 pub use fenced::{Fenced, fence_transactions};

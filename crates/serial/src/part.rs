@@ -12,7 +12,9 @@ use weakspot_core::{Limit, TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
 use crate::groups::Txns;
-use crate::runs::cycle_of;
+use crate::runs::first_violation;
+use crate::shortest::shortest;
+use crate::tidy::{Point, late, tidy};
 
 /// A group.
 pub(crate) struct Part<'a> {
@@ -44,7 +46,7 @@ impl<'a> Part<'a> {
         directed: &[(usize, usize)],
         meter: &mut Meter<'_>,
     ) -> Result<Part<'a>, Limit> {
-        let txns: Vec<u32> = group.iter().map(|&txn| all.numbers[txn as usize]).collect();
+        let txns = all.numbers_of(group);
         let place: HashMap<u32, u32> = txns.iter().copied().zip(0..).collect();
         let txn = |event: usize| order.trace.events[event].txn;
         let mut next: Vec<Vec<(u32, (usize, usize))>> = vec![Vec::new(); txns.len()];
@@ -56,8 +58,18 @@ impl<'a> Part<'a> {
             next.sort_unstable();
             next.dedup_by_key(|&mut (to, _)| to);
         }
-        let (mut ties, mut limit) = (Vec::new(), None);
+        let (mut ties, mut limit): (Vec<Use>, Option<Limit>) = (Vec::new(), None);
         each_open_tie(order.trace, events, &mut |found| {
+            if ties.len() + found.len() > ties.capacity() {
+                // Doubled at once it might not fit any more.
+                let more = found.len() + ties.capacity() / 8;
+                let bytes = ((ties.len() + more) * size_of::<Use>()) as u64;
+                limit = meter.room(bytes).err();
+                if limit.is_some() {
+                    return false;
+                }
+                ties.reserve_exact(more);
+            }
             for &(from, to) in found {
                 let (a, b) = (place[&txn(from)], place[&txn(to)]);
                 ties.push(Use { events: (from, to), from: a, to: b });
@@ -77,21 +89,35 @@ impl<'a> Part<'a> {
         &self,
         ties: &[(usize, usize)],
         choices: &[(usize, usize)],
+        meter: &mut Meter<'_>,
     ) -> Option<TraceEvidence> {
         if self.order.mode == TraceMode::Literal {
             return self.cycle(ties).map(TraceEvidence::Directions);
         }
         let demands = ties.iter().flat_map(|&(from, to)| self.order.demands(from, to));
         let demands: Vec<(usize, usize)> = demands.chain(choices.iter().copied()).collect();
-        let events = self.order.trace.events;
+        let trace = self.order.trace;
+        let events = trace.events;
         let mut writes: Vec<usize> = Vec::new();
         writes.extend((0..events.len()).filter(|&at| events[at].kind == TxnKind::Write));
-        let event = |node: usize| match events.get(node) {
-            Some(&event) => event,
-            None => TxnEvent { kind: TxnKind::Commit, ..events[writes[node - events.len()]] },
+        let point = |node: usize| match node.checked_sub(events.len()) {
+            Some(commit) => Point::Commit(writes[commit]),
+            None => Point::Event(node),
+        };
+        if self.order.mode == TraceMode::Exact {
+            let demands: Vec<_> = demands.iter().map(|&(a, b)| (point(a), point(b))).collect();
+            let execution = late(events, &demands)?.events;
+            let (end, cycle) = first_violation(&execution)?;
+            let (events, cycle) = tidy(trace, &execution[..=end], &cycle, meter)?;
+            return Some(TraceEvidence::Execution { events, cycle });
+        }
+        let event = |node: usize| match point(node) {
+            Point::Event(at) => events[at],
+            Point::Commit(write) => TxnEvent { kind: TxnKind::Commit, ..events[write] },
         };
         let events: Vec<TxnEvent> = self.order.sorted(&demands)?.into_iter().map(event).collect();
-        let cycle = cycle_of(&events)?;
+        let (end, cycle) = first_violation(&events)?;
+        let cycle = shortest(&events[..=end], end).unwrap_or(cycle);
         Some(TraceEvidence::Execution { events, cycle })
     }
 

@@ -8,23 +8,39 @@ use weakspot_core::{Limit, TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
 use crate::online::Online;
+use crate::tidy::tidy;
 
 /// How long stores stay in the buffers: per thread the number of events, of any thread, after which
 /// they are committed.
 type Delays = Vec<usize>;
 
-/// A violating execution and its cycle, if one of the first so many that are tried is one.
+/// A violating execution and its cycle, if one of those that are tried is one.
 pub(crate) fn violating_run(
     trace: &Trace<'_>,
-    most: usize,
+    which: Which,
     meter: &mut Meter<'_>,
 ) -> Result<Option<(Vec<TxnEvent>, TxnCycle)>, Limit> {
-    for delays in delays(trace).into_iter().take(most) {
-        if let Some(found) = run(trace, &delays, meter)? {
-            return Ok(Some(found));
+    let (skip, most) = match which {
+        Which::First => (0, 1),
+        Which::Others => (1, usize::MAX),
+    };
+    for delays in delays(trace).into_iter().skip(skip).take(most) {
+        if let Some((beginning, cycle)) = run(trace, &delays, meter)? {
+            // If there was nothing, that would be a defect, which the checker of evidence notices.
+            let found = tidy(trace, &beginning, &cycle, meter);
+            return Ok(Some(found.unwrap_or((beginning, cycle))));
         }
     }
     Ok(None)
+}
+
+/// Which executions are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The one in which all stores are in memory at once.
+    First,
+    /// All others.
+    Others,
 }
 
 /// What is tried: all stores at once, all as late as possible, one thread late or early, and some
@@ -43,7 +59,7 @@ fn delays(trace: &Trace<'_>) -> Vec<Delays> {
     all
 }
 
-/// One execution. The monitor sees it until it finds a cycle.
+/// One execution until the first cycle, and the cycle, if there is one.
 fn run(
     trace: &Trace<'_>,
     delays: &Delays,
@@ -81,6 +97,9 @@ fn run(
                 }
             }
         }
+        if run.cycle.is_some() {
+            break;
+        }
         meter.work(32, || run.bytes())?;
     }
     for write in buffers.into_iter().flatten() {
@@ -98,8 +117,8 @@ struct Run {
 
 impl Run {
     fn event(&mut self, event: TxnEvent) {
-        self.events.push(event);
         if self.cycle.is_none() {
+            self.events.push(event);
             // What is refused is no execution, and none of these is refused.
             self.cycle = self.online.event(event).unwrap_or(None);
         }
@@ -114,8 +133,9 @@ impl Run {
     }
 }
 
-/// The cycle of an execution that has one.
-pub(crate) fn cycle_of(events: &[TxnEvent]) -> Option<TxnCycle> {
+/// The event of an execution that closes the first cycle, and the cycle.
+pub(crate) fn first_violation(events: &[TxnEvent]) -> Option<(usize, TxnCycle)> {
     let mut online = Online::new(Question::TsoSerializable);
-    events.iter().find_map(|&event| online.event(event).unwrap_or(None))
+    let mut cycle = |&event: &TxnEvent| online.event(event).unwrap_or(None);
+    events.iter().enumerate().find_map(|(at, event)| Some((at, cycle(event)?)))
 }

@@ -1,7 +1,8 @@
 //! Is a trace serializable, with all that it stands for? In stages:
-//! 1. some executions that are cheap to make, which show most violations (`runs.rs`);
+//! 1. an execution that is cheap to make (`runs.rs`);
 //! 2. groups of transactions in which alone there can be cycles; most traces that are serializable
-//!    have none but groups of one transaction (`groups.rs`);
+//!    have none but groups of one transaction (`groups.rs`), or of some that have one point in time
+//!    each (`points.rs`); unless that is so, more executions, which show most violations;
 //! 3. within the others, a search of cycles with few ties (`chains.rs`);
 //! 4. SAT, which also proves what the search found (`cycles.rs`).
 //!
@@ -23,7 +24,8 @@ use crate::chains::{Searched, search};
 use crate::cycles::{Solved, solve};
 use crate::groups::{Txns, groups, is_tree};
 use crate::part::Part;
-use crate::runs::violating_run;
+use crate::points::points;
+use crate::runs::{Which, violating_run};
 
 /// The answer about a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +69,8 @@ impl TraceStage {
 pub enum TraceMethod {
     /// All stages.
     Auto,
-    /// One execution only is tried, and there is no SAT unless the mode needs choices.
+    /// One execution only is tried, and there is no SAT unless the mode needs choices. That there is
+    /// no cycle is then a claim ([`NoCycle::Searched`]); all other answers can be checked.
     Chains,
     /// One execution only is tried, and nothing is searched.
     Sat,
@@ -75,6 +78,10 @@ pub enum TraceMethod {
 
 /// So many beginnings of cycles are looked at before SAT is asked.
 const BEGINNINGS: u64 = 100_000;
+
+/// What the groups of a trace need, about, and their check: ties between transactions, and lists of
+/// events.
+const BYTES_PER_EVENT: u64 = 200;
 
 /// So many transactions of a large group are looked at together first.
 const WINDOW: usize = 256;
@@ -97,6 +104,46 @@ pub fn check_trace(
         Err(limit) => (Verdict::Unknown(limit), None),
     };
     Ok(TraceAnswer { verdict, evidence, decided_by: checker.stage })
+}
+
+/// All groups.
+struct Split {
+    txns: Vec<Vec<u32>>,
+    events: Vec<Vec<usize>>,
+    directed: Vec<Vec<(usize, usize)>>,
+}
+
+impl Split {
+    fn new(trace: &Trace<'_>, txns: &Txns) -> Split {
+        let groups = groups(trace, txns);
+        let mut group_of = vec![0; txns.numbers.len()];
+        for (number, group) in groups.iter().enumerate() {
+            group.iter().for_each(|&txn| group_of[txn as usize] = number);
+        }
+        let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
+        for (at, &txn) in txns.of.iter().enumerate() {
+            events[group_of[txn as usize]].push(at);
+        }
+        let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
+        if groups.iter().any(|group| group.len() > 1) {
+            trace.each_directed(&mut |from, to| {
+                let (a, b) = (txns.of[from], txns.of[to]);
+                let number = group_of[a as usize];
+                if a != b && number == group_of[b as usize] {
+                    directed[number].push((from, to));
+                }
+            });
+        }
+        Split { txns: groups, events, directed }
+    }
+
+    fn group(&self, number: usize) -> Group<'_> {
+        Group {
+            txns: &self.txns[number],
+            events: &self.events[number],
+            directed: &self.directed[number],
+        }
+    }
 }
 
 /// A group of transactions, sorted, with its events and the directed ties within.
@@ -128,53 +175,36 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn check(&mut self, meter: &mut Meter<'_>) -> Result<TraceEvidence, Limit> {
         // One is always tried, so that in what follows directed ties have no cycle.
-        let most = if self.method == TraceMethod::Auto { usize::MAX } else { 1 };
-        if let Some((events, cycle)) = violating_run(self.trace, most, meter)? {
+        if let Some((events, cycle)) = violating_run(self.trace, Which::First, meter)? {
             return Ok(TraceEvidence::Execution { events, cycle });
         }
         self.stage = TraceStage::Groups;
+        meter.room(self.trace.events.len() as u64 * BYTES_PER_EVENT)?;
         let txns = Txns::new(self.trace);
-        let groups = groups(self.trace, &txns);
-        let mut events: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
-        let mut group_of = vec![0; txns.numbers.len()];
-        for (number, group) in groups.iter().enumerate() {
-            group.iter().for_each(|&txn| group_of[txn as usize] = number);
-        }
-        for (at, &txn) in txns.of.iter().enumerate() {
-            events[group_of[txn as usize]].push(at);
-        }
-        let mut why: Vec<Option<NoCycle>> = vec![None; groups.len()];
+        let split = Split::new(self.trace, &txns);
+        let mut why: Vec<Option<NoCycle>> = vec![None; split.txns.len()];
         let mut open = Vec::new();
-        for (number, group) in groups.iter().enumerate() {
-            match group.len() {
-                0 | 1 => why[number] = Some(NoCycle::Single),
-                count if count == events[number].len() => why[number] = Some(NoCycle::Events),
-                _ if is_tree(self.trace, &txns, group, &events[number]) => {
-                    why[number] = Some(NoCycle::Tree);
-                }
-                _ => open.push(number),
+        for (number, why) in why.iter_mut().enumerate() {
+            *why = self.plain(&txns, &split.group(number));
+            if why.is_none() {
+                open.push(number);
             }
         }
         // Small groups first: they may decide before a large one reaches a limit.
-        open.sort_by_key(|&number| events[number].len());
+        open.sort_by_key(|&number| split.events[number].len());
         if !open.is_empty() {
+            if self.method == TraceMethod::Auto {
+                // These take a while, and most traces are answered by now.
+                self.stage = TraceStage::Runs;
+                if let Some((events, cycle)) = violating_run(self.trace, Which::Others, meter)? {
+                    return Ok(TraceEvidence::Execution { events, cycle });
+                }
+            }
             let order = TraceOrder::new(self.trace, self.mode);
             let sorted = order.sorted(&[]).unwrap_or_default();
             let mut graph = Acyclic::new(&sorted, &order.edges);
-            let mut directed: Vec<Vec<(usize, usize)>> = vec![Vec::new(); groups.len()];
-            for (from, to) in self.trace.directed() {
-                let (a, b) = (txns.of[from], txns.of[to]);
-                let number = group_of[a as usize];
-                if a != b && number == group_of[b as usize] {
-                    directed[number].push((from, to));
-                }
-            }
             for number in open {
-                let group = Group {
-                    txns: &groups[number],
-                    events: &events[number],
-                    directed: &directed[number],
-                };
+                let group = split.group(number);
                 if let Some(violation) = self.windows(&order, &txns, &group, &mut graph, meter)? {
                     return Ok(violation);
                 }
@@ -185,11 +215,28 @@ impl Checker<'_> {
                 }
             }
         }
-        let numbers = |group: &Vec<u32>| group.iter().map(|&t| txns.numbers[t as usize]).collect();
         let group = |(group, why): (&Vec<u32>, Option<NoCycle>)| {
-            Some(TxnGroup { txns: numbers(group), why: why? })
+            Some(TxnGroup { txns: txns.numbers_of(group), why: why? })
         };
-        Ok(TraceEvidence::Groups(groups.iter().zip(why).filter_map(group).collect()))
+        Ok(TraceEvidence::Groups(split.txns.iter().zip(why).filter_map(group).collect()))
+    }
+
+    /// Why a group has no cycle, if that is easy to see.
+    fn plain(&self, txns: &Txns, group: &Group<'_>) -> Option<NoCycle> {
+        if group.txns.len() <= 1 {
+            return Some(NoCycle::Single);
+        }
+        if group.txns.len() == group.events.len() {
+            return Some(NoCycle::Events);
+        }
+        if is_tree(self.trace, txns, group.txns, group.events) {
+            return Some(NoCycle::Tree);
+        }
+        if self.mode != TraceMode::Exact || self.method != TraceMethod::Auto {
+            return None;
+        }
+        let numbers = txns.numbers_of(group.txns);
+        points(self.trace, &numbers, group.events, group.directed).map(NoCycle::Points)
     }
 
     /// Looks for cycles of transactions of a large group that are near each other. A group has
@@ -231,7 +278,7 @@ impl Checker<'_> {
             let part = near.part(order, txns, meter)?;
             let found = search(&part, graph, Some(BEGINNINGS / 10), meter)?;
             if let Searched::Cycle(ties) = found {
-                return Ok(part.violation(&ties, &[]));
+                return Ok(part.violation(&ties, &[], meter));
             }
         }
         Ok(None)
@@ -244,33 +291,33 @@ impl Checker<'_> {
         graph: &mut Acyclic,
         meter: &mut Meter<'_>,
     ) -> Result<Result<NoCycle, TraceEvidence>, Limit> {
-        let violation = |ties: &[(usize, usize)], sides: &[(usize, usize)]| {
-            // If there was none, that would be a defect, which the checker of evidence notices.
-            let none = TraceEvidence::Execution { events: Vec::new(), cycle: TxnCycle(Vec::new()) };
-            Err(part.violation(ties, sides).unwrap_or(none))
-        };
+        let violation =
+            |ties: &[(usize, usize)], sides: &[(usize, usize)], meter: &mut Meter<'_>| {
+                // If there was none, that would be a defect, which the checker of evidence notices.
+                let (events, cycle) = (Vec::new(), TxnCycle(Vec::new()));
+                let none = TraceEvidence::Execution { events, cycle };
+                Err(part.violation(ties, sides, meter).unwrap_or(none))
+            };
         let mut searched = None;
         if self.method != TraceMethod::Sat && part.order.choices.is_empty() {
             let most = (self.method == TraceMethod::Auto).then_some(BEGINNINGS);
             self.stage = self.stage_at_least(TraceStage::Chains);
             match search(part, graph, most, meter)? {
-                Searched::Cycle(ties) => return Ok(violation(&ties, &[])),
+                Searched::Cycle(ties) => return Ok(violation(&ties, &[], meter)),
                 Searched::Nothing(steps) => searched = Some(NoCycle::Searched { steps }),
                 Searched::TooMany => {}
             }
         }
-        if let (Some(no_cycle), TraceMethod::Chains) = (&searched, self.method) {
-            return Ok(Ok(no_cycle.clone()));
+        match searched {
+            Some(no_cycle) if self.method == TraceMethod::Chains => return Ok(Ok(no_cycle)),
+            Some(_) => {}
+            None => self.stage = TraceStage::Sat,
         }
-        if searched.is_none() {
-            self.stage = TraceStage::Sat;
-        }
-        match (solve(part, graph, meter), searched) {
-            (Ok(Solved::Cycle(ties, sides)), _) => Ok(violation(&ties, &sides)),
-            (Ok(Solved::Refuted(refutation)), _) => Ok(Ok(NoCycle::Refuted(refutation))),
-            (Err(_), Some(no_cycle)) => Ok(Ok(no_cycle)),
-            (Err(limit), None) => Err(limit),
-        }
+        // What was searched is proved again, for those who do not believe it.
+        Ok(match solve(part, graph, meter)? {
+            Solved::Cycle(ties, sides) => violation(&ties, &sides, meter),
+            Solved::Refuted(refutation) => Ok(NoCycle::Refuted(refutation)),
+        })
     }
 
     fn stage_at_least(&self, stage: TraceStage) -> TraceStage {

@@ -204,8 +204,9 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
 
 type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
 
-/// What the events of a cycle of an execution are, and what its commits come before. The threads do
-/// what they do in the trace, each in its order.
+/// What the events of a cycle of an execution are, and what its commits come before: the last one of
+/// each thread that comes before the same event, and only those that do not wait for the next fence
+/// of their thread, or the end. The threads do what they do in the trace, each in its order.
 fn events_of(
     current: &Current,
     read: &Read,
@@ -220,13 +221,13 @@ fn events_of(
         cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
     let mut buffers: HashMap<u32, VecDeque<usize>> = HashMap::new();
     let (mut found, mut placed) = (Events::new(), Vec::new());
-    let mut waiting: Vec<SerialEvent> = Vec::new();
+    let mut waiting: Vec<(u32, SerialEvent)> = Vec::new();
     for (at, &txn_event) in execution.iter().enumerate() {
         let buffer = buffers.entry(txn_event.thread).or_default();
         let shown = if txn_event.kind == TxnKind::Commit {
             let Some(store) = buffer.pop_front() else { continue };
             let commit = SerialEvent { role: SerialRole::Commit, ..read.shown(current, store) };
-            waiting.push(commit);
+            waiting.push((txn_event.thread, commit));
             commit
         } else {
             let next = of_threads.get_mut(&txn_event.thread).and_then(VecDeque::pop_front);
@@ -235,7 +236,13 @@ fn events_of(
                 buffer.push_back(next);
             }
             let before = u64::from(read.from[next].0);
-            placed.extend(waiting.drain(..).map(|commit| (commit, before)));
+            // Stores reach memory in their order, so the last one of a thread tells of all.
+            for (at, &(thread, commit)) in waiting.iter().enumerate() {
+                let has_to = txn_event.kind.drains() && thread == txn_event.thread;
+                let is_last = waiting[at + 1..].iter().all(|&(other, _)| other != thread);
+                placed.extend((!has_to && is_last).then_some((commit, before)));
+            }
+            waiting.clear();
             read.shown(current, next)
         };
         if wanted.contains(&(at as u64)) {

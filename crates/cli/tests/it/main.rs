@@ -11,7 +11,7 @@
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
-//! - `serial`: `weakspot serial`, and its witnesses;
+//! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
 
@@ -29,6 +29,7 @@ mod readme;
 mod robust;
 mod scale;
 mod serial;
+mod serial_program;
 mod transcripts;
 
 use std::io::Write;

@@ -84,7 +84,7 @@ fn task_pool() {
               │ 15. rd head  at pool.c:22  │
               └────────────────────────────┘
                 ↓ back to the first: 15 before 3: back reads head before front changes it
-              There all stores reach memory after the last event.
+              There all stores reach memory as late as they can.
             --- exit 1
         "#]],
     );

@@ -616,7 +616,7 @@ fn help() {
               robust   Does every run under TSO or PSO do what some run under SC does, too?
               fence    Which fences make a program robust, or safe, at the least cost?
               monitor  Could TSO or PSO have broken this SC execution, or those of a program?
-              serial   Are the transactions of a log serializable, under SC and under TSO?
+              serial   Are the transactions of a program or log serializable, under SC and under TSO?
               history  Which memory models does a recorded history satisfy?
               certify  Check the witness of an answer by the definitions alone
               print    Print a program in the canonical form of its language

@@ -10,6 +10,7 @@ use super::evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 use super::execution::{Paired, pair};
 use super::order::{TraceMode, TraceOrder, is_cyclic, open_ties};
 use super::orientations::{predicted_serializable, serializable_by_orientations};
+use super::points::are_points;
 use super::ties::{Tie, Trace};
 use super::trace::trace_serializable;
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind, conflict};
@@ -170,14 +171,17 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
     for (at, &number) in numbers.iter().enumerate() {
         events[number].push(at);
     }
-    let order = TraceOrder::new(trace, mode);
+    // Only proofs need these, and they are large.
+    let is_proof = |group: &TxnGroup| matches!(group.why, NoCycle::Refuted(_));
+    let has_proofs = groups.iter().any(is_proof);
+    let order = has_proofs.then(|| TraceOrder::new(trace, mode));
+    let mut reach = order.as_ref().map(Reach::new);
     let mut directed: Vec<Vec<(u32, u32)>> = vec![Vec::new(); groups.len()];
-    for (from, to) in trace.directed() {
+    trace.each_directed(&mut |from, to| {
         if numbers[from] == numbers[to] && trace.events[from].txn != trace.events[to].txn {
             directed[numbers[from]].push((trace.events[from].txn, trace.events[to].txn));
         }
-    }
-    let mut reach = Reach::new(&order);
+    });
     for (number, group) in groups.iter().enumerate() {
         let (events, directed) = (&events[number], &directed[number]);
         match &group.why {
@@ -186,8 +190,18 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
             NoCycle::Events if events.len() <= group.txns.len() => {}
             NoCycle::Events => return reject("a transaction has several events"),
             NoCycle::Tree => check_tree(trace, events)?,
+            NoCycle::Points(points) => {
+                let is_one_each = points.len() == group.txns.len() && mode == TraceMode::Exact;
+                let points = group.txns.iter().copied().zip(points.iter().copied()).collect();
+                if !is_one_each || !are_points(trace, events, directed, &points) {
+                    return reject("the transactions of a group do not have these points in time");
+                }
+            }
             NoCycle::Refuted(refutation) => {
-                check_refutation(&order, &mut reach, events, directed, refutation)?;
+                let (Some(order), Some(reach)) = (&order, &mut reach) else {
+                    return reject("a proof is about nothing");
+                };
+                check_refutation(order, reach, events, directed, refutation)?;
             }
             NoCycle::Searched { .. } => {}
         }

@@ -27,12 +27,21 @@ struct Settled {
     read: Option<usize>,
 }
 
-/// See [`Trace::directed`].
+/// Gives pairs away as they are found.
+struct Sink<'a>(&'a mut dyn FnMut(usize, usize));
+
+impl Sink<'_> {
+    fn extend(&mut self, pairs: impl IntoIterator<Item = (usize, usize)>) {
+        pairs.into_iter().for_each(|(from, to)| (self.0)(from, to));
+    }
+}
+
+/// See [`Trace::each_directed`].
 ///
 /// Of what a thread did to a variable and that is settled, only the last write and the last read
 /// after it need ties to other threads: the others lead to these.
-pub(super) fn directed(trace: &Trace<'_>) -> Vec<(usize, usize)> {
-    let mut edges = Vec::new();
+pub(super) fn each_directed(trace: &Trace<'_>, each: &mut dyn FnMut(usize, usize)) {
+    let mut edges = Sink(each);
     let mut threads: Vec<Thread> = (0..trace.threads).map(|_| Thread::default()).collect();
     // Per variable what which thread did to it.
     let mut vars: Vec<Vec<(u32, Settled)>> = vec![Vec::new(); trace.vars];
@@ -86,7 +95,6 @@ pub(super) fn directed(trace: &Trace<'_>) -> Vec<(usize, usize)> {
             TxnKind::Commit => {}
         }
     }
-    edges
 }
 
 fn settle(of_var: &mut Vec<(u32, Settled)>, thread: u32, at: usize, writes: bool) {

@@ -40,6 +40,9 @@ pub enum NoCycle {
     Events,
     /// The ties between them are undirected, and they are a tree.
     Tree,
+    /// Each has a point in time, per transaction the place of an event: every conflict leads to a
+    /// later one.
+    Points(Vec<usize>),
     /// A cycle contradicts itself.
     Refuted(TxnRefutation),
     /// A search of all cycles found none; a claim.

@@ -68,6 +68,12 @@ pub fn pair(events: &[TxnEvent]) -> Result<Paired<'_>, BadExecution> {
     }
 }
 
+/// An execution of SC, which has no commits. Only [`Conflicts::Sc`] makes sense on it.
+#[must_use]
+pub fn without_commits(events: &[TxnEvent]) -> Paired<'_> {
+    Paired { events, pairs: (0..events.len()).collect() }
+}
+
 /// The last write of a read's thread to its variable before it.
 #[must_use]
 pub fn own_write(events: &[TxnEvent], read: usize) -> Option<usize> {
@@ -91,8 +97,18 @@ pub fn is_buffered(events: &[TxnEvent], read: usize) -> bool {
 /// the next belong to one transaction.
 #[must_use]
 pub fn conflict_cycle(execution: &Paired<'_>, relation: Conflicts) -> Option<Vec<(usize, usize)>> {
+    conflict_cycle_before(execution, relation, execution.events.len())
+}
+
+/// The same among the first `count` events.
+#[must_use]
+pub fn conflict_cycle_before(
+    execution: &Paired<'_>,
+    relation: Conflicts,
+    count: usize,
+) -> Option<Vec<(usize, usize)>> {
     let txn = |event: usize| execution.events[event].txn;
-    cycle(execution, relation, &txn)
+    cycle(execution, relation, &txn, count)
 }
 
 /// Whether an execution is serializable: its conflict graph has no cycle.
@@ -106,7 +122,7 @@ pub fn serializable(execution: &Paired<'_>, relation: Conflicts) -> bool {
 #[must_use]
 pub fn sc_equivalent(execution: &Paired<'_>) -> bool {
     let node = |event: usize| execution.issue_of(event) as u32;
-    cycle(execution, Conflicts::TsoPo, &node).is_none()
+    cycle(execution, Conflicts::TsoPo, &node, execution.events.len()).is_none()
 }
 
 /// An order of the transactions that respects all conflicts.
@@ -115,7 +131,8 @@ pub fn serial_order(execution: &Paired<'_>, relation: Conflicts) -> Option<Vec<u
     let mut left: Vec<u32> = execution.events.iter().map(|e| e.txn).collect();
     left.sort_unstable();
     left.dedup();
-    let edges = edges(execution, relation, &|event| execution.events[event].txn);
+    let txn = |event: usize| execution.events[event].txn;
+    let edges = edges(execution, relation, &txn, execution.events.len());
     let mut order = Vec::new();
     while !left.is_empty() {
         let free = |txn: &u32| {
@@ -127,14 +144,15 @@ pub fn serial_order(execution: &Paired<'_>, relation: Conflicts) -> Option<Vec<u
     Some(order)
 }
 
-/// The edges of the quotient, each with two events that make it.
+/// The edges of the quotient between the first `count` events, each with two events that make it.
 fn edges(
     execution: &Paired<'_>,
     relation: Conflicts,
     node: &dyn Fn(usize) -> u32,
+    count: usize,
 ) -> BTreeMap<(u32, u32), (usize, usize)> {
     let mut edges = BTreeMap::new();
-    for second in 0..execution.events.len() {
+    for second in 0..count {
         for first in 0..second {
             if node(first) != node(second) && conflict(execution, relation, first, second) {
                 edges.entry((node(first), node(second))).or_insert((first, second));
@@ -149,8 +167,9 @@ fn cycle(
     execution: &Paired<'_>,
     relation: Conflicts,
     node: &dyn Fn(usize) -> u32,
+    count: usize,
 ) -> Option<Vec<(usize, usize)>> {
-    let edges = edges(execution, relation, node);
+    let edges = edges(execution, relation, node, count);
     let mut best: Option<Vec<(usize, usize)>> = None;
     for &(start, _) in edges.keys() {
         // Breadth-first, with the edge by which each node was reached.

@@ -13,6 +13,8 @@ mod evidence;
 mod execution;
 mod order;
 mod orientations;
+mod points;
+mod program;
 mod schedules;
 mod stream;
 mod ties;
@@ -22,12 +24,16 @@ pub use check::{search_trace, trace};
 pub use conflict::{Conflicts, conflict};
 pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 pub use execution::{
-    BadExecution, Paired, conflict_cycle, is_buffered, own_write, pair, sc_equivalent,
-    serial_order, serializable,
+    BadExecution, Paired, conflict_cycle, conflict_cycle_before, is_buffered, own_write, pair,
+    sc_equivalent, serial_order, serializable, without_commits,
 };
 pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
+};
+pub use points::{OpenEvent, are_points, is_noticed_before, open_events};
+pub use program::{
+    RunBounds, TxnRun, each_run, relation, search_transactions, transactions, txn_run,
 };
 pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, CycleLog, OrderCheck};

@@ -154,6 +154,13 @@ impl<'a> Trace<'a> {
     /// for the number of threads.
     #[must_use]
     pub fn directed(&self) -> Vec<(usize, usize)> {
-        super::directed::directed(self)
+        let mut all = Vec::new();
+        self.each_directed(&mut |from, to| all.push((from, to)));
+        all
+    }
+
+    /// The same, one by one: they need more memory than the trace.
+    pub fn each_directed(&self, each: &mut dyn FnMut(usize, usize)) {
+        super::directed::each_directed(self, each);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use weakspot_core::{Location, Names, Program, RegId, Undeclared, Value};
+use weakspot_core::{Location, Names, Program, RegId, Transactions, Undeclared, Value};
 
 use super::ast::{InitItem, InitValue, Number, RegRef, Target, Term, Test};
 use super::init::type_of;
@@ -61,7 +61,7 @@ pub fn compile(test: &Test) -> Result<Parsed, Diagnostic> {
         condition: Some(condition),
         forbidden: Vec::new(),
     };
-    Ok(Parsed { program, names, warnings })
+    Ok(Parsed { program, names, transactions: Transactions::default(), warnings })
 }
 
 /// The threads and their registers.

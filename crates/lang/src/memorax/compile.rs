@@ -1,6 +1,8 @@
 //! Syntax tree to program.
 
-use weakspot_core::{self as core, Instr, Names, PointId, Program, RegId, Undeclared};
+use weakspot_core::{
+    self as core, Instr, Names, PointId, Program, RegId, Transactions, Undeclared,
+};
 
 use super::build::Automaton;
 use super::layout::Layout;
@@ -46,7 +48,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: None,
         forbidden,
     };
-    Ok(Parsed { program, names, warnings })
+    Ok(Parsed { program, names, transactions: Transactions::default(), warnings })
 }
 
 /// The automaton of one process and where it starts.

@@ -54,7 +54,9 @@ impl Finder<'_> {
                     self.block(arms.last().map_or(head, |arm| arm.at.0), block);
                 }
             }
-            StmtKind::While(_, block) | StmtKind::Loop(block) => self.block(head, block),
+            StmtKind::While(_, block) | StmtKind::Loop(block) | StmtKind::Transaction(block) => {
+                self.block(head, block);
+            }
             StmtKind::Choose(all) => all.iter().for_each(|block| self.block(head, block)),
             _ => {}
         }

@@ -37,6 +37,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
             forbidden: Vec::new(),
         },
         names: core::Names::default(),
+        transactions: core::Transactions::default(),
         warnings,
     };
     let mut goal = Vec::new();

@@ -1,7 +1,7 @@
 //! Control points and edges of one thread while it is being compiled. Jumps cost no step: the
 //! point that jumps is merged with its target wherever nobody can see the difference.
 
-use weakspot_core::{Edge, Instr, Point, PointId, Span};
+use weakspot_core::{Edge, Instr, Point, PointId, Span, TxnMark};
 
 /// A point under construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(super) struct Draft(usize);
 #[derive(Debug, Default)]
 pub(super) struct Automaton {
     points: Vec<DraftPoint>,
+    /// What the next edges belong to.
+    pub(super) mark: Option<TxnMark>,
 }
 
 #[derive(Debug, Default)]
@@ -28,12 +30,15 @@ struct DraftEdge {
     instr: Option<Instr>,
     to: usize,
     span: Span,
+    mark: Option<TxnMark>,
 }
 
 /// The finished automaton.
 pub(super) struct Finished {
     /// The points; the entry is the first.
     pub points: Vec<Point>,
+    /// Per point and edge the transaction that it belongs to.
+    pub marks: Vec<Vec<Option<TxnMark>>>,
     /// Which point each draft became; `None` if nothing leads there.
     map: Vec<Option<PointId>>,
     /// How many of the points the entry leads to: these come first.
@@ -57,13 +62,15 @@ impl Automaton {
     /// An edge to an existing point.
     pub(super) fn edge(&mut self, from: Draft, instr: Instr, to: Draft, span: Span) {
         let from = self.resolve(from.0);
-        self.points[from].edges.push(DraftEdge { instr: Some(instr), to: to.0, span });
+        let mark = self.mark;
+        self.points[from].edges.push(DraftEdge { instr: Some(instr), to: to.0, span, mark });
     }
 
     /// From `from`, the first step from `to` may be taken.
     pub(super) fn choice(&mut self, from: Draft, to: Draft, span: Span) {
         let from = self.resolve(from.0);
-        self.points[from].edges.push(DraftEdge { instr: None, to: to.0, span });
+        let mark = self.mark;
+        self.points[from].edges.push(DraftEdge { instr: None, to: to.0, span, mark });
     }
 
     /// `from`, which has no edges yet, is the same point as `to`.
@@ -122,8 +129,9 @@ impl Automaton {
             }
         }
         let points = order.iter().map(|&point| self.point(point, &map)).collect();
+        let marks = order.iter().map(|&point| self.marks(point, &map)).collect();
         let map = (0..map.len()).map(|point| map[self.resolve(point)]).collect();
-        Finished { points, map, reachable }
+        Finished { points, marks, map, reachable }
     }
 
     /// Puts the edges of an alternative in the place of the choice, if it is entered only from
@@ -176,6 +184,12 @@ impl Automaton {
             map[edge.to].map(|to| Edge { instr, to, span: edge.span })
         });
         Point { edges: edges.collect() }
+    }
+
+    /// The marks of the edges of [`Automaton::point`].
+    fn marks(&self, point: usize, map: &[Option<PointId>]) -> Vec<Option<TxnMark>> {
+        let edges = self.points[point].edges.iter().filter(|edge| map[edge.to].is_some());
+        edges.map(|edge| edge.mark).collect()
     }
 }
 

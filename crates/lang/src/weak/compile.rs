@@ -6,7 +6,7 @@ use super::question::questions;
 use super::scope::Globals;
 use super::syntax::*;
 use crate::{Diagnostic, Parsed};
-use weakspot_core::{Names, Program, Undeclared};
+use weakspot_core::{Names, PointId, Program, ThreadId, Transactions, Undeclared};
 
 /// Compiles a syntax tree. The name of the program is left empty: the text has none.
 pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
@@ -49,6 +49,16 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         // Addresses are small numbers, which occur as plain values much more often.
         addresses_are_symbolic: false,
     };
+    let mut transactions = Transactions::default();
+    for (t, thread) in threads.iter().enumerate() {
+        for (p, marks) in thread.marks.iter().enumerate() {
+            for (e, mark) in marks.iter().enumerate() {
+                if let Some(mark) = *mark {
+                    transactions.mark(ThreadId::new(t), PointId::new(p), e, mark);
+                }
+            }
+        }
+    }
     let program = Program {
         threads: threads.into_iter().map(|t| t.thread).collect(),
         locs: globals.locs,
@@ -57,5 +67,5 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: asked.condition,
         forbidden: asked.forbidden,
     };
-    Ok(Parsed { program, names, warnings })
+    Ok(Parsed { program, names, transactions, warnings })
 }

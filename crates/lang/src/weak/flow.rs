@@ -32,7 +32,9 @@ fn continues(block: &Block, warnings: &mut Vec<Diagnostic>) -> bool {
                 inner.push(otherwise.is_none());
                 inner.contains(&true)
             }
-            StmtKind::Choose(_) | StmtKind::Atomic(_) => inner.contains(&true),
+            StmtKind::Choose(_) | StmtKind::Atomic(_) | StmtKind::Transaction(_) => {
+                inner.contains(&true)
+            }
             _ => true,
         };
     }

@@ -40,7 +40,7 @@ pub(super) struct RawComment {
 }
 
 /// The reserved words.
-pub(super) const WORDS: [&str; 33] = [
+pub(super) const WORDS: [&str; 34] = [
     "const",
     "shared",
     "thread",
@@ -64,6 +64,7 @@ pub(super) const WORDS: [&str; 33] = [
     "choose",
     "or",
     "atomic",
+    "transaction",
     "fence",
     "assume",
     "assert",

@@ -8,7 +8,7 @@ use super::syntax::*;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
-use weakspot_core::{Instr, PointId, RegId, Value};
+use weakspot_core::{Instr, PointId, RegId, TxnMark, Value};
 
 /// A compiled copy of a thread.
 pub(super) struct Lowered {
@@ -18,6 +18,8 @@ pub(super) struct Lowered {
     pub reg_names: Vec<String>,
     /// The names of its points.
     pub point_names: Vec<String>,
+    /// Per point and edge the transaction that it belongs to.
+    pub marks: Vec<Vec<Option<TxnMark>>>,
     /// Its labels: where they are, and whether the entry leads there.
     pub labels: BTreeMap<String, (PointId, bool)>,
 }
@@ -57,6 +59,7 @@ pub(super) fn lower(
         loops: Vec::new(),
         region: None,
         regions: 0,
+        transactions: 0,
         pruned: false,
         at_start: true,
         span: Span::default(),
@@ -90,7 +93,7 @@ fn name(
     let (reg_names, regs) = regs.into_iter().unzip();
     let entry = PointId::new(0);
     let thread = weakspot_core::Thread { regs, entry, points: finished.points };
-    Lowered { thread, reg_names, point_names, labels }
+    Lowered { thread, reg_names, point_names, marks: finished.marks, labels }
 }
 
 /// The state of the compilation of one copy of a thread.
@@ -119,6 +122,8 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) region: Option<usize>,
     /// The number of `atomic` blocks seen.
     pub(super) regions: usize,
+    /// The number of `transaction` blocks seen.
+    pub(super) transactions: u32,
     /// In a branch whose condition is constantly false: there an access that cannot work is no
     /// mistake, it is how one writes a special case for one copy.
     pub(super) pruned: bool,
@@ -237,9 +242,10 @@ fn declares(block: &Block, name: &str) -> bool {
 pub(super) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
     let (arms, rest): (&[Arm], Vec<&Block>) = match &stmt.kind {
         StmtKind::If(arms, otherwise) => (arms, otherwise.iter().collect()),
-        StmtKind::While(_, body) | StmtKind::Loop(body) | StmtKind::Atomic(body) => {
-            (&[], vec![body])
-        }
+        StmtKind::While(_, body)
+        | StmtKind::Loop(body)
+        | StmtKind::Atomic(body)
+        | StmtKind::Transaction(body) => (&[], vec![body]),
         StmtKind::Choose(all) => (&[], all.iter().collect()),
         _ => (&[], Vec::new()),
     };

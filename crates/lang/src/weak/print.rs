@@ -224,6 +224,10 @@ impl Printer {
                 out.push_str("atomic ");
                 self.block(body);
             }
+            StmtKind::Transaction(body) => {
+                out.push_str("transaction ");
+                self.block(body);
+            }
             StmtKind::Fence(Fence::Full) => out.push_str("fence"),
             StmtKind::Fence(Fence::StoreStore) => out.push_str("fence.ss"),
             StmtKind::Assume(cond) => {

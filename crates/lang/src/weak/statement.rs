@@ -7,7 +7,7 @@ use super::scope::Global;
 use super::syntax::*;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
-use weakspot_core::{Expr as Pure, Instr};
+use weakspot_core::{Expr as Pure, Instr, TxnMark};
 
 impl Lower<'_, '_> {
     /// Compiles the statements of a block, from the current point.
@@ -57,6 +57,7 @@ impl Lower<'_, '_> {
             StmtKind::Goto(name) => self.goto(name)?,
             StmtKind::Choose(alternatives) => self.choose(alternatives)?,
             StmtKind::Atomic(body) => self.atomic(stmt.at, body)?,
+            StmtKind::Transaction(body) => self.transaction(body)?,
             StmtKind::Fence(fence) => self.emit(Instr::Fence(*fence)),
             StmtKind::Assume(cond) => self.test(cond, Instr::Assume)?,
             StmtKind::Assert(cond) => self.test(cond, Instr::Assert)?,
@@ -242,6 +243,21 @@ impl Lower<'_, '_> {
         self.span = body.close.0;
         self.emit(Instr::Unlock);
         self.region = None;
+        Ok(())
+    }
+
+    /// A transaction within another is a part of that.
+    fn transaction(&mut self, body: &Block) -> Result<(), Diagnostic> {
+        if self.automaton.mark.is_some() {
+            return self.block(body);
+        }
+        let block = self.transactions;
+        self.transactions += 1;
+        self.automaton.mark = Some(TxnMark { block, begins: true });
+        self.emit(Instr::Nop);
+        self.automaton.mark = Some(TxnMark { block, begins: false });
+        self.block(body)?;
+        self.automaton.mark = None;
         Ok(())
     }
 

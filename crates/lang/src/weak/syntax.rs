@@ -183,6 +183,8 @@ pub enum StmtKind {
     Choose(Vec<Block>),
     /// `atomic { }`.
     Atomic(Block),
+    /// `transaction { }`.
+    Transaction(Block),
     /// `fence` or `fence.ss`.
     Fence(Fence),
     /// `assume(c)`.

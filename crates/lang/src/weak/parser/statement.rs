@@ -60,7 +60,7 @@ impl Parser<'_> {
                 let body = self.block(|| "after the condition of `while`".to_owned())?;
                 (StmtKind::While(cond, body), at)
             }
-            "loop" | "atomic" | "choose" => self.block_stmt(word)?,
+            "loop" | "atomic" | "transaction" | "choose" => self.block_stmt(word)?,
             "var" => {
                 self.advance();
                 let declared = self.list(|p| {
@@ -112,6 +112,7 @@ impl Parser<'_> {
                 | StmtKind::Loop(_)
                 | StmtKind::Choose(_)
                 | StmtKind::Atomic(_)
+                | StmtKind::Transaction(_)
         );
         self.end_of("statement", braces)?;
         self.trailing(&mut trivia);
@@ -153,7 +154,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `loop`, `atomic` or `choose` with its blocks.
+    /// `loop`, `atomic`, `transaction` or `choose` with its blocks.
     fn block_stmt(&mut self, word: &str) -> Result<(StmtKind, At), Diagnostic> {
         let start = self.start();
         self.advance();
@@ -166,6 +167,7 @@ impl Parser<'_> {
         let kind = match word {
             "loop" => StmtKind::Loop(body),
             "atomic" => StmtKind::Atomic(body),
+            "transaction" => StmtKind::Transaction(body),
             _ => {
                 let mut alternatives = vec![body];
                 while self.eat_word("or") {

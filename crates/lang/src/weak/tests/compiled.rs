@@ -2,6 +2,7 @@
 
 use super::{WEAK, show};
 use crate::test_support::spans;
+use weakspot_core::{PointId, ThreadId, TxnMark};
 
 /// Compiles the body of a thread `t` with shared `x`, `y`, `a[2]` at addresses 1, 2, 3, 4.
 fn check(body: &str, expected: &str) {
@@ -67,6 +68,7 @@ fn updates() {
          1 -> 0: assume ($0 != 0)
          2 end",
     );
+    check("transaction { x = 1 }", "t()\n 0 -> 1: nop\n 1 -> 2: [1] := 1\n 2 end");
     check("atomic { x = 1 }", "t()\n 0 -> 1: lock\n 1 -> 2: [1] := 1\n 2 -> 3: unlock\n 3 end");
 }
 
@@ -239,4 +241,47 @@ fn the_examples_of_the_page_compile() {
     for example in examples {
         assert_eq!(WEAK.accept(example).warnings, [], "{example}");
     }
+}
+
+/// Which steps belong to which transaction of the thread `t`: per step its text and the block, with
+/// a mark where the block begins.
+fn transactions(body: &str) -> String {
+    let text = format!("shared x, y\nthread t {{ {body} }}");
+    let parsed = WEAK.accept(&text);
+    let thread = &parsed.program.threads[0];
+    let mut out = Vec::new();
+    for (p, point) in thread.points.iter().enumerate() {
+        for (e, edge) in point.edges.iter().enumerate() {
+            let mark = parsed.transactions.get(ThreadId::new(0), PointId::new(p), e);
+            let word = &text[edge.span.start as usize..edge.span.end as usize];
+            out.push(match mark {
+                Some(TxnMark { block, begins: true }) => format!("{word} +{block}"),
+                Some(TxnMark { block, .. }) => format!("{word} {block}"),
+                None => word.to_owned(),
+            });
+        }
+    }
+    out.join(", ")
+}
+
+#[test]
+fn steps_belong_to_transactions() {
+    let check = |body, expected| assert_eq!(transactions(body), expected, "{body}");
+    check("x = 1; transaction { y = 1 }; x = 2", "x = 1, transaction +0, y = 1 0, x = 2");
+    check(
+        "transaction { x = 1 } transaction { y = 1 }",
+        "transaction +0, x = 1 0, transaction +1, y = 1 1",
+    );
+    check(
+        "transaction { transaction { x = 1 } y = 1 } x = 2",
+        "transaction +0, x = 1 0, y = 1 0, x = 2",
+    );
+    check("loop { transaction { x = 1 } }", "transaction +0, x = 1 0");
+    check("choose { transaction { x = 1 } } or { y = 1 }", "transaction +0, y = 1, x = 1 0");
+    check(
+        "loop { transaction { if (x == 1) { break } y = 1 } } x = 2",
+        "transaction +0, if (x == 1) 0, if (x == 1) 0, if (x == 1) 0, x = 2, y = 1 0",
+    );
+    check("transaction { atomic { x = 1 } }", "transaction +0, atomic 0, x = 1 0, } 0");
+    check("atomic { transaction { x = 1 } }", "atomic, transaction +0, x = 1 0, }");
 }

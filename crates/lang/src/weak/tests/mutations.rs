@@ -5,7 +5,7 @@ use super::{WEAK, page_examples};
 use crate::test_support::for_each_mutation;
 
 /// Pieces that are likely to matter and may not occur in the examples.
-const PIECES: [&str; 14] = [
+const PIECES: [&str; 15] = [
     "..",
     "&&",
     "/*",
@@ -16,6 +16,7 @@ const PIECES: [&str; 14] = [
     "é",
     "\u{0}",
     "atomic {",
+    "transaction {",
     "loop {",
     "choose {",
     "} or {",

@@ -14,7 +14,7 @@ fn check(text: &str, expected: &str) {
 fn statements_get_lines_of_their_own() {
     check(
         "thread t[2]{var r=0,s;x=1;*p=2;a[i+1]=&x\nif(x==1){skip}else if(y){}\nelse{stop}
-         while(x){break;continue}loop{fence;fence.ss};atomic{cas(x,0,1)}
+         while(x){break;continue}loop{fence;fence.ss};atomic{cas(x,0,1)};transaction{x=1}
          choose{assume(x)}\nor{assert(!x)}\nl:await(x);goto l;m:}",
         "thread t[2] {
     var r = 0, s
@@ -36,6 +36,9 @@ fn statements_get_lines_of_their_own() {
     }
     atomic {
         cas(x, 0, 1)
+    }
+    transaction {
+        x = 1
     }
     choose {
         assume(x)

@@ -14,10 +14,10 @@
 use std::collections::BTreeSet;
 
 /// A set of elements, by rising number.
-pub(super) type Clause = BTreeSet<usize>;
+pub type Clause = BTreeSet<usize>;
 
 /// A hitting set of least cost; `None` if a clause is empty, or if `go_on` says to stop.
-pub(super) fn solve(
+pub fn solve(
     clauses: &[Clause],
     costs: &[u64],
     go_on: &mut dyn FnMut() -> bool,

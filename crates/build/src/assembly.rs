@@ -1,0 +1,251 @@
+//! Inline assembly, which no instrumentation sees, in the assembly that a compiler has written.
+//!
+//! Compilers put what a program writes in `asm` between `#APP` and `#NO_APP`. Fences and pauses
+//! there get a call of the runtime library beside them; what else touches memory is told with its
+//! place in the source, because its effect cannot be watched.
+
+use std::collections::HashMap;
+
+/// Something in inline assembly that cannot be watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// The source file and line, if the compiler says so.
+    pub place: Option<(String, u32)>,
+    /// The instruction.
+    pub instruction: String,
+    /// What is wrong with it: continues "this assembly ...".
+    pub why: &'static str,
+}
+
+/// The text with calls of the runtime library, and what remains unseen.
+#[must_use]
+pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut unseen = Vec::new();
+    let mut inside = false;
+    let mut places = Places::default();
+    for line in text.lines() {
+        out.push_str(line);
+        out.push('\n');
+        match line.trim() {
+            "#APP" => inside = true,
+            "#NO_APP" => {
+                inside = false;
+                places.asm = None;
+            }
+            trimmed if inside => {
+                if places.in_asm(trimmed) {
+                    continue;
+                }
+                for effect in effects(trimmed) {
+                    match effect {
+                        Effect::Call(function) => out.push_str(&call(function)),
+                        Effect::Unseen(instruction, why) => {
+                            unseen.push(Unseen { place: places.now(), instruction, why });
+                        }
+                    }
+                }
+            }
+            trimmed => places.directive(trimmed),
+        }
+    }
+    (out, unseen)
+}
+
+/// A call that changes no register and no flag: the function saves them all. The bytes below the
+/// stack pointer may be in use. The address comes from the table of addresses, not by way of a stub
+/// that binds lazily, which would change registers.
+fn call(function: &str) -> String {
+    format!("\tleaq -128(%rsp), %rsp\n\tcall *{function}@GOTPCREL(%rip)\n\tleaq 128(%rsp), %rsp\n")
+}
+
+/// The function of the runtime library for a full fence in assembly.
+pub const FENCE: &str = "__weakspot_asm_fence";
+/// For a fence between stores.
+pub const STORE_FENCE: &str = "__weakspot_asm_store_fence";
+/// For a pause in a loop that waits.
+pub const PAUSE: &str = "__weakspot_asm_pause";
+
+enum Effect {
+    Call(&'static str),
+    Unseen(String, &'static str),
+}
+
+/// What a line of inline assembly does.
+fn effects(line: &str) -> Vec<Effect> {
+    let line = line.split('#').next().unwrap_or("");
+    let mut effects = Vec::new();
+    let mut prefix = "";
+    for statement in line.split([';', '\n']) {
+        let mut rest = statement.trim();
+        // Labels.
+        while let Some((label, after)) = rest.split_once(':')
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || "._$".contains(c))
+        {
+            rest = after.trim();
+        }
+        if rest.is_empty() || rest.starts_with('.') {
+            continue;
+        }
+        let (word, operands) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        if matches!(word, "lock" | "rep" | "repz" | "repe" | "repnz" | "repne") {
+            if operands.is_empty() {
+                prefix = word;
+                continue;
+            }
+            effects.extend(instruction(word, operands.trim()));
+        } else {
+            effects.extend(instruction(prefix, rest));
+        }
+        prefix = "";
+    }
+    effects
+}
+
+fn instruction(prefix: &str, text: &str) -> Option<Effect> {
+    let (word, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let operands = operands.trim();
+    let shown = || format!("{prefix} {text}").trim().to_string();
+    let in_memory = operands.contains('(');
+    match word {
+        "mfence" => Some(Effect::Call(FENCE)),
+        "sfence" => Some(Effect::Call(STORE_FENCE)),
+        "pause" => Some(Effect::Call(PAUSE)),
+        "nop" if prefix.starts_with("rep") => Some(Effect::Call(PAUSE)),
+        "lfence" | "nop" | "cpuid" => None,
+        "rdtsc" | "rdtscp" => {
+            Some(Effect::Unseen(shown(), "reads the time, which differs from run to run"))
+        }
+        "syscall" | "int" => Some(Effect::Unseen(shown(), "calls the kernel behind our back")),
+        "call" | "callq" | "jmp" | "jmpq" if !operands.ends_with(['f', 'b']) => {
+            Some(Effect::Unseen(shown(), "goes elsewhere"))
+        }
+        // `lock orl $0, (%rsp)` and its like: an update of nothing, used as a fence.
+        "or" | "orl" | "orq" | "orb" | "add" | "addl" | "addq" | "addb"
+            if prefix == "lock"
+                && operands.starts_with("$0")
+                && (operands.contains("%rsp") || operands.contains("%esp")) =>
+        {
+            Some(Effect::Call(FENCE))
+        }
+        _ if prefix == "lock" || word.starts_with("xchg") && in_memory => {
+            Some(Effect::Unseen(shown(), "updates memory unseen"))
+        }
+        _ if prefix.starts_with("rep") => Some(Effect::Unseen(shown(), "accesses memory unseen")),
+        _ if in_memory && !word.starts_with("lea") && !word.starts_with("prefetch") => {
+            Some(Effect::Unseen(shown(), "accesses memory unseen"))
+        }
+        _ => None,
+    }
+}
+
+/// Where in the source the text is from.
+#[derive(Default)]
+struct Places {
+    /// clang: the numbers of files.
+    files: HashMap<String, String>,
+    /// From the last `.loc`.
+    loc: Option<(String, u32)>,
+    /// gcc: from the line marker inside of the assembly.
+    asm: Option<(String, u32)>,
+}
+
+impl Places {
+    /// gcc's marker `# 12 "file.c" 1`; whether the line is one, or a comment.
+    fn in_asm(&mut self, line: &str) -> bool {
+        let Some(marker) = line.strip_prefix('#') else { return false };
+        let mut words = marker.splitn(2, '"');
+        let number = words.next().and_then(|n| n.trim().parse().ok());
+        let file = words.next().and_then(|rest| rest.rsplit_once('"')).map(|(file, _)| file);
+        if let (Some(number), Some(file)) = (number, file)
+            && number > 0
+            && !file.is_empty()
+        {
+            self.asm = Some((file.to_string(), number));
+        }
+        true
+    }
+
+    fn directive(&mut self, line: &str) {
+        if let Some(rest) = line.strip_prefix(".file") {
+            let mut quoted = rest.split('"');
+            let number = quoted.next().unwrap_or("").trim().to_string();
+            let names: Vec<&str> = quoted.step_by(2).filter(|name| !name.is_empty()).collect();
+            let path = match names[..] {
+                [name] => name.to_string(),
+                [_, name, ..] if name.starts_with('/') => name.to_string(),
+                [folder, name, ..] => format!("{folder}/{name}"),
+                [] => return,
+            };
+            self.files.insert(number, path);
+        } else if let Some(rest) = line.strip_prefix(".loc") {
+            let mut words = rest.split_whitespace();
+            let file = words.next().and_then(|number| self.files.get(number)).cloned();
+            let line = words.next().and_then(|line| line.parse().ok());
+            self.loc = file.zip(line);
+        }
+    }
+
+    fn now(&self) -> Option<(String, u32)> {
+        self.asm.clone().or_else(|| self.loc.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The functions called and what is unseen, of one `asm` statement.
+    fn check(asm: &str, expected: &str) {
+        let text = format!("f:\n#APP\n# 5 \"a.c\" 1\n\t{asm}\n# 0 \"\" 2\n#NO_APP\n\tret\n");
+        let (out, unseen) = rewrite(&text);
+        let calls = out.lines().filter_map(|line| {
+            line.trim().strip_prefix("call *__weakspot_asm_")?.strip_suffix("@GOTPCREL(%rip)")
+        });
+        let mut found: Vec<String> = calls.map(str::to_string).collect();
+        found.extend(unseen.iter().map(|u| {
+            assert_eq!(u.place, Some(("a.c".to_string(), 5)));
+            format!("{} {}", u.instruction, u.why)
+        }));
+        assert_eq!(found.join(", "), expected, "{asm}");
+        let kept: Vec<&str> = out.lines().filter(|line| text.lines().any(|l| l == *line)).collect();
+        assert_eq!(kept, text.lines().collect::<Vec<_>>(), "nothing is lost");
+    }
+
+    #[test]
+    fn fences_and_pauses_are_recognised() {
+        check("mfence", "fence");
+        check("sfence", "store_fence");
+        check("lfence", "");
+        check("pause", "pause");
+        check("rep; nop", "pause");
+        check("rep nop", "pause");
+        check("lock; addl $0,0(%rsp)", "fence");
+        check("lock orq $0x0, (%rsp)", "fence");
+        check("1: pause; mfence # wait", "pause, fence");
+        check("", "");
+        check("# only a comment", "");
+        check("movl %eax, %ebx; addl $3, %ebx", "");
+    }
+
+    #[test]
+    fn what_is_not_seen_is_told() {
+        check("lock; cmpxchgl %edx, (%rdi)", "lock cmpxchgl %edx, (%rdi) updates memory unseen");
+        check("lock incl counter(%rip)", "lock incl counter(%rip) updates memory unseen");
+        check("xchgl %eax, (%rdi)", "xchgl %eax, (%rdi) updates memory unseen");
+        check("movl (%rdi), %eax", "movl (%rdi), %eax accesses memory unseen");
+        check("rep; movsb", "rep movsb accesses memory unseen");
+        check("rdtsc", "rdtsc reads the time, which differs from run to run");
+        check("lock addl $0, 4(%rdi)", "lock addl $0, 4(%rdi) updates memory unseen");
+        check("leaq 8(%rdi), %rax", "");
+    }
+
+    #[test]
+    fn clang_says_where_by_directives() {
+        let text =
+            "\t.file 1 \"/src\" \"b.c\"\n\t.loc 1 7 3\n\t#APP\n\tmovl (%rdi), %eax\n\t#NO_APP\n";
+        let (out, unseen) = rewrite(text);
+        assert_eq!(out, text);
+        assert_eq!(unseen[0].place, Some(("/src/b.c".to_string(), 7)));
+    }
+}

@@ -1,0 +1,189 @@
+//! Calls compilers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, io, process};
+
+use crate::assembly::{self, Unseen};
+use crate::compiler::{self, Compile, Family, Plan};
+
+/// Which language the compiler is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+}
+
+/// What the user should know while something is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Inline assembly that cannot be watched.
+    Unseen(Unseen),
+    /// Something else.
+    Note(String),
+}
+
+/// Does what a call of a compiler with these arguments would do, so that the result can be
+/// controlled; the exit code.
+pub fn compile(
+    language: Language,
+    args: &[String],
+    runtime: &Path,
+    remark: &mut dyn FnMut(Remark),
+) -> Result<i32, String> {
+    let compiler = find(language)?;
+    let args = expand(args)?;
+    let temporary = Temporary::new().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
+    match compiler::plan(&args, compiler.family, &temporary.0, runtime)? {
+        Plan::Pass => call(&compiler.command, &args),
+        Plan::Build { compile, link, remarks } => {
+            remarks.into_iter().for_each(|note| remark(Remark::Note(note)));
+            for step in &compile {
+                let code = one(&compiler.command, step, remark)?;
+                if code != 0 {
+                    return Ok(code);
+                }
+            }
+            link.map_or(Ok(0), |args| call(&compiler.command, &args))
+        }
+    }
+}
+
+fn one(compiler: &OsString, step: &Compile, remark: &mut dyn FnMut(Remark)) -> Result<i32, String> {
+    let code = call(compiler, &step.to_assembly)?;
+    if code != 0 {
+        return Ok(code);
+    }
+    let failed = |what: &str, e: io::Error| format!("{what} {}: {e}", step.assembly.display());
+    // Strings in assembly need not be UTF-8; what we look at is ASCII.
+    let bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
+    if let Ok(text) = str::from_utf8(&bytes) {
+        let (text, unseen) = assembly::rewrite(text);
+        unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));
+        fs::write(&step.assembly, text).map_err(|e| failed("cannot write", e))?;
+    } else {
+        remark(Remark::Note(format!(
+            "{}: inline assembly was not looked at, because the compiler's output is not UTF-8",
+            step.source
+        )));
+    }
+    step.to_object.as_ref().map_or(Ok(0), |args| call(compiler, args))
+}
+
+fn call(compiler: &OsString, args: &[String]) -> Result<i32, String> {
+    let status = Command::new(compiler)
+        .args(args)
+        .status()
+        .map_err(|e| format!("cannot start {}: {e}", compiler.display()))?;
+    Ok(status.code().unwrap_or(1))
+}
+
+struct Compiler {
+    command: OsString,
+    family: Family,
+}
+
+/// The compiler that the user names in `WEAKSPOT_CC` or `WEAKSPOT_CXX`, or one that is there.
+fn find(language: Language) -> Result<Compiler, String> {
+    let (variable, usual) = match language {
+        Language::C => ("WEAKSPOT_CC", ["gcc", "clang", "cc"]),
+        Language::Cxx => ("WEAKSPOT_CXX", ["g++", "clang++", "c++"]),
+    };
+    let version = |command: &OsString| {
+        let output = Command::new(command).arg("--version").stdin(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    if let Some(command) = env::var_os(variable) {
+        let text = version(&command)
+            .ok_or_else(|| format!("cannot start {} from {variable}", command.display()))?;
+        return Ok(Compiler { family: compiler::family(&text), command });
+    }
+    usual
+        .into_iter()
+        .map(OsString::from)
+        .find_map(|command| {
+            version(&command).map(|text| Compiler { family: compiler::family(&text), command })
+        })
+        .ok_or_else(|| {
+            format!("no compiler found: {} are not there; set {variable}", usual.join(", "))
+        })
+}
+
+/// Arguments with those of files (`@file`) in place of the files.
+fn expand(args: &[String]) -> Result<Vec<String>, String> {
+    let mut out = Vec::with_capacity(args.len());
+    for arg in args {
+        match arg.strip_prefix('@') {
+            Some(file) if Path::new(file).is_file() => {
+                let text =
+                    fs::read_to_string(file).map_err(|e| format!("cannot read {file}: {e}"))?;
+                out.extend(expand(&words(&text))?);
+            }
+            _ => out.push(arg.clone()),
+        }
+    }
+    Ok(out)
+}
+
+/// The words of a file with arguments: quotes and backslashes as in a shell.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        match (c, quote) {
+            ('\\', Some('"') | None) => word.get_or_insert_default().extend(letters.next()),
+            (c, Some(q)) if c == q => quote = None,
+            (c, Some(_)) => word.get_or_insert_default().push(c),
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, None) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// A folder that goes away with its owner.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> io::Result<Temporary> {
+        for n in 0_u32.. {
+            let path = env::temp_dir().join(format!("weakspot-{}-{n}", process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Temporary(path)),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && n < 1000 => {}
+                Err(e) => return Err(e),
+            }
+        }
+        unreachable!("an error ends the loop")
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What is left in a temporary folder does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn words_of_a_file_with_arguments() {
+        assert_eq!(
+            words("-O2 \"a b.c\"\n-D'X=\"1\"' c\\ d.o ''"),
+            ["-O2", "a b.c", "-DX=\"1\"", "c d.o", ""]
+        );
+    }
+}

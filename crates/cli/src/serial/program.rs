@@ -1,0 +1,241 @@
+//! Programs with transactions.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use weakspot_core::serial::txn_run;
+use weakspot_core::{Evidence, Limits, Model, Names, Program, ThreadId, Transactions, Verdict};
+use weakspot_explore::{
+    FencedProgram, NoAnswer, SerialBy, Serializable, fence_program, serializable,
+};
+use weakspot_lang::Parsed;
+use weakspot_report::{
+    AddedFences, ProgramResult, SerialProgramAnswer, Words, failure_diagnostic, program_summary,
+    serial_program_dot, serial_program_json, serial_program_text,
+};
+
+use crate::args::{Common, Lines, OutputFormat, SerialArgs};
+use crate::exit::Exit;
+use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
+use crate::job::Job;
+use crate::log::is_log;
+use crate::pool::{self, Answer, Listener};
+
+/// What this question is called in witness files: of logs it is another one.
+pub(crate) const QUESTION: &str = "serial-program";
+
+/// The inputs that are programs, and the paths that are not. A folder is one of programs if there is
+/// one in it and no log.
+pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
+    let format = args.input_format.map(Into::into);
+    if format.is_some() {
+        return Ok((expand(&args.files, format, &PROGRAM_ENDINGS)?, Vec::new()));
+    }
+    let is_program = |path: &PathBuf| match path.is_dir() {
+        true => {
+            let folder = std::slice::from_ref(path);
+            crate::log::expand(folder).is_err() && expand(folder, None, &PROGRAM_ENDINGS).is_ok()
+        }
+        false => {
+            let ending = path.extension();
+            !is_log(path) && ending.is_some_and(|e| PROGRAM_ENDINGS.iter().any(|&w| e == w))
+        }
+    };
+    let (programs, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.files.iter().cloned().partition(is_program);
+    Ok((expand(&programs, None, &PROGRAM_ENDINGS)?, others))
+}
+
+/// Asks about the transactions of each program under each model.
+pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
+    let shared = &args.shared;
+    if args.predict || args.literal {
+        bail!("--predict and --literal are about logs: of programs all schedules are asked about");
+    }
+    pool::check_models(shared, inputs, &args.model)?;
+    if shared.witness.is_some() && (args.fence_transactions || !args.transaction.is_empty()) {
+        bail!(
+            "a witness is about the program as it is written: expected no --fence-transactions and \
+             no --transaction"
+        );
+    }
+    let common = Common {
+        model: args.model.clone(),
+        buffer_limit: args.buffer_limit,
+        input_format: args.input_format,
+        shared: shared.clone(),
+    };
+    let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
+    let asked = |input: &Input| answer(input, args, &common, &limits);
+    let (exit, results) = pool::run(inputs, shared, asked)?;
+    if inputs.len() > 1 && shared.format == OutputFormat::Text && !shared.quiet {
+        let words = Words { noun: "program", holds: "holds", violated: "violated" };
+        eprint!("{}", program_summary(&results, words));
+    }
+    Ok(exit)
+}
+
+fn answer(
+    input: &Input,
+    args: &SerialArgs,
+    common: &Common,
+    limits: &Limits,
+) -> Answer<ProgramResult> {
+    let mut job = Job::new(common, "serial", input);
+    let Some((source, mut parsed)) = job.read(input) else {
+        job.answer.results.push(ProgramResult::error(&job.file, None));
+        return job.answer;
+    };
+    if let Err(message) = mark(&mut parsed, &source, &args.transaction) {
+        job.refuse(None, &message, None, None);
+        job.answer.results.push(ProgramResult::error(&job.file, None));
+        return job.answer;
+    }
+    if parsed.transactions.is_empty() && !common.shared.quiet {
+        job.answer.err += &format!(
+            "warning: {}: no transaction is marked, so that each access is one of its own; write \
+             `transaction {{ ... }}`, or name lines with --transaction\n",
+            job.file
+        );
+    }
+    for &model in &args.model {
+        let result = ask_model(&mut job, &source, &parsed, model, args, limits);
+        job.answer.results.push(result);
+    }
+    job.answer
+}
+
+/// Marks the lines that the user named.
+fn mark(parsed: &mut Parsed, source: &Source, all: &[Lines]) -> Result<(), String> {
+    for lines in all {
+        let Parsed { program, names, transactions, .. } = parsed;
+        if let Some(wanted) = &lines.thread
+            && !names.threads.iter().any(|name| is_called(name, wanted))
+        {
+            let known = names.threads.join(", ");
+            return Err(format!("no thread is called `{wanted}`; expected one of {known}"));
+        }
+        let threads = |t: ThreadId| match &lines.thread {
+            Some(wanted) => names.threads.get(t.index()).is_some_and(|n| is_called(n, wanted)),
+            None => true,
+        };
+        let (first, last) = (lines.first, lines.last);
+        if !transactions.mark_lines(program, &source.text, &threads, first..=last) {
+            let of = lines.thread.as_ref().map_or(String::new(), |t| format!(" of {t}"));
+            return Err(format!("no instruction{of} stands on lines {first} to {last}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a thread has this name. All copies of a thread have that of the thread, and those of a
+/// litmus test go by their numbers, too.
+fn is_called(name: &str, wanted: &str) -> bool {
+    let number = name.strip_prefix('P').filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    let copy = name.split_once('[').map(|(thread, _)| thread);
+    name == wanted || number == Some(wanted) || copy == Some(wanted)
+}
+
+fn ask_model(
+    job: &mut Job<'_, ProgramResult>,
+    source: &Source,
+    parsed: &Parsed,
+    model: Model,
+    args: &SerialArgs,
+    limits: &Limits,
+) -> ProgramResult {
+    let start = Instant::now();
+    let Parsed { program, names, transactions, .. } = parsed;
+    let ask = |program: &Program, transactions: &Transactions| {
+        serializable(program, transactions, model, limits, &mut Listener::new())
+    };
+    let without = match ask(program, transactions) {
+        Ok(found) => found,
+        Err(why) => return refuse(job, source, (program, names), model, why),
+    };
+    let mut fenced = None;
+    let mut found = without.clone();
+    if args.fence_transactions && model == Model::Tso {
+        let with = fence_program(program, transactions);
+        found = match ask(&with.program, &with.transactions) {
+            Ok(found) => found,
+            Err(why) => return refuse(job, source, (&with.program, names), model, why),
+        };
+        fenced = Some(with);
+    }
+    let (program, transactions) = match &fenced {
+        Some(FencedProgram { program, transactions, .. }) => (program, transactions),
+        None => (program, transactions),
+    };
+    let schedule = match &found.evidence {
+        Some(Evidence::Run(run)) => Some(run),
+        _ => None,
+    };
+    let run = schedule.and_then(|run| txn_run(program, transactions, model, run).ok());
+    let answer = SerialProgramAnswer {
+        file: &job.file,
+        program,
+        names,
+        source: &source.text,
+        model,
+        verdict: &found.verdict,
+        run: match (schedule, &run, &found.cycle) {
+            (Some(schedule), Some(run), Some(cycle)) => Some((schedule, run, cycle)),
+            _ => None,
+        },
+        states: found.states,
+        decided_by: match found.by {
+            SerialBy::Search => "search",
+            SerialBy::ScAndRobust => "sc-and-robust",
+        },
+        fenced: found.fenced,
+        sc: found.sc.as_ref(),
+        robust: found.robust.as_ref(),
+        added: fenced
+            .as_ref()
+            .map(|with| AddedFences { places: &with.fences, before: &without.verdict }),
+        time: start.elapsed(),
+    };
+    let text = match job.common.shared.format {
+        OutputFormat::Text => {
+            serial_program_text(&answer, !job.common.shared.quiet, job.color_out())
+        }
+        OutputFormat::Json => serial_program_json(&answer) + "\n",
+        OutputFormat::Dot => serial_program_dot(&answer),
+    };
+    job.answer.out += &text;
+    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
+    let Serializable { verdict, evidence, .. } = found;
+    job.question = QUESTION;
+    job.write_witness(source, model, &verdict, evidence.as_ref());
+    job.question = "serial";
+    result(&job.file, names, model, verdict)
+}
+
+fn result(file: &str, names: &Names, model: Model, verdict: Verdict) -> ProgramResult {
+    ProgramResult {
+        file: file.to_owned(),
+        name: names.program.clone(),
+        model: Some(model),
+        verdict: Some(verdict),
+    }
+}
+
+fn refuse(
+    job: &mut Job<'_, ProgramResult>,
+    source: &Source,
+    (program, names): (&Program, &Names),
+    model: Model,
+    why: NoAnswer,
+) -> ProgramResult {
+    match why {
+        NoAnswer::Fault(failure) => {
+            let diagnostic = failure_diagnostic(program, names, &failure);
+            job.refuse_at(Some(model), source, &diagnostic);
+        }
+        NoAnswer::NotApplicable(why) => job.refuse(Some(model), why, None, None),
+        NoAnswer::Rejected(rejected) => job.refuse_rejected(model, &rejected),
+    }
+    ProgramResult::error(&job.file, Some(model))
+}

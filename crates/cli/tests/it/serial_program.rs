@@ -1,0 +1,386 @@
+//! `weakspot serial` on programs.
+
+use std::path::PathBuf;
+
+use expect_test::{Expect, expect};
+
+use crate::{run, transcript};
+
+fn check(args: &[&str], stdin: &str, expected: Expect) {
+    expected.assert_eq(&transcript(args, stdin));
+}
+
+#[test]
+fn task_pool() {
+    check(
+        &["serial", "corpus/programs/task-pool.weak"],
+        "",
+        expect![[r#"
+        corpus/programs/task-pool.weak SC: serializable: all executions (35 states searched)
+        corpus/programs/task-pool.weak TSO: not serializable: an execution has a cycle through 4 transactions
+          note: under SC it is serializable
+
+        A run of task-pool under TSO, time running downwards
+
+        first                             │ last                       │ memory
+        ──────────────────────────────────┼────────────────────────────┼──────────────
+                                          │                            │ head=0 tail=1
+        transaction                       │                            │
+                                          │ transaction                │
+        h = head                          │                            │
+          reads head=0 from memory        │                            │
+        head = h + 1                      │                            │
+          buffers head=1 as (1)           │                            │
+        transaction                       │                            │
+        if (h + 1 <= tail)                │                            │
+          reads tail=1 from memory        │                            │
+                                          │ l = tail                   │
+                                          │   reads tail=1 from memory │
+                                          │ tail = l - 1               │ tail=0
+                                          │   writes tail=0 to memory  │
+                                          │ transaction                │
+                                          │ if (head <= l - 1)         │
+                                          │   reads head=0 from memory │
+        (1) head=1 reaches memory,        │                            │ head=1
+          overtaken by if (h + 1 <= tail) │                            │
+
+          No order of the transactions explains this: each comes before the next, and they form a circle.
+
+          ┌ first events 1 to 2 ────┐
+          │ 1. rd head  at line 15  │
+          │ 8. com head  at line 16 │
+          └─────────────────────────┘
+            ↓ 1 before 3: program order of first
+          ┌ first event 3 ──────────┐
+          │ 3. rd tail  at line 19  │
+          └─────────────────────────┘
+            ↓ 3 before 6: first reads tail before last changes it
+          ┌ last events 4 to 5 ─────┐
+          │ 4. rd tail  at line 29  │
+          │ 6. com tail  at line 30 │
+          └─────────────────────────┘
+            ↓ 4 before 7: program order of last
+          ┌ last event 7 ───────────┐
+          │ 7. rd head  at line 33  │
+          └─────────────────────────┘
+            ↓ back to the first: 7 before 8: last reads head before first changes it
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["serial", "corpus/programs/task-pool-fenced.weak"],
+        "",
+        expect![[r#"
+        corpus/programs/task-pool-fenced.weak SC: serializable: all executions (50 states searched)
+        corpus/programs/task-pool-fenced.weak TSO: serializable: all executions, because the program is robust and serializable under SC (86 states searched)
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "tso", "--fence-transactions", "corpus/programs/task-pool.weak"],
+        "",
+        expect![[r#"
+            corpus/programs/task-pool.weak TSO: serializable with the fences: all executions, because the program is robust and serializable under SC (87 states searched)
+              2 fences added; without: not serializable
+              fence in first before line 18: transaction
+              fence in last before line 32: transaction
+            --- exit 0
+        "#]],
+    );
+    check(
+        &["serial", "--model", "tso", "--format", "dot", "corpus/programs/task-pool.weak"],
+        "",
+        expect![[r#"
+            digraph transactions {
+              label="corpus/programs/task-pool.weak under TSO"; labelloc=t; fontname="monospace";
+              node [shape=plaintext, fontname="monospace"];
+              edge [fontname="monospace"];
+              subgraph cluster_0 {
+                label="first events 1 to 2";
+                in0 [label="8. com head  at line 16"];
+                out0 [label="1. rd head  at line 15"];
+              }
+              subgraph cluster_1 {
+                label="first event 3";
+                in1 [label="3. rd tail  at line 19"];
+              }
+              subgraph cluster_2 {
+                label="last events 4 to 5";
+                in2 [label="6. com tail  at line 30"];
+                out2 [label="4. rd tail  at line 29"];
+              }
+              subgraph cluster_3 {
+                label="last event 7";
+                in3 [label="7. rd head  at line 33"];
+              }
+              out0 -> in1 [label="1 before 3: program order of first"];
+              in1 -> in2 [label="3 before 6: first reads tail before last changes it"];
+              out2 -> in3 [label="4 before 7: program order of last"];
+              in3 -> in0 [label="7 before 8: last reads head before first changes it"];
+            }
+            --- exit 1
+        "#]],
+    );
+}
+
+/// The two programs after theorem 2.
+#[test]
+fn theorem_2() {
+    check(
+        &["serial", "-q", "corpus/programs/serial-not-robust.weak"],
+        "",
+        expect![[r#"
+        corpus/programs/serial-not-robust.weak SC: serializable: all executions (13 states searched)
+        corpus/programs/serial-not-robust.weak TSO: serializable: all executions (56 states searched)
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "corpus/programs/serial-not-sc.weak"],
+        "",
+        expect![[r#"
+        corpus/programs/serial-not-sc.weak SC: not serializable: an execution has a cycle through 3 transactions
+
+        A run of serial-not-sc under SC, time running downwards
+
+        left                        │ right                       │ memory
+        ────────────────────────────┼─────────────────────────────┼────────
+                                    │                             │ x=0 y=0
+        transaction                 │                             │
+                                    │ transaction                 │
+                                    │ r = x  reads x=0            │
+                                    │ assume(r == 0)              │
+        x = 1  writes x=1 to memory │                             │ x=1
+        transaction                 │                             │
+        r = y  reads y=0            │                             │
+        assume(r == 0)              │                             │
+                                    │ y = 1  writes y=1 to memory │ y=1
+
+          No order of the transactions explains this: each comes before the next, and they form a circle.
+
+          ┌ right events 1 to 4 ──┐
+          │ 1. rd x  at line 21   │
+          │ 4. wr y  at line 23   │
+          └───────────────────────┘
+            ↓ 1 before 2: right reads x before left changes it
+          ┌ left event 2 ─────────┐
+          │ 2. wr x  at line 11   │
+          └───────────────────────┘
+            ↓ 2 before 3: program order of left
+          ┌ left event 3 ─────────┐
+          │ 3. rd y  at line 13   │
+          └───────────────────────┘
+            ↓ back to the first: 3 before 4: left reads y before right changes it
+        corpus/programs/serial-not-sc.weak TSO: serializable: all executions (46 states searched)
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn json() {
+    let ran = run(&["serial", "--format", "json", "corpus/programs/task-pool.weak"], "");
+    let lines: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [sc, tso] = &lines[..] else { panic!("{}", ran.out) };
+    assert_eq!(sc["of"], "program");
+    assert_eq!(sc["verdict"], "holds");
+    assert_eq!(sc["decided_by"], "search");
+    assert_eq!(tso["verdict"], "violated");
+    assert_eq!(tso["fenced"], false);
+    assert_eq!(tso["sc_serializable"], "holds");
+    assert_eq!(tso["cycle"].as_array().map(Vec::len), Some(4));
+    assert!(tso["schedule"].as_array().is_some_and(|steps| steps.len() > 8));
+}
+
+/// Lines of languages that have no word for transactions.
+#[test]
+fn lines() {
+    let args = ["serial", "-q", "--transaction", "6-7", "corpus/litmus/SB.litmus"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        corpus/litmus/SB.litmus SC: not serializable: an execution has a cycle through 2 transactions
+        corpus/litmus/SB.litmus TSO: not serializable: an execution has a cycle through 2 transactions
+        --- exit 1
+    "#]],
+    );
+    let args = [
+        "serial",
+        "-q",
+        "--transaction",
+        "P0:6-7",
+        "--transaction",
+        "1:6-7",
+        "corpus/litmus/SB.litmus",
+    ];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        corpus/litmus/SB.litmus SC: not serializable: an execution has a cycle through 2 transactions
+        corpus/litmus/SB.litmus TSO: not serializable: an execution has a cycle through 2 transactions
+        --- exit 1
+    "#]],
+    );
+    let args = ["serial", "-q", "--transaction", "P0:6-7", "corpus/litmus/SB.litmus"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        corpus/litmus/SB.litmus SC: serializable: all executions (10 states searched)
+        corpus/litmus/SB.litmus TSO: serializable: all executions (48 states searched)
+        --- exit 0
+    "#]],
+    );
+    let file = "corpus/trencher/dekker.txt";
+    let args = ["serial", "-q", "--buffer-limit", "2", "--transaction", "left:11-12", file];
+    check(&args, "", expect![[r#"
+        corpus/trencher/dekker.txt SC: serializable: all executions (12 states searched)
+        corpus/trencher/dekker.txt TSO: unknown: the store buffer of left was full; explored with at most 2 stores per buffer; no cycle found (241 states searched)
+        --- exit 3
+    "#]]);
+    check(
+        &["serial", "-q", "--transaction", "P2:6", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus: no thread is called `P2`; expected one of P0, P1
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "--transaction", "1-2", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: corpus/litmus/SB.litmus: no instruction stands on lines 1 to 2
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "--transaction", "7-6", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: invalid value '7-6' for '--transaction <[THREAD:]FIRST-LAST>': expected [THREAD:]FIRST-LAST, as in `P0:3-5` or `7`
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "corpus/litmus/SB.litmus"],
+        "",
+        expect![[r#"
+        corpus/litmus/SB.litmus SC: serializable: all executions (9 states searched)
+        corpus/litmus/SB.litmus TSO: serializable: all executions (43 states searched)
+        --- standard error
+        warning: corpus/litmus/SB.litmus: no transaction is marked, so that each access is one of its own; write `transaction { ... }`, or name lines with --transaction
+        --- exit 0
+    "#]],
+    );
+    let args = ["serial", "corpus/litmus/SB.litmus", "corpus/transactions/bank.std"];
+    check(
+        &args,
+        "",
+        expect![[r#"
+        --- standard error
+        error: some inputs are programs, and some are logs: ask about one kind at a time
+        --- exit 2
+    "#]],
+    );
+}
+
+/// Loops, standard input, limits.
+#[test]
+fn loops() {
+    let program = "shared x in 0..1, y in 0..1
+        thread a { loop { transaction { x = 1 - x; y = 1 - y; fence } } }
+        thread b { var r; loop { transaction { r = x } r = y } }";
+    check(
+        &["serial", "-q", "--input-format", "weak", "-"],
+        program,
+        expect![[r#"
+        - SC: not serializable: an execution has a cycle through 3 transactions
+        - TSO: not serializable: an execution has a cycle through 3 transactions
+        --- exit 1
+    "#]],
+    );
+    let program = program.replace("transaction { r = x } r = y", "transaction { r = x; r = y }");
+    check(
+        &["serial", "-q", "--input-format", "weak", "-"],
+        &program,
+        expect![[r#"
+        - SC: not serializable: an execution has a cycle through 2 transactions
+        - TSO: not serializable: an execution has a cycle through 2 transactions
+        --- exit 1
+    "#]],
+    );
+    // The buffer of the first thread grows for ever, and nothing waits for it.
+    let endless = "shared x in 0..1, y
+        thread a { var r; loop { transaction { x = 1 } transaction { r = y } } }
+        thread b { var r; y = 1; r = x }";
+    let args =
+        ["serial", "-q", "--model", "tso", "--buffer-limit", "2", "--input-format", "weak", "-"];
+    check(
+        &args,
+        endless,
+        expect![[r#"
+        - TSO: unknown: the store buffer of a was full; explored with at most 2 stores per buffer; no cycle found (78 states searched)
+        --- exit 3
+    "#]],
+    );
+    let fault = "shared x in 0..1\nthread a { transaction { x = x + 1 } }\nthread b { x = x + 1 }";
+    check(
+        &["serial", "--model", "sc", "--input-format", "weak", "-"],
+        fault,
+        expect![[r#"
+        --- standard error
+        error: store of 2 to x, whose values are 0 to 1
+         --> -:3:12
+          |
+        3 | thread b { x = x + 1 }
+          |            ^^^^^^^^^ reached in some run of b
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn witnesses() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("serial-program");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut text = String::new();
+    for (name, model) in [
+        ("task-pool", "sc"),
+        ("task-pool", "tso"),
+        ("task-pool-fenced", "tso"),
+        ("serial-not-robust", "tso"),
+        ("serial-not-sc", "sc"),
+    ] {
+        let file = format!("corpus/programs/{name}.weak");
+        let witness = folder.join(format!("{name}-{model}.json"));
+        let witness = witness.to_str().expect("UTF-8");
+        run(&["serial", "-q", "--model", model, "--witness", witness, &file], "");
+        let ran = run(&["certify", &file, witness], "");
+        text += &format!("{name} {model}: {}", ran.out);
+        // A run of another program is none of this one.
+        let written = std::fs::read_to_string(witness).expect("a witness");
+        let broken = written.replacen("\"edge\":0", "\"edge\":7", 1);
+        if broken != written {
+            std::fs::write(witness, broken).expect("written");
+            text += &run(&["certify", &file, witness], "").out;
+        }
+    }
+    expect![[r#"
+        task-pool sc: certified: all executions are serializable, by definition
+        task-pool tso: certified: the run is one of the machine, and its transactions have to come before each other in a circle
+        rejected: the machine does not allow step 1 of the run
+        task-pool-fenced tso: certified: all executions are serializable, by definition
+        serial-not-robust tso: certified: all executions are serializable, by definition
+        serial-not-sc sc: certified: the run is one of the machine, and its transactions have to come before each other in a circle
+        rejected: the machine does not allow step 1 of the run
+    "#]].assert_eq(&text);
+}

@@ -1,0 +1,383 @@
+//! The monitors on executions of a real program, one execution after the other.
+//!
+//! Steps become events of a log ([`Watch::step`]); what the orders of C11 atomics demand becomes
+//! fences beside them. There are two readings of PSO: [`Model::Pso`]`(Drain::All)` here stands for
+//! the one that honours those orders (a release store waits for the stores before it, a
+//! sequentially consistent one also for itself), `Drain::Own` for the one of the monitoring papers,
+//! in which an atomic update waits only for stores to its own address and orders do not count.
+//! Locks are full fences under both.
+//!
+//! An execution is kept as events and given to the monitors when it is over, all at once, which is
+//! what they are fastest at.
+
+use rustc_hash::FxHashMap;
+use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model, Overtaking};
+use weakspot_monitor::{Form, Monitor};
+
+use crate::{Op, OpKind};
+
+/// The order of an access, as C11 has it. An access that is not atomic is `Relaxed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// None.
+    Relaxed,
+    /// Acquire or consume.
+    Acquire,
+    /// Release.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Sequentially consistent.
+    SeqCst,
+}
+
+/// A fence that the program does not have but is looked at as if it had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Extra {
+    /// A full fence after each step of this program address.
+    After(u64),
+    /// A store-store fence before each.
+    Before(u64),
+}
+
+/// An access that can overtake a pending store, by the program addresses of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Under which model.
+    pub model: Model,
+    /// The first report.
+    pub report: Overtaking,
+    /// The program address of the store.
+    pub store: u64,
+    /// The program address of the access.
+    pub access: u64,
+    /// In how many executions it was reported.
+    pub executions: u64,
+    /// The first of them, from 0.
+    pub first: u64,
+}
+
+/// A step of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Who.
+    pub thread: u16,
+    /// What was done.
+    pub op: Op,
+    /// In which order, if it is atomic.
+    pub order: Order,
+    /// The program address.
+    pub at: u64,
+}
+
+/// The monitors and what they have found.
+#[derive(Debug)]
+pub struct Watch {
+    steps: Vec<Step>,
+    /// TSO, and PSO with orders.
+    ordered: Option<Side>,
+    /// PSO as in the papers.
+    own: Option<Side>,
+    names: Names,
+    extra: Vec<Extra>,
+    executions: u64,
+    findings: Vec<Finding>,
+    known: FxHashMap<(Model, u64, u64), usize>,
+}
+
+/// The numbers of locations and program addresses. Programs are deterministic, so that they are
+/// mostly the same in all executions.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    tables: LogTables,
+    locs: FxHashMap<(u64, u32), u32>,
+    sites: FxHashMap<u64, u32>,
+    /// By the number of a site: its program address.
+    addresses: Vec<u64>,
+}
+
+/// A monitor with the models that it watches.
+#[derive(Debug)]
+struct Side {
+    monitor: Monitor,
+    models: Vec<Model>,
+    /// Whether orders of atomics count.
+    orders: bool,
+    events: Vec<LogEvent>,
+}
+
+impl Watch {
+    /// Watches for these models, as if the program had some more fences.
+    #[must_use]
+    pub fn new(models: &[Model], extra: &[Extra]) -> Watch {
+        let (own, ordered): (Vec<Model>, Vec<Model>) = models
+            .iter()
+            .filter(|model| **model != Model::Sc)
+            .partition(|model| **model == Model::Pso(Drain::Own));
+        Watch {
+            steps: Vec::new(),
+            ordered: Side::new(ordered, true),
+            own: Side::new(own, false),
+            names: Names::default(),
+            extra: extra.to_vec(),
+            executions: 0,
+            findings: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// An execution begins.
+    pub fn begin(&mut self) {
+        self.steps.clear();
+    }
+
+    /// A thread took a step.
+    pub fn step(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// The execution is over; how many findings are new. They stand at the end of
+    /// [`findings`](Watch::findings).
+    pub fn end(&mut self) -> usize {
+        let before = self.findings.len();
+        let Watch { steps, ordered, own, names, extra, executions, findings, known } = self;
+        for side in [ordered, own].into_iter().flatten() {
+            side.follow(steps, extra, names);
+            for &model in &side.models {
+                if side.monitor.pairs(model) == 0 {
+                    continue;
+                }
+                for report in side.monitor.reports(model) {
+                    let [store, access] =
+                        [report.store, report.access].map(|end| names.address(end.site));
+                    let at = *known.entry((model, store, access)).or_insert(findings.len());
+                    if at == findings.len() {
+                        let first = *executions;
+                        findings.push(Finding {
+                            model,
+                            report,
+                            store,
+                            access,
+                            executions: 0,
+                            first,
+                        });
+                    }
+                    findings[at].executions += 1;
+                }
+            }
+        }
+        self.executions += 1;
+        self.findings.len() - before
+    }
+
+    /// What was found so far, in the order in which it was found.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The steps of the execution so far.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The bytes of a location in a report.
+    #[must_use]
+    pub fn bytes(&self, loc: u32) -> Option<Bytes> {
+        self.names.tables.locs.get(loc as usize)?.bytes
+    }
+
+    /// How many executions there have been.
+    #[must_use]
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+}
+
+impl Side {
+    fn new(models: Vec<Model>, orders: bool) -> Option<Side> {
+        // Under both readings of PSO an update drains its own address; orders are fences beside it.
+        let asked = models.iter().map(|model| match model {
+            Model::Pso(_) => Model::Pso(Drain::Own),
+            model => *model,
+        });
+        let monitor = Monitor::new(&asked.collect::<Vec<_>>(), Form::All);
+        (!models.is_empty()).then_some(Side { monitor, models, orders, events: Vec::new() })
+    }
+
+    fn follow(&mut self, steps: &[Step], extra: &[Extra], names: &mut Names) {
+        self.events.clear();
+        for step in steps {
+            compile(step, self.orders, extra, names, &mut self.events);
+        }
+        self.monitor.restart();
+        self.monitor.learn(&names.tables);
+        // Steps become no commits, and the runtime has fewer threads than a monitor can follow.
+        let followed = self.monitor.events(&self.events);
+        debug_assert!(followed.is_ok(), "{followed:?}");
+    }
+}
+
+/// Appends the events of a step.
+pub(crate) fn compile(
+    step: &Step,
+    orders: bool,
+    extra: &[Extra],
+    names: &mut Names,
+    out: &mut Vec<LogEvent>,
+) {
+    let Step { thread, op, order, at } = *step;
+    let site = names.site(at);
+    let event = |kind, loc| LogEvent { site, ..LogEvent::new(thread, kind, loc) };
+    let order = if orders { order } else { Order::Relaxed };
+    if extra.contains(&Extra::Before(at)) {
+        out.push(event(LogKind::StoreFence, 0));
+    }
+    match op.kind {
+        OpKind::Read => out.push(event(LogKind::Read, names.loc(op))),
+        OpKind::Write if !orders && step.order == Order::SeqCst => {
+            out.push(event(LogKind::Update, names.loc(op)));
+        }
+        OpKind::Write => {
+            if order >= Order::Release {
+                out.push(event(LogKind::StoreFence, 0));
+            }
+            out.push(event(LogKind::Write, names.loc(op)));
+            if order == Order::SeqCst {
+                out.push(event(LogKind::Fence, 0));
+            }
+        }
+        OpKind::Update => {
+            match order {
+                Order::Relaxed | Order::Acquire => {}
+                Order::Release | Order::AcqRel => out.push(event(LogKind::StoreFence, 0)),
+                Order::SeqCst => out.push(event(LogKind::Fence, 0)),
+            }
+            out.push(event(LogKind::Update, names.loc(op)));
+        }
+        OpKind::Acquire => {
+            out.extend([event(LogKind::Fence, 0), event(LogKind::Acquire, names.loc(op))]);
+        }
+        OpKind::Release => {
+            out.extend([event(LogKind::Fence, 0), event(LogKind::Release, names.loc(op))]);
+        }
+        OpKind::Fence => out.push(event(LogKind::Fence, 0)),
+        OpKind::StoreFence => out.push(event(LogKind::StoreFence, 0)),
+        OpKind::Spawn => out.push(event(LogKind::Spawn, op.addr as u32)),
+        OpKind::Join => out.push(event(LogKind::Join, op.addr as u32)),
+        OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::Commit => {}
+    }
+    if extra.contains(&Extra::After(at)) {
+        out.push(event(LogKind::Fence, 0));
+    }
+}
+
+impl Names {
+    fn loc(&mut self, op: Op) -> u32 {
+        let next = self.tables.locs.len() as u32;
+        let loc = *self.locs.entry((op.addr, op.len)).or_insert(next);
+        if loc == next {
+            let bytes = Some(Bytes { start: op.addr, len: op.len.max(1) });
+            self.tables.locs.push(LogLoc { name: String::new(), bytes });
+        }
+        loc
+    }
+
+    fn site(&mut self, at: u64) -> u32 {
+        let next = self.addresses.len() as u32 + 1;
+        let site = *self.sites.entry(at).or_insert(next);
+        if site == next {
+            self.addresses.push(at);
+        }
+        site
+    }
+
+    /// The program address of a site of a report.
+    fn address(&self, site: u32) -> u64 {
+        (site as usize).checked_sub(1).and_then(|at| self.addresses.get(at)).map_or(0, |a| *a)
+    }
+}
+
+/// Steps for tests.
+#[cfg(test)]
+pub(crate) mod test_steps {
+    use super::*;
+
+    /// Steps from words like `0wx` or `1rx.sc`: thread, what, where, order. The program address is
+    /// the place in the text, from 1.
+    pub(crate) fn steps(text: &str) -> Vec<Step> {
+        let step = |(i, word): (usize, &str)| {
+            let (what, order) = word.split_once('.').unwrap_or((word, ""));
+            let letters: Vec<char> = what.chars().collect();
+            let kind = match letters[1] {
+                'r' => OpKind::Read,
+                'w' => OpKind::Write,
+                'u' => OpKind::Update,
+                'l' => OpKind::Acquire,
+                'm' => OpKind::Release,
+                'f' => OpKind::Fence,
+                's' => OpKind::StoreFence,
+                other => panic!("{other}"),
+            };
+            let order = match order {
+                "" => Order::Relaxed,
+                "rel" => Order::Release,
+                "sc" => Order::SeqCst,
+                other => panic!("{other}"),
+            };
+            let op = match letters.get(2) {
+                Some(&c) => Op { kind, len: 4, addr: 0x1000 + 16 * c as u64 },
+                None => Op::plain(kind),
+            };
+            let thread = letters[0].to_digit(10).expect("a thread") as u16;
+            Step { thread, op, order, at: i as u64 + 1 }
+        };
+        text.split_whitespace().enumerate().map(step).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_steps::steps;
+    use super::*;
+
+    const PSO: Model = Model::Pso(Drain::All);
+    const OWN: Model = Model::Pso(Drain::Own);
+
+    /// The findings of one execution: model, place of the store, place of the access.
+    fn found(text: &str, extra: &[Extra]) -> Vec<(Model, u64, u64)> {
+        let mut watch = Watch::new(&[Model::Tso, PSO, OWN], extra);
+        for _ in 0..2 {
+            watch.begin();
+            steps(text).into_iter().for_each(|step| watch.step(step));
+            watch.end();
+        }
+        assert!(watch.findings().iter().all(|f| (f.executions, f.first) == (2, 0)));
+        watch.findings().iter().map(|f| (f.model, f.store, f.access)).collect()
+    }
+
+    #[test]
+    fn store_buffering() {
+        let all = [(Model::Tso, 1, 4), (PSO, 1, 4), (OWN, 1, 4)];
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[]), all);
+        assert_eq!(found("0wx.rel 0ry 1wy.rel 1rx", &[]), all);
+        assert_eq!(found("0wx.sc 0ry 1wy.sc 1rx", &[]), []);
+        assert_eq!(found("0wx 0f 0ry 1wy 1f 1rx", &[]), []);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::After(1)]), []);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Before(1)]), all);
+    }
+
+    #[test]
+    fn message_passing() {
+        let pso = [(PSO, 1, 4), (OWN, 1, 4)];
+        assert_eq!(found("0wx 0wy 1ry 1rx", &[]), pso);
+        assert_eq!(found("0wx 0wy.rel 1ry 1rx", &[]), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy.rel 1ry 1rx", &[]), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy.sc 1ry 1rx", &[]), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy 1ry 1rx", &[]), pso);
+        assert_eq!(found("0wx 0s 0wy 1ry 1rx", &[]), []);
+        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Before(2)]), []);
+        assert_eq!(found("0wx 0my 1ly 1rx", &[]), []);
+    }
+}
