@@ -140,27 +140,27 @@ fn far_down_a_pipe() {
         &["serial", "--model", "sc", "-"],
         &log,
         expect![[r#"
-        - SC: not serializable: a cycle through 3 transactions in 1,100,007 events
+            - SC: not serializable: a cycle through 3 transactions in 1,100,007 events
 
-          No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and they form a circle.
 
-          ┌ t1 events 2 to 1,100,005 ──┐
-          │ 2. wr x  at a.c:2          │
-          │ 1,100,005. rd y  at a.c:9  │
-          └────────────────────────────┘
-            ↓ 2 before 3: t0 reads x after t1 changed it
-          ┌ t0 event 3 ────────────────┐
-          │ 3. rd x  at b.c:7          │
-          └────────────────────────────┘
-            ↓ 3 before 1100004: program order of t0
-          ┌ t0 event 1,100,004 ────────┐
-          │ 1,100,004. wr y  at e.c:1  │
-          └────────────────────────────┘
-            ↓ back to the first: 1100004 before 1100005: t1 reads y after t0 changed it
-        --- standard error
-        not serializable any more, somewhere before event 1100008
-        --- exit 1
-    "#]],
+              ┌ t1 events 2 to 1,100,005 ──┐
+              │ 2. wr x  at a.c:2          │
+              │ 1,100,005. rd y  at a.c:9  │
+              └────────────────────────────┘
+                ↓ 2 before 3: t0 reads x after t1 changed it
+              ┌ t0 event 3 ────────────────┐
+              │ 3. rd x  at b.c:7          │
+              └────────────────────────────┘
+                ↓ 3 before 1100004: program order of t0
+              ┌ t0 event 1,100,004 ────────┐
+              │ 1,100,004. wr y  at e.c:1  │
+              └────────────────────────────┘
+                ↓ back to the first: 1100004 before 1100005: t1 reads y after t0 changed it
+            --- standard error
+            SC: not serializable any more, since event 1100005
+            --- exit 1
+        "#]],
     );
 }
 
