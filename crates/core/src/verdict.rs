@@ -61,6 +61,8 @@ pub enum Limit {
     Torn(u64),
     /// The input was looked at in windows of so many operations, and is longer.
     Window(usize),
+    /// Accesses overlap in part, and what was found takes one of them apart.
+    Overlap,
 }
 
 /// What a search may use.

@@ -32,6 +32,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only windows of {} operations were checked",
             crate::show::grouped(*operations as u128)
         ),
+        Limit::Overlap => {
+            "accesses overlap in part, and all that was found takes one of them apart".to_owned()
+        }
     }
 }
 
@@ -49,6 +52,7 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Interrupted => o.string("kind", "interrupted"),
         Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
         Limit::Window(operations) => o.string("kind", "window").raw("operations", operations),
+        Limit::Overlap => o.string("kind", "overlap"),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -69,6 +73,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "interrupted" => Limit::Interrupted,
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
+        "overlap" => Limit::Overlap,
         _ => return None,
     })
 }

@@ -71,10 +71,10 @@ impl SerialOf {
 pub struct SerialCycle {
     /// From the first transaction to the second, and so on, and from the last to the first.
     pub edges: Vec<SerialEdge>,
-    /// For a trace: the commits that do not wait for the next fence of their thread, or the end,
-    /// each with the number of the event that it comes before. Those of earlier stores of the thread
+    /// For a trace: the commits that are on the cycle, or do not wait for the next fence of their
+    /// thread, or the end, each with the number of the event that it comes before, if there is one. Those of earlier stores of the thread
     /// come before that, too.
-    pub commits: Vec<(SerialEvent, u64)>,
+    pub commits: Vec<(SerialEvent, Option<u64>)>,
     /// The stores that are late.
     pub delays: Vec<SerialDelay>,
 }
@@ -294,8 +294,9 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
     if let Some(cycle) = a.cycle {
         o.raw("cycle", cycle_json(a.tables, cycle));
         if a.of == SerialOf::Trace {
-            let commit = |(commit, before): &(SerialEvent, u64)| {
-                format!("{{\"store\":{},\"before\":{}}}", commit.number + 1, before + 1)
+            let commit = |(commit, before): &(SerialEvent, Option<u64>)| {
+                let before = before.map_or("null".to_owned(), |before| (before + 1).to_string());
+                format!("{{\"store\":{},\"before\":{before}}}", commit.number + 1)
             };
             let commits: Vec<String> = cycle.commits.iter().map(commit).collect();
             o.raw("commits", format_args!("[{}]", commits.join(",")));
@@ -445,8 +446,9 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
 /// Where the stores of a trace reach memory.
 fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
     if a.of == SerialOf::Trace {
-        let place = |(commit, before): &(SerialEvent, u64)| {
-            format!("{} before {}", commit.number + 1, before + 1)
+        let place = |(commit, before): &(SerialEvent, Option<u64>)| match before {
+            Some(before) => format!("{} before {}", commit.number + 1, before + 1),
+            None => format!("{} at the end", commit.number + 1),
         };
         let mut places: Vec<String> = cycle.commits.iter().take(MAX_DRAWN).map(place).collect();
         if cycle.commits.len() > places.len() {

@@ -311,8 +311,15 @@ impl TxnReader {
         let unit = number as u32;
         let wrong = |why| Err(BadLog { event: number, why });
         if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
-            self.arrive(event.thread, unit, &mut give)
-                .map_err(|why| BadLog { event: number, why })?;
+            // A thread that does nothing notices nothing of its start.
+            let does_nothing =
+                matches!(event.kind, LogKind::Begin | LogKind::End | LogKind::StoreFence);
+            let arrived = match does_nothing {
+                true if self.thread(event.thread.into()).has_ended => Err(BadEvent::Ended),
+                true => Ok(()),
+                false => self.arrive(event.thread, unit, &mut give),
+            };
+            arrived.map_err(|why| BadLog { event: number, why })?;
         }
         let thread = u32::from(event.thread);
         let state = &mut self.threads[event.thread as usize];

@@ -117,6 +117,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Buffer { .. } => "buffer",
                 Limit::Torn(_) => "torn",
                 Limit::Window(_) => "window",
+                Limit::Overlap => "overlap",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),
