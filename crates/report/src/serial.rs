@@ -446,12 +446,12 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
 /// Where the stores of a trace reach memory.
 fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
     if a.of == SerialOf::Trace {
-        let place = |(commit, before): &(SerialEvent, Option<u64>)| match before {
-            Some(before) => format!("{} before {}", commit.number + 1, before + 1),
-            None => format!("{} at the end", commit.number + 1),
+        let early = || cycle.commits.iter().filter_map(|(c, before)| Some((c, (*before)?)));
+        let place = |(commit, before): (&SerialEvent, u64)| {
+            format!("{} before {}", commit.number + 1, before + 1)
         };
-        let mut places: Vec<String> = cycle.commits.iter().take(MAX_DRAWN).map(place).collect();
-        if cycle.commits.len() > places.len() {
+        let mut places: Vec<String> = early().take(MAX_DRAWN).map(place).collect();
+        if early().count() > places.len() {
             places.push("…".to_owned());
         }
         let _ = match places.is_empty() {
@@ -524,15 +524,14 @@ fn reason(tables: &LogTables, edge: &SerialEdge) -> String {
         (SerialRole::End, _) => return format!("{numbers}: {second} waits for {first}"),
         _ => {}
     }
-    let same = if what(from) == what(to) {
-        what(from)
-    } else {
-        format!("{}, which overlaps {},", what(from), what(to))
+    let same = |own: &SerialEvent, other: &SerialEvent| match what(own) == what(other) {
+        true => what(own),
+        false => format!("{}, which overlaps {},", what(own), what(other)),
     };
     let did = match (reads_only(from), reads_only(to)) {
-        (true, _) => format!("{first} reads {same} before {second} changes it"),
-        (false, true) => format!("{second} reads {same} after {first} changed it"),
-        (false, false) => format!("{second} changes {same} after {first} did"),
+        (true, _) => format!("{first} reads {} before {second} changes it", same(from, to)),
+        (false, true) => format!("{second} reads {} after {first} changed it", same(to, from)),
+        (false, false) => format!("{second} changes {} after {first} did", same(to, from)),
     };
     format!("{numbers}: {did}")
 }

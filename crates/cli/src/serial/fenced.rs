@@ -60,7 +60,8 @@ impl Job<'_> {
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
         let mut remarks = remarks;
-        if trace == Verdict::Violated {
+        let silent = [&found.verdict, &robust].iter().all(|verdict| **verdict == Verdict::Holds);
+        if trace == Verdict::Violated && silent {
             remarks.push(
                 "with the fences an execution of this trace is not serializable: `weakspot serial` \
                  on a log with them shows it"

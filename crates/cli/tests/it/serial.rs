@@ -127,6 +127,57 @@ fn fences() {
     );
 }
 
+/// The monitors see nothing on the schedule of the log, but stores may be late in others.
+#[test]
+fn fences_that_do_not_mend() {
+    check(
+        &["serial", "--model", "tso", "-q", "--fence-transactions", "-"],
+        "t1: upd x #0\nt1: wr x #0\nt0: rd x\nt1: rd x #0\n",
+        expect![[r#"
+            - TSO: not serializable with the fences: 2 transactions in 4 events
+              note: with the fences an execution of this trace is not serializable: `weakspot serial` on a log with them shows it
+              without the fences: not serializable
+              1 fence added; then under SC: serializable; under TSO: nothing can be overtaken
+            --- exit 1
+        "#]],
+    );
+}
+
+/// A thread that does nothing between its start and its end is in nobody's way.
+#[test]
+fn threads_that_do_nothing() {
+    check(
+        &["serial", "-q", "-"],
+        "t0: spawn t1 #1\nt1: begin\nt1: end\nt0: join t1 #1\n",
+        expect![[r#"
+            - SC: serializable (in this execution): 2 transactions in 4 events
+            - TSO: serializable (in all executions of this trace): 2 transactions in 4 events
+            --- exit 0
+        "#]],
+    );
+}
+
+/// A store is one step, also if others overlap it in part.
+#[test]
+fn stores_are_not_taken_apart() {
+    check(
+        &["serial", "--model", "tso", "-q", "-"],
+        "t1: rd 0x1002/1\nt1: wr 0x1001/2\nt0: rd 0x1000/3\n",
+        expect![[r#"
+            - TSO: unknown: accesses overlap in part, and all that was found takes one of them apart; no cycle found in 3 transactions in 3 events
+            --- exit 3
+        "#]],
+    );
+    check(
+        &["serial", "--model", "tso", "-q", "-"],
+        "t1: begin\nt1: wr 0x1001/2\nt1: rd 0x2000/8\nt1: end\nt0: begin\nt0: wr 0x2000/4\nt0: rd 0x1000/3\nt0: end\n",
+        expect![[r#"
+            - TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 8 events
+            --- exit 1
+        "#]],
+    );
+}
+
 /// A cycle is drawn and checked even if its events come after and before more than are kept of a
 /// pipe.
 #[test]
@@ -418,6 +469,26 @@ fn never_committed_in_a_file() {
     let ran = run(&["serial", "--model", "tso", path.to_str().expect("UTF-8")], "");
     assert!(ran.err.contains("pending.wstrace:5:1: the store is never committed"), "{}", ran.err);
     assert_eq!(ran.code, Some(2));
+}
+
+/// A witness about a trace that is not there proves nothing.
+#[test]
+fn witnesses_about_no_trace() {
+    let dir = folder();
+    let log = dir.join("two.wstrace");
+    std::fs::write(&log, "trace a\nt0: rd x\ntrace b\nt1: rd x\n").expect("written");
+    let log = log.to_str().expect("UTF-8");
+    let witness = dir.join("two.json");
+    let file = witness.to_str().expect("UTF-8");
+    run(&["serial", "-q", "--model", "sc", "--witness", file, log], "");
+    let text = std::fs::read_to_string(&witness).expect("a witness");
+    assert!(text.contains("\"trace\": 0"), "{text}");
+    for (trace, code) in [("0", 0), ("1", 0), ("2", 1), ("null", 1)] {
+        let other = text.replace("\"trace\": 0", &format!("\"trace\": {trace}"));
+        std::fs::write(&witness, other).expect("written");
+        let ran = run(&["certify", log, file], "");
+        assert_eq!(ran.code, Some(code), "{trace}: {}{}", ran.out, ran.err);
+    }
 }
 
 #[test]
