@@ -785,7 +785,7 @@ pub(crate) struct Shared {
     /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) witness: Option<PathBuf>,
-    /// Give up on a question after this time [default: 60s].
+    /// Give up on a question after this time [default: 60s; none for reading logs].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Give up on a question when its search needs more memory than this.
@@ -812,7 +812,7 @@ pub(crate) enum OutputFormat {
     Text,
     /// JSON Lines, one object per file and model.
     Json,
-    /// Graphviz: the execution that decides the answer.
+    /// Graphviz: the execution or cycle that decides the answer.
     Dot,
 }
 
@@ -874,12 +874,15 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time such as 500ms, 60s, 5m or 1h".to_owned())
 }
 
-/// `4GiB`, `500MB`; a bare number is bytes.
+/// `4GiB`, `500MB`; `4G` is `4GiB`, and a bare number is bytes.
 fn size(text: &str) -> Result<u64, String> {
     let units = [
         ("KiB", 1024.0),
         ("MiB", 1024.0 * 1024.0),
         ("GiB", 1024.0 * 1024.0 * 1024.0),
+        ("K", 1024.0),
+        ("M", 1024.0 * 1024.0),
+        ("G", 1024.0 * 1024.0 * 1024.0),
         ("kB", 1e3),
         ("MB", 1e6),
         ("GB", 1e9),

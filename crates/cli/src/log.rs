@@ -13,7 +13,7 @@ use weakspot_trace::{LogError, LogFormat, LogPlace, LogReader, Next};
 use crate::pool;
 
 /// The endings of the files that hold logs.
-const ENDINGS: [&str; 5] = ["wstrace", "jsonl", "json", "std", "wslog"];
+pub(crate) const ENDINGS: [&str; 5] = ["wstrace", "jsonl", "json", "std", "wslog"];
 
 /// The logs that `paths` stand for: a folder stands for the logs below it.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {

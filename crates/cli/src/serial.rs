@@ -2,11 +2,13 @@
 
 mod certify;
 mod current;
+mod delays;
 mod fenced;
 mod program;
 mod read;
 mod show;
 mod trace;
+mod warnings;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use weakspot_core::serial::Question;
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
     ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
-    SerialWitness, Words, error_json, input_hash, limit_text, model_key, program_summary,
+    SerialWitness, Words, error_json, input_hash, limit_text, model_key, plain, program_summary,
     serial_dot, serial_json, serial_text,
 };
 use weakspot_serial::{BadLog, Follow};
@@ -25,7 +27,7 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{OutputFormat, SerialArgs};
 use crate::exit::Exit;
-use crate::log::{expand, is_stdin, open};
+use crate::log::{is_stdin, open};
 use crate::pool::{self, Answer};
 pub(crate) use certify::certify;
 use current::{Current, Taken};
@@ -43,18 +45,28 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     if args.fence_transactions && !args.model.contains(&Model::Tso) {
         bail!("fences make a difference under TSO only: expected --model tso");
     }
-    let (programs, files) = program::sort(args)?;
-    if !programs.is_empty() {
-        if !files.is_empty() {
-            bail!("some inputs are programs, and some are logs: ask about one kind at a time");
-        }
-        return program::run(args, &programs);
+    if (args.predict || args.literal) && !args.model.contains(&Model::Tso) {
+        bail!("--predict and --literal are about traces under TSO: expected --model tso");
     }
-    if !args.transaction.is_empty() {
+    let (programs, logs) = program::sort(args)?;
+    if !logs.is_empty() && !args.transaction.is_empty() {
         bail!("--transaction is about lines of programs; logs say themselves what is one");
     }
-    let logs = expand(&files)?;
-    pool::check_models(&args.shared, &logs, &args.model)?;
+    if programs.is_empty() {
+        return run_logs(args, &logs);
+    }
+    if logs.is_empty() {
+        return program::run(args, &programs);
+    }
+    if args.shared.witness.is_some() {
+        bail!("a witness is about one file; these are {}", programs.len() + logs.len());
+    }
+    let exit = program::run(args, &programs)?;
+    Ok(exit.max(run_logs(args, &logs)?))
+}
+
+fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
+    pool::check_models(&args.shared, logs, &args.model)?;
     if args.shared.witness.is_some() {
         if logs.iter().any(|log| is_stdin(log)) {
             bail!(
@@ -67,22 +79,28 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
             );
         }
     }
-    let (exit, results) = pool::run(&logs, &args.shared, |log| {
+    let (exit, results) = pool::run(logs, &args.shared, |log| {
         let mut job = Job {
             args,
             path: log,
             file: log.display().to_string(),
             answer: Answer::new(),
             witnessed: None,
+            witness_of: None,
         };
         let mut from = None;
         while let Some(again) = job.pass(from.take()) {
             from = Some(again);
         }
+        if let Some(trace) = job.witness_of.take().filter(|_| !args.shared.quiet) {
+            job.answer.err += &format!("note: the witness is about {}\n", plain(&trace));
+        }
         job.answer
     })?;
     if logs.len() > 1 && args.shared.format == OutputFormat::Text && !args.shared.quiet {
-        let words = Words { noun: "log", holds: "holds", violated: "violated" };
+        let has_traces = results.iter().any(|result| result.name != result.file);
+        let noun = if has_traces { "trace" } else { "log" };
+        let words = Words { noun, holds: "holds", violated: "violated" };
         eprint!("{}", program_summary(&results, words));
     }
     Ok(exit)
@@ -100,6 +118,8 @@ struct Job<'a> {
     /// Whether a witness was written, and whether it is one of a violation. Of several traces the
     /// first that is violated has it.
     witnessed: Option<bool>,
+    /// The trace that it is about, if the log has several.
+    witness_of: Option<String>,
 }
 
 /// A trace of a file that has to be followed again.
@@ -270,11 +290,12 @@ impl Job<'_> {
         if !is_stdin(self.path) || shared.quiet || shared.format != OutputFormat::Text {
             return;
         }
-        let found = current.follow.found();
-        if found > current.told {
-            let events = current.follow.count();
-            eprintln!("not serializable any more, somewhere before event {}", events + 1);
-            current.told = found;
+        for (question, event) in current.follow.closed() {
+            let model = if question == Question::ScSerializable { Model::Sc } else { Model::Tso };
+            if !current.told.contains(&model) {
+                eprintln!("{model}: not serializable any more, since event {}", event + 1);
+                current.told.push(model);
+            }
         }
     }
 
@@ -315,8 +336,13 @@ impl Job<'_> {
             let why = limit_text(limit, &Names::default());
             remarks.push(format!("{why}; what came later was not followed"));
         }
-        if current.follow.count() == 0 && !self.args.shared.quiet {
-            self.answer.err += &format!("warning: {}: the log has no events\n", self.file);
+        let warnings = self.warnings(current);
+        for warning in &warnings {
+            self.warn(current, warning);
+        }
+        // People have read them.
+        if self.args.shared.format == OutputFormat::Json {
+            remarks.extend(warnings);
         }
         for &model in &self.args.model {
             if model == Model::Tso && self.args.fence_transactions {
@@ -342,6 +368,11 @@ impl Job<'_> {
         };
         let Found { verdict, shown, evidence, remark } = found;
         remarks.extend(remark);
+        if model == Model::Tso && (self.args.predict || self.args.literal) {
+            let why = "--predict and --literal make no difference: the log has `com`, so that it is one \
+                       execution";
+            remarks.push(why.to_owned());
+        }
         let mut sc_equivalent = None;
         if model == Model::Sc && (current.follow.has_commits() || current.has_no_stores()) {
             sc_equivalent = match self.sc_equivalent(current, &verdict) {
@@ -357,7 +388,7 @@ impl Job<'_> {
                 commits: None,
                 evidence,
             };
-            self.write_witness(witness);
+            self.write_witness(current, witness);
         } else {
             self.tell_no_witness();
         }
@@ -406,7 +437,7 @@ impl Job<'_> {
         self.answer.exit = self.answer.exit.max(Exit::of(&said.verdict));
         self.answer.results.push(ProgramResult {
             file: self.file.clone(),
-            name: current.id.clone().unwrap_or_default(),
+            name: self.name(current),
             model: Some(said.model),
             verdict: Some(said.verdict.clone()),
         });
@@ -420,13 +451,17 @@ impl Job<'_> {
     }
 
     /// Writes the witness that `--witness` asks for.
-    fn write_witness(&mut self, mut witness: SerialWitness) {
+    fn write_witness(&mut self, current: &Current, mut witness: SerialWitness) {
         let Some(path) = self.args.shared.witness.clone() else { return };
         let violated = matches!(witness.evidence, SerialEvidence::Cycle(_));
         if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
             return;
         }
         self.witnessed = Some(violated);
+        self.witness_of = current.number.map(|number| {
+            let name = self.name(current);
+            format!("{name}, trace {} of the log", number + 1)
+        });
         let written = std::fs::read(self.path).and_then(|bytes| {
             witness.input_hash = input_hash(&bytes);
             std::fs::write(&path, witness.to_json())
@@ -460,16 +495,23 @@ impl Job<'_> {
     }
 
     fn refuse(&mut self, error: &LogError) {
+        let unread = error.message.starts_with("failed to read");
         let (place, message) = match error.place {
             LogPlace::Line { line, column } => {
                 (Some((line as usize, column as usize)), error.message.clone())
             }
+            LogPlace::Offset(_) if unread => (None, error.message.clone()),
             LogPlace::Offset(_) => (None, error.to_string()),
         };
-        self.answer.err += &match error.message.starts_with("failed to read") {
+        self.answer.err += &match unread {
             true => format!("error: {}: {}\n", self.file, error.message),
             false => format!("error: {}\n", error.of(&self.file)),
         };
+        let is_text = error.message.starts_with("expected a thread");
+        if is_text && is_stdin(self.path) && self.args.log_format.is_none() {
+            self.answer.err +=
+                "note: this was read as a log; for a program expected --input-format\n";
+        }
         self.refuse_json(None, &message, place);
     }
 

@@ -61,10 +61,14 @@ pub enum Limit {
     Torn(u64),
     /// The input was looked at in windows of so many operations, and is longer.
     Window(usize),
+    /// Accesses overlap in part, and what was found takes one of them apart.
+    Overlap,
     /// So many executions of a program were looked at, and there are more.
     Executions(u64),
     /// Only executions with so many preemptions were looked at.
     Preemptions(u32),
+    /// One execution of each class of equivalent ones was looked at, and others of a class may show more.
+    Classes,
 }
 
 /// What a search may use.

@@ -42,5 +42,7 @@ pub use outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
 pub use reach::{Algorithm, NoAnswer, Reach, reach};
 pub use robust::{Decide, Reordered, Robust, robust};
-pub use transactions::{FencedProgram, SerialBy, Serializable, fence_program, serializable};
+pub use transactions::{
+    AddedFence, FencedProgram, SerialBy, Serializable, fence_program, serializable,
+};
 pub use triangular::{TriangularRaceFree, triangular_race_free};

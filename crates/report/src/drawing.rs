@@ -37,12 +37,19 @@ pub(crate) fn draw(
     color: bool,
     lines: bool,
 ) -> String {
-    draw_with(show, model, schedule, color, Some(lines))
+    draw_with(show, model, schedule, color, Some(lines), &[])
 }
 
-/// The run alone, not what SC says to it.
-pub(crate) fn draw_only(show: Show<'_>, model: Model, schedule: &Schedule, color: bool) -> String {
-    draw_with(show, model, schedule, color, None)
+/// The run alone, not what SC says to it, with the numbers of events, for each of which there is the
+/// step that it comes from.
+pub(crate) fn draw_only(
+    show: Show<'_>,
+    model: Model,
+    schedule: &Schedule,
+    color: bool,
+    events: &[usize],
+) -> String {
+    draw_with(show, model, schedule, color, None, events)
 }
 
 /// With a comparison if it is known whether that has source lines.
@@ -52,6 +59,7 @@ fn draw_with(
     schedule: &Schedule,
     color: bool,
     lines: Option<bool>,
+    events: &[usize],
 ) -> String {
     let Show { program, names, .. } = show;
     let paint = Paint(color);
@@ -63,7 +71,8 @@ fn draw_with(
         out.push_str("the run does not fit the program: it starts with other locations\n");
         return out;
     };
-    let drawing = Drawing { show, run: &run, marks: marks(&run), lines: lines == Some(true) };
+    let drawing =
+        Drawing { show, run: &run, marks: marks(&run), lines: lines == Some(true), events };
     let threads: Vec<String> =
         (0..program.threads.len()).map(|t| show.thread(ThreadId::new(t)).into_owned()).collect();
     out.push_str(&table::draw(&threads, &drawing.memory(), &drawing.rows(), paint));
@@ -82,6 +91,8 @@ struct Drawing<'a> {
     marks: Vec<Option<usize>>,
     /// Whether the events of the cycle are shown with their source lines.
     lines: bool,
+    /// For each event that has a number the step that it comes from.
+    events: &'a [usize],
 }
 
 /// Numbers the stores that stayed in a buffer for longer than it took to get there.
@@ -133,6 +144,7 @@ impl Drawing<'_> {
         let mut memory = String::new();
         let mut marked = false;
         let mut head = None;
+        let numbers = self.numbers(i, &taken.did);
         let body = match taken.did {
             Did::Local(_) => vec![local?.to_owned()],
             Did::Load { addr, value, own } => {
@@ -174,16 +186,35 @@ impl Drawing<'_> {
                 head = Some(format!("({})", self.marks[store]?));
                 let late = self.overtaken_by(store);
                 marked = late.is_some();
-                let reaches = format!("{memory} reaches memory");
+                let reaches = format!("{numbers}{memory} reaches memory");
                 match late {
                     Some(late) => vec![format!("{reaches},"), late],
                     None => vec![reaches],
                 }
             }
         };
-        let head = head.unwrap_or_else(|| self.show.instr(taken.thread, taken.edge));
+        let head =
+            head.unwrap_or_else(|| numbers.clone() + &self.show.instr(taken.thread, taken.edge));
         let body = body.into_iter().filter(|line| !line.is_empty()).collect();
         Some(Row { column: taken.thread.index(), head, body, memory, marked })
+    }
+
+    /// The numbers of the events of a line: `4. `, or `4, 5. ` for a store and how it reaches memory
+    /// if that has no line.
+    fn numbers(&self, step: usize, did: &Did) -> String {
+        let commit = match did {
+            Did::Store { commit, .. } if self.marks[step].is_none() => *commit,
+            _ => None,
+        };
+        // The steps rise.
+        let of = |step: usize| {
+            let (from, to) = (|s: &usize| *s < step, |s: &usize| *s <= step);
+            self.events.partition_point(from)..self.events.partition_point(to)
+        };
+        let commit = commit.filter(|&commit| commit != step);
+        let numbers = of(step).chain(commit.map_or(0..0, of));
+        let numbers: Vec<String> = numbers.map(|number| (number + 1).to_string()).collect();
+        if numbers.is_empty() { String::new() } else { numbers.join(", ") + ". " }
     }
 
     /// For each step that computes within its thread what to say about it, once per instruction

@@ -69,13 +69,14 @@ pub use real::{
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{
-    SerialAnswer, SerialCycle, SerialEdge, SerialEvent, SerialFenced, SerialOf, SerialOther,
-    SerialRole, SerialTxn, serial_dot, serial_json, serial_text,
+    SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,
+    SerialOther, SerialRole, SerialTxn, serial_dot, serial_json, serial_text,
 };
 pub use serial_program::{
     AddedFences, SerialProgramAnswer, serial_program_dot, serial_program_json, serial_program_text,
 };
 pub use serial_witness::{PlacedCommit, SerialEvidence, SerialWitness};
+pub use show::plain;
 pub use summary::{LitmusEnd, LitmusResult, litmus_summary};
 pub use tally::{ProgramResult, Words, program_summary};
 pub use witness::Witness;

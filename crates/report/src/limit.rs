@@ -32,6 +32,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only windows of {} operations were checked",
             crate::show::grouped(*operations as u128)
         ),
+        Limit::Overlap => {
+            "accesses overlap in part, and all that was found takes one of them apart".to_owned()
+        }
         Limit::Executions(executions) => format!(
             "there are more than the {} that were explored",
             crate::show::counted(*executions, "execution")
@@ -40,6 +43,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only executions with at most {} were explored",
             crate::show::counted(u64::from(*most), "preemption")
         ),
+        Limit::Classes => "one execution of each class of equivalent ones was explored, and monitors \
+                           may report more in others"
+            .to_owned(),
     }
 }
 
@@ -57,8 +63,10 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Interrupted => o.string("kind", "interrupted"),
         Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
         Limit::Window(operations) => o.string("kind", "window").raw("operations", operations),
+        Limit::Overlap => o.string("kind", "overlap"),
         Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
         Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
+        Limit::Classes => o.string("kind", "classes"),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -79,6 +87,8 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "interrupted" => Limit::Interrupted,
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
+        "overlap" => Limit::Overlap,
+        "classes" => Limit::Classes,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)
@@ -106,6 +116,7 @@ fn size(bytes: u64) -> String {
         }
     }
     match (bytes / divisor, bytes % divisor) {
+        (1, 0) if unit == "bytes" => "1 byte".to_owned(),
         (whole, 0) => format!("{whole} {unit}"),
         _ => format!("{:.1} {unit}", bytes as f64 / divisor as f64),
     }

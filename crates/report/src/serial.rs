@@ -71,10 +71,24 @@ impl SerialOf {
 pub struct SerialCycle {
     /// From the first transaction to the second, and so on, and from the last to the first.
     pub edges: Vec<SerialEdge>,
-    /// For a trace: the commits that do not wait for the next fence of their thread, or the end,
-    /// each with the number of the event that it comes before. Those of earlier stores of the thread
+    /// For a trace: the commits that are on the cycle, or do not wait for the next fence of their
+    /// thread, or the end, each with the number of the event that it comes before, if there is one. Those of earlier stores of the thread
     /// come before that, too.
-    pub commits: Vec<(SerialEvent, u64)>,
+    pub commits: Vec<(SerialEvent, Option<u64>)>,
+    /// The stores that are late.
+    pub delays: Vec<SerialDelay>,
+}
+
+/// A store that is still in the buffer when another thread looks, which is why the cycle is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SerialDelay {
+    /// The store.
+    pub store: SerialEvent,
+    /// What the other thread does meanwhile.
+    pub during: SerialEvent,
+    /// What overtakes the store: the later event of its thread by which the cycle goes on. A fence
+    /// before it would be in the way.
+    pub overtaker: Option<SerialEvent>,
 }
 
 /// Why one transaction comes before another.
@@ -143,6 +157,8 @@ pub struct SerialFenced {
     pub after: Vec<SerialEvent>,
     /// Whether the log is serializable as one of SC.
     pub sc_serializable: Verdict,
+    /// Whether the log is serializable without them.
+    pub without: Verdict,
     /// Whether nothing that the fences leave can be overtaken.
     pub robust: Verdict,
     /// What can, in words.
@@ -157,6 +173,8 @@ const MAX_ORDER: usize = 12;
 const MAX_FENCES: usize = 20;
 /// The most columns of an event.
 const MAX_EVENT: usize = 60;
+/// The most columns of the name of a thread or location within other text.
+const MAX_NAME: usize = 40;
 
 /// A line that says whether the log is serializable and, with `details`, the cycle or the order.
 #[must_use]
@@ -198,46 +216,59 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
     if a.sc_equivalent == Some(false) {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
     }
-    for remark in a.remarks {
-        let _ = writeln!(out, "  note: {remark}");
+    // The limit was just told.
+    let told = match a.verdict {
+        Verdict::Unknown(limit) => Some(limit_text(limit, &Names::default())),
+        _ => None,
+    };
+    let is_new = |remark: &&String| told.as_ref().is_none_or(|told| !remark.starts_with(told));
+    for remark in a.remarks.iter().filter(is_new) {
+        let _ = writeln!(out, "  note: {}", plain(remark));
     }
     if let Some(fenced) = a.fenced {
         push_fenced(&mut out, a.tables, fenced, details);
     }
-    if !details {
-        return out;
-    }
-    if let Some(cycle) = a.cycle {
+    if let (Some(cycle), true) = (a.cycle, details) {
         out.push('\n');
         out.push_str(&drawing(a.tables, cycle, Paint(color)));
         push_commits(&mut out, a, cycle);
-    } else if let Some(order) = a.order.filter(|order| !order.is_empty()) {
+        push_delays(&mut out, a, cycle);
+    } else if let Some(order) = a.order.filter(|order| !order.is_empty() && details) {
         let shown: Vec<String> =
             order.iter().take(MAX_ORDER).map(|txn| txn_name(a.tables, txn)).collect();
         let more = if order.len() > shown.len() { ", …" } else { "" };
         let _ = writeln!(out, "  serial order: {}{more}", shown.join(", "));
     }
     for other in a.others {
-        push_other(&mut out, a, other, Paint(color));
+        push_other(&mut out, a, other, details.then_some(Paint(color)));
     }
     out
 }
 
-fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, paint: Paint) {
+/// What else was asked about a trace: the answer and, if there is paint for it, the cycle.
+fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, paint: Option<Paint>) {
+    // A cycle of the trace is one of both of the others, and need not be drawn again.
+    let is_known = *a.verdict == Verdict::Violated && other.verdict == Verdict::Violated;
     out.push_str(match (other.is_literal, &other.verdict) {
-        (false, Verdict::Holds) => "  predicted: no other schedule of these events is known to break it\n",
+        (false, Verdict::Holds) => {
+            "  predicted: no violation on schedules that keep the order of all conflicts that TSO cannot \
+             turn in this trace; others, in which transactions overlap that did not here, were not \
+             looked at\n"
+        }
+        (false, Verdict::Violated) if is_known => "  predicted: not serializable, as above\n",
         (false, Verdict::Violated) => {
-            "  warning: if the threads did the same on another schedule, it would not be serializable:\n"
+            "  warning: if the threads did the same on another schedule, it would not be serializable\n"
         }
         (false, Verdict::Unknown(_)) => "  predicted: unknown\n",
         (true, Verdict::Holds) => "  the test of the paper: serializable\n",
+        (true, Verdict::Violated) if is_known => "  the test of the paper: not serializable, either\n",
         (true, Verdict::Violated) => {
             "  the test of the paper: not serializable, counting directions of conflicts that no \
-             execution of this trace need have:\n"
+             execution of this trace need have\n"
         }
         (true, Verdict::Unknown(_)) => "  the test of the paper: unknown\n",
     });
-    if let Some(cycle) = &other.cycle {
+    if let (Some(cycle), Some(paint), false) = (&other.cycle, paint, is_known) {
         out.push('\n');
         out.push_str(&drawing(a.tables, cycle, paint));
     }
@@ -263,12 +294,24 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
     if let Some(cycle) = a.cycle {
         o.raw("cycle", cycle_json(a.tables, cycle));
         if a.of == SerialOf::Trace {
-            let commit = |(commit, before): &(SerialEvent, u64)| {
-                format!("{{\"store\":{},\"before\":{}}}", commit.number + 1, before + 1)
+            let commit = |(commit, before): &(SerialEvent, Option<u64>)| {
+                let before = before.map_or("null".to_owned(), |before| (before + 1).to_string());
+                format!("{{\"store\":{},\"before\":{before}}}", commit.number + 1)
             };
             let commits: Vec<String> = cycle.commits.iter().map(commit).collect();
             o.raw("commits", format_args!("[{}]", commits.join(",")));
         }
+        let delay = |delay: &SerialDelay| {
+            let mut d = Object::new();
+            d.raw("store", delay.store.number + 1).raw("during", delay.during.number + 1);
+            match &delay.overtaker {
+                Some(overtaker) => d.raw("fence_before", overtaker.number + 1),
+                None => d.raw("fence_before", "null"),
+            };
+            d.end()
+        };
+        let delays: Vec<String> = cycle.delays.iter().map(delay).collect();
+        o.raw("delays", format_args!("[{}]", delays.join(",")));
     }
     for other in a.others {
         let key = if other.is_literal { "literal" } else { "predicted" };
@@ -285,6 +328,7 @@ pub fn serial_json(a: &SerialAnswer<'_>) -> String {
         let after: Vec<String> =
             fenced.after.iter().map(|event| event_json(a.tables, event)).collect();
         o.raw("fences", format_args!("[{}]", after.join(",")));
+        o.string("without_fences", verdict_key(&fenced.without));
         o.string("sc_serializable", verdict_key(&fenced.sc_serializable));
         o.string("robust", verdict_key(&fenced.robust));
         push_strings(o.key("overtaken"), &fenced.overtaken);
@@ -316,7 +360,8 @@ pub(crate) fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
 #[must_use]
 pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
     let Some(cycle) = a.cycle else { return String::new() };
-    cycle_dot(a.file, a.model, a.tables, cycle)
+    let of = a.id.map_or(a.file.to_owned(), |id| format!("{} {id}", a.file));
+    cycle_dot(&of, a.model, a.tables, cycle)
 }
 
 pub(crate) fn cycle_dot(
@@ -401,11 +446,12 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
 /// Where the stores of a trace reach memory.
 fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
     if a.of == SerialOf::Trace {
-        let place = |(commit, before): &(SerialEvent, u64)| {
+        let early = || cycle.commits.iter().filter_map(|(c, before)| Some((c, (*before)?)));
+        let place = |(commit, before): (&SerialEvent, u64)| {
             format!("{} before {}", commit.number + 1, before + 1)
         };
-        let mut places: Vec<String> = cycle.commits.iter().take(MAX_DRAWN).map(place).collect();
-        if cycle.commits.len() > places.len() {
+        let mut places: Vec<String> = early().take(MAX_DRAWN).map(place).collect();
+        if early().count() > places.len() {
             places.push("…".to_owned());
         }
         let _ = match places.is_empty() {
@@ -416,6 +462,43 @@ fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
                 places.join(", ")
             ),
         };
+    }
+}
+
+/// Which stores are late, and which fences would be in the way.
+fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
+    let place = |event: &SerialEvent| match site(a.tables, event.log.site) {
+        Some(site) => cut(&plain(site), MAX_NAME),
+        None => format!("event {}", grouped(u128::from(event.number) + 1)),
+    };
+    for delay in cycle.delays.iter().take(MAX_DRAWN) {
+        let SerialDelay { store, during, overtaker } = delay;
+        let (thread, other) = (acting_name(a.tables, store), acting_name(a.tables, during));
+        let loc = loc_name(a.tables, during.log.loc);
+        let does = match (is_commit(during), reads_only(during)) {
+            (true, _) => format!("{other}'s store to {loc} ({}) reaches memory", place(during)),
+            (_, true) => format!("{other} reads {loc} ({})", place(during)),
+            _ => format!("{other} changes {loc} ({})", place(during)),
+        };
+        let to = loc_name(a.tables, store.log.loc);
+        let _ = writeln!(
+            out,
+            "  {thread}'s store to {to} ({}) is still in its buffer when {does}.",
+            place(store)
+        );
+        if let Some(overtaker) = overtaker {
+            let (after, before) = (place(store), place(overtaker));
+            let _ = writeln!(
+                out,
+                "    A fence in {thread} between {after} and {before} would be in the way."
+            );
+        }
+    }
+    let mendable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
+    if mendable && a.of == SerialOf::Trace {
+        out.push_str(
+            "  --fence-transactions tells what a fence at the end of each transaction buys.\n",
+        );
     }
 }
 
@@ -441,17 +524,20 @@ fn reason(tables: &LogTables, edge: &SerialEdge) -> String {
         (SerialRole::End, _) => return format!("{numbers}: {second} waits for {first}"),
         _ => {}
     }
-    let same = if what(from) == what(to) {
-        what(from)
-    } else {
-        format!("{}, which overlaps {},", what(from), what(to))
+    let same = |own: &SerialEvent, other: &SerialEvent| match what(own) == what(other) {
+        true => what(own),
+        false => format!("{}, which overlaps {},", what(own), what(other)),
     };
     let did = match (reads_only(from), reads_only(to)) {
-        (true, _) => format!("{first} reads {same} before {second} changes it"),
-        (false, true) => format!("{second} reads {same} after {first} changed it"),
-        (false, false) => format!("{second} changes {same} after {first} did"),
+        (true, _) => format!("{first} reads {} before {second} changes it", same(from, to)),
+        (false, true) => format!("{second} reads {} after {first} changed it", same(to, from)),
+        (false, false) => format!("{second} changes {} after {first} did", same(to, from)),
     };
     format!("{numbers}: {did}")
+}
+
+fn acting_name(tables: &LogTables, event: &SerialEvent) -> String {
+    thread_name(tables, acting(event))
 }
 
 /// The thread that does it.
@@ -480,6 +566,8 @@ fn push_fenced(out: &mut String, tables: &LogTables, fenced: &SerialFenced, deta
     };
     let serializable = word(&fenced.sc_serializable, "serializable", "not serializable");
     let robust = word(&fenced.robust, "nothing can be overtaken", "stores can be overtaken");
+    let without = word(&fenced.without, "serializable", "not serializable");
+    let _ = writeln!(out, "  without the fences: {without}");
     let _ = writeln!(out, "  {count} added; then under SC: {serializable}; under TSO: {robust}");
     if !details {
         return;
@@ -583,12 +671,12 @@ fn raw_thread(tables: &LogTables, thread: u16) -> String {
 }
 
 fn thread_name(tables: &LogTables, thread: u16) -> String {
-    plain(&raw_thread(tables, thread)).into_owned()
+    cut(&plain(&raw_thread(tables, thread)), MAX_NAME)
 }
 
 fn loc_name(tables: &LogTables, loc: u32) -> String {
     match tables.locs.get(loc as usize) {
-        Some(loc) => plain(&loc.name).into_owned(),
+        Some(loc) => cut(&plain(&loc.name), MAX_NAME),
         None => format!("location {loc}"),
     }
 }

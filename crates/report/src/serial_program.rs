@@ -56,8 +56,9 @@ pub struct SerialProgramAnswer<'a> {
 /// Fences that were added to a program.
 #[derive(Clone, Copy, Debug)]
 pub struct AddedFences<'a> {
-    /// In which threads, and before which instructions.
-    pub places: &'a [(ThreadId, Span)],
+    /// In which threads, before which instructions, and where the marked transactions begin that they
+    /// are at the ends of.
+    pub places: &'a [(ThreadId, Span, Option<Span>)],
     /// What the answer was without them.
     pub before: &'a Verdict,
 }
@@ -101,7 +102,10 @@ pub fn serial_program_text(a: &SerialProgramAnswer<'_>, details: bool, color: bo
     if let (Some((schedule, run, cycle)), true) = (a.run, details) {
         let show = Show { program: a.program, names: a.names, source: a.source };
         out.push('\n');
-        out.push_str(&draw_only(show, a.model, schedule, color));
+        out.push_str(&draw_only(show, a.model, schedule, color, &run.steps));
+        if !out.ends_with("\n\n") {
+            out.push('\n');
+        }
         let (tables, cycle) = shown(a, run, cycle);
         out.push_str(&drawing(&tables, &cycle, Paint(color)));
     }
@@ -120,15 +124,36 @@ fn push_fences(out: &mut String, a: &SerialProgramAnswer<'_>, added: AddedFences
         return;
     }
     let show = Show { program: a.program, names: a.names, source: a.source };
-    for &(thread, span) in added.places.iter().take(MAX_FENCES) {
-        let name = show.thread(thread);
-        let text = one_line(clip(a.source, span));
-        let line = show.line(span).map_or(String::new(), |line| format!("line {line}: "));
-        let _ = writeln!(out, "  fence in {name} before {line}{}", plain(&text));
+    // Copies of a thread have the same fences, which are told once.
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for &(thread, before, ends) in added.places {
+        let text = one_line(clip(a.source, before));
+        let line = show.line(before).map_or(String::new(), |line| format!("line {line}: "));
+        let place = match ends.and_then(|ends| show.line(ends)) {
+            Some(line) => format!("at the end of the transaction of line {line}"),
+            None => format!("before {line}{}", plain(&text)),
+        };
+        let name = show.thread(thread).into_owned();
+        let copy_of = |name: &str| name.split_once('[').map(|(thread, _)| thread.to_owned());
+        let is_same = |(other, names): &(String, Vec<String>)| {
+            let copies = copy_of(&name).is_some() && copy_of(&name) == copy_of(&names[0]);
+            *other == place && (copies || names[0] == name)
+        };
+        match lines.iter().position(is_same) {
+            Some(at) if lines[at].1.contains(&name) => {}
+            Some(at) => lines[at].1.push(name),
+            None => lines.push((place, vec![name])),
+        }
     }
-    if added.places.len() > MAX_FENCES {
-        let more = added.places.len() - MAX_FENCES;
-        let _ = writeln!(out, "  and {}", counted(more as u64, "more fence"));
+    for (place, names) in lines.iter().take(MAX_FENCES) {
+        let _ = match &names[..] {
+            [first, .., last] => writeln!(out, "  fence in {first} to {last} {place}"),
+            _ => writeln!(out, "  fence in {} {place}", names.join("")),
+        };
+    }
+    if lines.len() > MAX_FENCES {
+        let more = lines.len() - MAX_FENCES;
+        let _ = writeln!(out, "  and at {}", counted(more as u64, "more place"));
     }
 }
 
@@ -151,7 +176,7 @@ pub fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
     }
     if let Some(added) = a.added {
         let show = Show { program: a.program, names: a.names, source: a.source };
-        let place = |&(thread, span): &(ThreadId, Span)| {
+        let place = |&(thread, span, ends): &(ThreadId, Span, Option<Span>)| {
             let mut o = Object::new();
             o.string("thread", &show.thread(thread));
             match show.line(span) {
@@ -159,6 +184,10 @@ pub fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
                 None => o.raw("line", "null"),
             };
             o.string("before", &one_line(clip(a.source, span)));
+            match ends.and_then(|ends| show.line(ends)) {
+                Some(line) => o.raw("ends", line),
+                None => o.raw("ends", "null"),
+            };
             o.end()
         };
         let places: Vec<String> = added.places.iter().map(place).collect();
@@ -240,5 +269,5 @@ fn shown(a: &SerialProgramAnswer<'_>, run: &TxnRun, cycle: &TxnCycle) -> (LogTab
     }
     let first = (0..edges.len()).min_by_key(|&at| edges[at].txn.events.0);
     edges.rotate_left(first.unwrap_or(0));
-    (tables, SerialCycle { edges, commits: Vec::new() })
+    (tables, SerialCycle { edges, commits: Vec::new(), delays: Vec::new() })
 }

@@ -182,7 +182,8 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// The text without anything that a terminal would obey instead of showing it.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
     let bad =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(bad) { text.replace(bad, "\u{fffd}").into() } else { text.into() }

@@ -10,7 +10,7 @@ use crate::table::{pad, width};
 /// How one program ended under one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramResult {
-    /// The file; results of one file belong to one program.
+    /// The file.
     pub file: String,
     /// The name of the program.
     pub name: String,
@@ -40,7 +40,7 @@ impl ProgramResult {
 }
 
 /// A table of counts with a line per model, and a line for each program whose answer is not the
-/// same under all models asked about. Results of one file stand together.
+/// same under all models asked about. Results of one program stand together.
 #[must_use]
 pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
     let mut models: Vec<Model> = Vec::new();
@@ -49,7 +49,7 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
             models.push(model);
         }
     }
-    let programs: Vec<&[ProgramResult]> = results.chunk_by(|a, b| a.file == b.file).collect();
+    let programs = programs(results);
     let mut out = String::new();
     let s = if programs.len() == 1 { "" } else { "s" };
     let _ = writeln!(out, "{} {}{s}", programs.len(), words.noun);
@@ -81,6 +81,24 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
     }
     push_differences(&mut out, &programs, models.len(), words);
     out
+}
+
+/// The results of each program, or trace of a log: another one begins with another file, or with a
+/// model that there is a result for.
+fn programs(results: &[ProgramResult]) -> Vec<&[ProgramResult]> {
+    let mut programs = Vec::new();
+    let mut rest = results;
+    while let Some(first) = rest.first() {
+        let goes_on = |at: usize| {
+            let models = |r: &ProgramResult| r.model.is_none() || r.model == rest[at].model;
+            rest[at].file == first.file && !rest[..at].iter().any(models)
+        };
+        let end = (1..rest.len()).find(|&at| !goes_on(at)).unwrap_or(rest.len());
+        let (program, more) = rest.split_at(end);
+        programs.push(program);
+        rest = more;
+    }
+    programs
 }
 
 impl ProgramResult {

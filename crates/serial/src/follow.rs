@@ -25,6 +25,8 @@ struct Monitor {
     cycle: Option<TxnCycle>,
     /// What the journal says about the cycle.
     told: Option<Result<HashMap<u64, Touched>, Rejected>>,
+    /// The event of the log that closed the cycle, if a journal was kept.
+    closed: Option<u64>,
 }
 
 /// Why a log cannot be followed any further.
@@ -51,7 +53,7 @@ impl Follow {
         let monitor = |&question: &Question| {
             let asked = by_units(question);
             let online = if order { Online::with_order(asked) } else { Online::new(asked) };
-            Monitor { question, online, cycle: None, told: None }
+            Monitor { question, online, cycle: None, told: None, closed: None }
         };
         Follow {
             reader: TxnReader::new(has_commits, tables),
@@ -112,10 +114,12 @@ impl Follow {
                 return Err(Stop::HasCommits);
             }
             let number = reader.events();
+            let labelled = reader.labelled(log);
             let read = reader.event(log, |event, unit| {
-                journal.note(log, number, event, unit);
+                journal.note(&labelled, number, event, unit);
                 for monitor in monitors.iter_mut().filter(|monitor| monitor.cycle.is_none()) {
                     monitor.follow((event, unit), *has_commits);
+                    monitor.closed = monitor.cycle.as_ref().map(|_| number);
                     // What are events for one question are transactions for the journal.
                     let by_events = monitor.question == Question::ScEquivalent;
                     if let Some(cycle) = monitor.cycle.as_ref().filter(|_| !by_events) {
@@ -151,7 +155,7 @@ impl Follow {
         self.reader.events()
     }
 
-    /// How many transactions there were.
+    /// How many transactions there were, but for the starts and ends of threads.
     #[must_use]
     pub fn transactions(&self) -> u64 {
         self.reader.transactions().into()
@@ -183,6 +187,23 @@ impl Follow {
         let txns = events.values().map(|touched| touched.event.txn);
         let transactions = txns.filter_map(|txn| Some((txn, journal.transaction(txn)?))).collect();
         Some(Ok(Told { events, transactions }))
+    }
+
+    /// Which event of the log closed the cycle that answers a question, if a journal was kept.
+    pub fn closed(&self) -> impl Iterator<Item = (Question, u64)> {
+        self.monitors.iter().filter_map(|monitor| Some((monitor.question, monitor.closed?)))
+    }
+
+    /// Whether some transaction has brackets or a number.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.reader.is_marked()
+    }
+
+    /// The transactions that began with a bracket and have not ended, by thread and event.
+    #[must_use]
+    pub fn unended(&self) -> Vec<(u16, u64)> {
+        self.reader.unended()
     }
 
     /// How many questions have a cycle for an answer.
@@ -432,15 +453,19 @@ pub struct Extent {
     pub label: Option<u32>,
     /// Its first event of the log that is no commit, and its last one.
     pub events: (u64, u64),
+    /// Whether it is only the start of a thread, or the end of one.
+    pub aside: bool,
 }
 
 impl Extent {
     /// A transaction that has not begun.
-    pub(crate) const NONE: Extent = Extent { thread: 0, label: None, events: (u64::MAX, 0) };
+    pub(crate) const NONE: Extent =
+        Extent { thread: 0, label: None, events: (u64::MAX, 0), aside: false };
 
-    /// It has this event, which is no commit.
+    /// It has this event, which is no commit, and whose number counts.
     pub(crate) fn add(&mut self, log: &LogEvent, touched: &Touched) {
         self.thread = touched.event.thread as u16;
+        self.aside = touched.aside;
         if !touched.aside {
             self.label = log.txn.checked_sub(1);
         }
@@ -470,13 +495,14 @@ impl Extents {
                 *event = Some(*log);
             }
             let (all, found) = (self.all, &mut self.found);
+            let labelled = self.reader.labelled(log);
             // What does not fit was found when the log was followed.
             let _ = self.reader.event(log, |event, unit| {
                 if event.kind == TxnKind::Commit || !all && !found.contains_key(&event.txn) {
                     return;
                 }
                 let touched = touched(log, number, event, unit);
-                found.entry(event.txn).or_insert(Extent::NONE).add(log, &touched);
+                found.entry(event.txn).or_insert(Extent::NONE).add(&labelled, &touched);
             });
         }
     }

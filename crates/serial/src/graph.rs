@@ -96,7 +96,7 @@ pub(crate) struct Graph {
     few: usize,
 }
 
-const FEW: usize = 1 << 10;
+const FEW: usize = 1 << 12;
 
 impl Graph {
     pub(crate) fn new() -> Graph {
@@ -112,7 +112,7 @@ impl Graph {
             order: None,
             edges: 0,
             most_edges: 0,
-            room: (FEW, 4 * FEW),
+            room: (FEW, 8 * FEW),
             few: FEW,
         }
     }

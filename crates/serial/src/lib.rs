@@ -16,6 +16,7 @@ mod runs;
 mod shortest;
 mod tidy;
 mod trace;
+mod whole;
 
 pub use fenced::{Fenced, fence_transactions};
 pub use follow::{Explain, Extent, Extents, Follow, Ordered, Stop, Touched};
@@ -23,3 +24,4 @@ pub use journal::Told;
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Peak, Refused};
 pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};
+pub use whole::check_whole_trace;

@@ -40,12 +40,20 @@ pub struct TxnReader {
     events: u64,
     /// The threads whose transactions are over since the last event.
     over: Vec<u32>,
+    /// How many transactions are only the start of a thread, or the end of one.
+    asides: u32,
+    /// Whether some transaction has brackets or a number.
+    is_marked: bool,
+    /// Brackets that were open when their thread was waited for: the first few, by `begin`.
+    unended: Vec<(u16, u64)>,
 }
 
 #[derive(Default)]
 struct Thread {
     /// How many brackets are open.
     depth: u32,
+    /// The event that opened the outermost of them.
+    began: u64,
     /// The number that the log gives to the transaction, plus one; 0 in brackets and outside of all.
     label: u32,
     txn: u32,
@@ -95,6 +103,9 @@ pub(crate) const END: u32 = 1 << 30;
 
 /// So many numbers of transactions are remembered that do not follow the one before.
 const MOST_LABELS: usize = 1 << 20;
+
+/// So many transactions are remembered that were open when their thread was waited for.
+const MOST_UNENDED: usize = 16;
 
 /// Why a log is none of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +197,9 @@ impl TxnReader {
             label_room: MOST_LABELS,
             events: 0,
             over: Vec::new(),
+            asides: 0,
+            is_marked: false,
+            unended: Vec::new(),
         };
         // Nothing is there to be cut.
         let _ = reader.variables.learn(&tables.locs);
@@ -206,10 +220,34 @@ impl TxnReader {
         self.events
     }
 
-    /// How many transactions began.
+    /// How many transactions began, but for those that are only the start or the end of a thread.
     #[must_use]
     pub fn transactions(&self) -> u32 {
-        self.txns
+        self.txns.wrapping_sub(self.asides)
+    }
+
+    /// Whether some transaction has brackets or a number.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.is_marked
+    }
+
+    /// The transactions that began with a bracket and have not ended, by thread and event: those of
+    /// threads that were waited for, of which the first few are remembered, and those that are open.
+    #[must_use]
+    pub fn unended(&self) -> Vec<(u16, u64)> {
+        let open = self.threads.iter().enumerate().filter(|(_, state)| state.depth > 0);
+        let open = open.map(|(thread, state)| (thread as u16, state.began));
+        let mut all: Vec<(u16, u64)> = self.unended.iter().copied().chain(open).collect();
+        all.sort_unstable_by_key(|&(_, began)| began);
+        all
+    }
+
+    /// The event, without its number if that does not count because the event is in brackets.
+    pub(crate) fn labelled(&self, event: &LogEvent) -> LogEvent {
+        let in_brackets =
+            self.threads.get(event.thread as usize).is_some_and(|state| state.depth > 0);
+        if in_brackets { LogEvent { txn: 0, ..*event } } else { *event }
     }
 
     /// The threads whose transactions are known to be over with the last event.
@@ -273,8 +311,15 @@ impl TxnReader {
         let unit = number as u32;
         let wrong = |why| Err(BadLog { event: number, why });
         if self.threads.get(event.thread as usize).is_none_or(|state| state.is_odd) {
-            self.arrive(event.thread, unit, &mut give)
-                .map_err(|why| BadLog { event: number, why })?;
+            // A thread that does nothing notices nothing of its start.
+            let does_nothing =
+                matches!(event.kind, LogKind::Begin | LogKind::End | LogKind::StoreFence);
+            let arrived = match does_nothing {
+                true if self.thread(event.thread.into()).has_ended => Err(BadEvent::Ended),
+                true => Ok(()),
+                false => self.arrive(event.thread, unit, &mut give),
+            };
+            arrived.map_err(|why| BadLog { event: number, why })?;
         }
         let thread = u32::from(event.thread);
         let state = &mut self.threads[event.thread as usize];
@@ -285,6 +330,8 @@ impl TxnReader {
             LogKind::Begin => {
                 state.depth = state.depth.saturating_add(1);
                 if state.depth == 1 {
+                    self.is_marked = true;
+                    state.began = number;
                     state.label = 0;
                     state.txn = self.txns;
                     self.txns = self.txns.wrapping_add(1);
@@ -333,6 +380,9 @@ impl TxnReader {
                 let last = TxnEvent { thread: event.loc, kind: update, var, txn: self.fresh() };
                 // Its transaction ends with it.
                 let other = &mut self.threads[event.loc as usize];
+                if other.depth > 0 && self.unended.len() < MOST_UNENDED {
+                    self.unended.push((event.loc as u16, other.began));
+                }
                 (other.is_new, other.has_ended, other.is_odd) = (false, true, true);
                 (other.depth, other.label) = (0, 0);
                 self.over.push(event.loc);
@@ -377,6 +427,7 @@ impl TxnReader {
     fn next_txn(&mut self, event: &LogEvent, number: u64) -> Result<u32, BadLog> {
         let state = &mut self.threads[event.thread as usize];
         if event.txn != 0 {
+            self.is_marked = true;
             let why = match state.labels.add(event.txn, &mut self.label_room) {
                 Label::New => None,
                 Label::Used => Some(BadEvent::Resumed),
@@ -436,9 +487,11 @@ impl TxnReader {
         }
     }
 
+    /// The transaction of the start of a thread, or of its end.
     fn fresh(&mut self) -> u32 {
         let txn = self.txns;
         self.txns = self.txns.wrapping_add(1);
+        self.asides = self.asides.wrapping_add(1);
         txn
     }
 

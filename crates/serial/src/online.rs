@@ -162,10 +162,11 @@ impl Online {
         self.graph.order
     }
 
-    /// How many transactions are remembered for the order.
+    /// How much is remembered for the order: its transactions, and those that are not collected yet,
+    /// which need about 16 times as much memory.
     #[must_use]
     pub fn ordered(&self) -> usize {
-        self.graph.order.as_ref().map_or(0, |order| order.len() + self.graph.len())
+        self.graph.order.as_ref().map_or(0, |order| order.len() + 16 * self.graph.len())
     }
 
     /// From now on transactions are not remembered.

@@ -59,6 +59,35 @@ fn delays(trace: &Trace<'_>) -> Vec<Delays> {
     all
 }
 
+/// The executions that are tried, in full.
+pub(crate) fn executions(trace: &Trace<'_>) -> impl Iterator<Item = Vec<TxnEvent>> {
+    delays(trace).into_iter().map(move |delays| {
+        let mut events = Vec::new();
+        let mut buffers: Vec<VecDeque<usize>> = vec![VecDeque::new(); delays.len()];
+        let commit = |write: usize| TxnEvent { kind: TxnKind::Commit, ..trace.events[write] };
+        for (at, &e) in trace.events.iter().enumerate() {
+            for (buffer, &delay) in buffers.iter_mut().zip(&delays) {
+                while let Some(&write) = buffer.front()
+                    && write.saturating_add(delay) < at
+                {
+                    buffer.pop_front();
+                    events.push(commit(write));
+                }
+            }
+            let buffer = &mut buffers[e.thread as usize];
+            if e.kind.drains() {
+                events.extend(buffer.drain(..).map(commit));
+            }
+            events.push(e);
+            if e.kind == TxnKind::Write {
+                buffer.push_back(at);
+            }
+        }
+        events.extend(buffers.into_iter().flatten().map(commit));
+        events
+    })
+}
+
 /// One execution until the first cycle, and the cycle, if there is one.
 fn run(
     trace: &Trace<'_>,

@@ -155,6 +155,11 @@ impl<'a> Cursor<'a> {
         }
         let word = self.peek_word();
         let name = word.strip_suffix(':').filter(|name| !name.is_empty());
+        let glued = word.contains(':') && !word.starts_with(':');
+        let expected = match glued {
+            true => "expected a blank behind the thread and its colon, as in `t0: rd x`",
+            false => expected,
+        };
         let name = name.ok_or_else(|| Fault::new(start, expected))?;
         self.at += word.len();
         Ok(Cow::Borrowed(name))

@@ -19,24 +19,26 @@ Example:
   my-program | weakspot serial --model sc -
   weakspot serial --fence-transactions corpus/transactions/task-pool.wstrace",
     after_help = "\
-Of programs all executions are asked about. A transaction is what stands in `transaction { ... }`, or in
-the lines that --transaction names; anything else is one of its own. A violation comes with a run.
+Of programs all executions are asked about. A transaction is what stands in
+`transaction { ... }`, or in the lines that --transaction names; anything else is
+one of its own. A violation comes with a run.
 
-In logs a transaction is what a thread does between `begin` and `end`, or under one number; anything else is
-a transaction of its own. A log with `com` events is one execution of TSO, and is asked about under
-both models. One without is an execution of SC, and under TSO a trace: it stands for all executions in
-which the threads do the same in the same order, whenever their stores reach memory. A violation
-comes with a cycle through transactions, two events for each; -q leaves it out."
+In logs a transaction is what a thread does between `begin` and `end`, or under one
+number; anything else is a transaction of its own. A log with `com` events is one
+execution of TSO, and is asked about under both models. One without is an execution
+of SC, and under TSO a trace: it stands for all executions in which the threads do
+the same in the same order, whenever their stores reach memory. A violation comes
+with a cycle through transactions, two events for each; -q leaves it out."
 )]
 pub(crate) struct SerialArgs {
-    /// Programs (.weak, .litmus, .txt, .tso, .rmm), or logs: text, JSONL, RAPID's STD or .wslog; `-` is standard input. A folder stands for all in it.
+    /// Programs (.weak, .litmus, .txt, .tso, .rmm), or logs: text, JSONL, RAPID's STD or .wslog; `-` is standard input. A folder stands for the programs and logs in it.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Memory models: sc, tso.
-    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso", value_parser = model)]
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "sc,tso", value_parser = sc_or_tso)]
     pub(crate) model: Vec<Model>,
     /// Programs: what stands on these lines in a thread (in each, if none is named) is one transaction.
-    #[arg(long, value_name = "[THREAD:]FIRST-LAST", value_parser = lines)]
+    #[arg(long, value_name = "[THREAD:]FIRST[-LAST]", value_parser = lines)]
     pub(crate) transaction: Vec<Lines>,
     /// Programs: entries that a buffer may hold at most in a thread that stores in a loop.
     #[arg(long, value_name = "N", default_value_t = 1024)]
@@ -47,7 +49,7 @@ pub(crate) struct SerialArgs {
     /// Put a fence at the end of each transaction, and tell what that buys under TSO.
     #[arg(long)]
     pub(crate) fence_transactions: bool,
-    /// Traces under TSO: warn if another schedule of the same events has an execution that is not serializable.
+    /// Traces under TSO: warn if one of the schedules nearby, in which conflicts that TSO cannot turn stay as they are, is not serializable.
     #[arg(long, conflicts_with = "fence_transactions")]
     pub(crate) predict: bool,
     /// Traces under TSO: tell what the test of the paper says, which also counts what is no execution.
@@ -68,8 +70,12 @@ pub(crate) struct Lines {
     pub(crate) last: usize,
 }
 
+fn sc_or_tso(text: &str) -> Result<Model, String> {
+    model(text).map_err(|_| "expected sc or tso (which is x86)".to_owned())
+}
+
 fn lines(text: &str) -> Result<Lines, String> {
-    let expected = || "expected [THREAD:]FIRST-LAST, as in `P0:3-5` or `7`".to_owned();
+    let expected = || "expected [THREAD:]FIRST[-LAST], as in `P0:3-5` or `7`".to_owned();
     let (thread, numbers) = match text.rsplit_once(':') {
         Some((thread, numbers)) => (Some(thread.to_owned()), numbers),
         None => (None, text),
@@ -77,7 +83,10 @@ fn lines(text: &str) -> Result<Lines, String> {
     let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
     let number = |text: &str| text.parse::<usize>().ok().filter(|&n| n > 0).ok_or_else(expected);
     let (first, last) = (number(first)?, number(last)?);
-    if first > last || thread.as_ref().is_some_and(String::is_empty) {
+    if first > last {
+        return Err(format!("line {first} comes after line {last}; expected {last}-{first}?"));
+    }
+    if thread.as_ref().is_some_and(String::is_empty) {
         return Err(expected());
     }
     Ok(Lines { thread, first, last })

@@ -117,8 +117,10 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Buffer { .. } => "buffer",
                 Limit::Torn(_) => "torn",
                 Limit::Window(_) => "window",
+                Limit::Overlap => "overlap",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
+                Limit::Classes => "classes",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::certify::{self, Rejected};
-use weakspot_core::serial::{NoCycle, Question, TraceEvidence, TraceMode};
+use weakspot_core::serial::{NoCycle, Question, TraceEvidence, TraceMode, is_whole};
 use weakspot_core::{LogEvent, LogTables, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{PlacedCommit, SerialEvidence, SerialWitness};
 use weakspot_serial::{Explain, Ordered, TxnReader};
@@ -32,6 +32,10 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
     let format = args.log_format.map(Into::into);
     let log = TraceOf { path: &args.input, format, number: witness.trace };
     let known = log.scan().map_err(|error| anyhow!(error.of(&name)))?;
+    if !known.is_there {
+        println!("rejected: the witness is about a trace that the log does not have");
+        return Ok(Exit::Violated);
+    }
     let checked = match &witness.commits {
         None => execution(log, &witness, &known.tables, known.has_commits),
         Some(_) if known.has_commits => Err(Rejected::Transactions(0, "the log has commits")),
@@ -42,7 +46,10 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
     };
     match checked {
         Ok(how) => {
-            println!("certified: {how}");
+            match witness.trace {
+                Some(trace) => println!("certified: {how} (trace {} of the log)", trace + 1),
+                None => println!("certified: {how}"),
+            }
             Ok(Exit::Holds)
         }
         Err(Rejected::TooLarge(n)) => {
@@ -118,10 +125,15 @@ fn trace(
     }
     let mut reader = TxnReader::new(false, tables);
     let mut events: Vec<TxnEvent> = Vec::new();
+    let mut access: Vec<u32> = Vec::new();
     let mut wrong = None;
     let mut look = |batch: &[LogEvent], _: &LogTables| {
-        let read =
-            batch.iter().try_for_each(|log| reader.event(log, |event, _| events.push(event)));
+        let read = batch.iter().try_for_each(|log| {
+            reader.event(log, |event, unit| {
+                events.push(event);
+                access.push(unit);
+            })
+        });
         wrong = read.err();
         wrong.is_none()
     };
@@ -144,6 +156,11 @@ fn trace(
         SerialEvidence::Order(_) => return Err(Rejected::WrongKind),
     };
     certify::trace(&events, TraceMode::Exact, &verdict, &evidence)?;
+    if let TraceEvidence::Execution { events: execution, .. } = &evidence
+        && !is_whole(execution, &events, &access)
+    {
+        return Err(Rejected::Trace("an access that overlaps others in part is taken apart"));
+    }
     if let TraceEvidence::Groups(groups) = &evidence
         && groups.iter().any(|group| matches!(group.why, NoCycle::Searched { .. }))
     {

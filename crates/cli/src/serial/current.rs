@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use weakspot_core::{Limit, LogEvent, LogKind, LogTables};
+use weakspot_core::{Limit, LogEvent, LogKind, LogTables, Model};
 use weakspot_serial::{BadLog, Follow, Stop};
 
 /// How many events are kept, and how many transactions of an order: 16 MiB.
@@ -21,8 +21,8 @@ pub(super) struct Current {
     /// The reader's time included.
     pub(super) since: Instant,
     pub(super) limit: Option<Limit>,
-    /// How many cycles were told as news.
-    pub(super) told: u64,
+    /// Under which models a cycle was told as news.
+    pub(super) told: Vec<Model>,
 }
 
 /// What became of some events.
@@ -48,7 +48,7 @@ impl Current {
             kept: Vec::new(),
             since: Instant::now(),
             limit: None,
-            told: 0,
+            told: Vec::new(),
         }
     }
 

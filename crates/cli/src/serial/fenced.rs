@@ -10,9 +10,9 @@ use super::current::Current;
 use super::{Job, Said};
 
 impl Job<'_> {
-    /// The answer about a log with the fences: under TSO it is serializable if it is under SC, and no
-    /// store can be overtaken.
-    pub(super) fn answer_fenced(&mut self, current: &mut Current, mut remarks: Vec<String>) {
+    /// The answer about a log with the fences: under SC, whether a store can be overtaken, and for all
+    /// executions of the trace.
+    pub(super) fn answer_fenced(&mut self, current: &mut Current, remarks: Vec<String>) {
         let model = Model::Tso;
         if current.follow.has_commits() {
             let message = "fences change when stores reach memory, and this log says when they did; \
@@ -51,23 +51,35 @@ impl Job<'_> {
             overtaking.first = fenced.numbers[overtaking.first as usize];
             monitor_news(&current.tables, model, &overtaking).trim_end().to_owned()
         });
+        let without = match self.without_fences(current) {
+            Ok(verdict) => verdict,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let trace = match self.with_fences(current, &fenced.events) {
+            Ok(verdict) => verdict,
+            Err(rejected) => return self.refuse_defect(model, &rejected),
+        };
+        let mut remarks = remarks;
+        let silent = [&found.verdict, &robust].iter().all(|verdict| **verdict == Verdict::Holds);
+        if trace == Verdict::Violated && silent {
+            remarks.push(
+                "with the fences an execution of this trace is not serializable: `weakspot serial` \
+                 on a log with them shows it"
+                    .to_owned(),
+            );
+        }
         let told = SerialFenced {
             after: after.collect(),
             sc_serializable: found.verdict.clone(),
+            without,
             robust: robust.clone(),
             overtaken: overtaken.collect(),
         };
-        let verdict = match (&found.verdict, &robust) {
-            (Verdict::Violated, _) | (_, Verdict::Violated) => Verdict::Violated,
-            (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
-            (Verdict::Unknown(limit), _) | (_, Verdict::Unknown(limit)) => {
-                Verdict::Unknown(limit.clone())
-            }
-        };
-        match self.without_fences(current) {
-            Ok(remark) => remarks.push(remark),
-            Err(rejected) => return self.refuse_defect(model, &rejected),
-        }
+        // Silence of the monitors is about this schedule, and stores may be late in others.
+        let all = [&found.verdict, &robust, &trace];
+        let worst = all.iter().find(|v| ***v == Verdict::Violated);
+        let worst = worst.or_else(|| all.iter().find(|v| ***v != Verdict::Holds));
+        let verdict = worst.map_or(Verdict::Holds, |verdict| (*verdict).clone());
         let said = Said {
             model,
             of: SerialOf::Execution,

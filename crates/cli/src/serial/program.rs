@@ -1,6 +1,6 @@
 //! Programs with transactions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -19,32 +19,44 @@ use crate::args::{Common, Lines, OutputFormat, SerialArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
-use crate::log::is_log;
+use crate::log::{ENDINGS as LOG_ENDINGS, is_log};
 use crate::pool::{self, Answer, Listener};
 
 /// What this question is called in witness files: of logs it is another one.
 pub(crate) const QUESTION: &str = "serial-program";
 
-/// The inputs that are programs, and the paths that are not. A folder is one of programs if there is
-/// one in it and no log.
+/// The inputs that are programs, and those that are logs. A folder stands for both.
 pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
     let format = args.input_format.map(Into::into);
     if format.is_some() {
         return Ok((expand(&args.files, format, &PROGRAM_ENDINGS)?, Vec::new()));
     }
-    let is_program = |path: &PathBuf| match path.is_dir() {
-        true => {
+    if args.log_format.is_some() {
+        return Ok((Vec::new(), crate::log::expand(&args.files)?));
+    }
+    let (mut programs, mut logs) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        if path.is_dir() {
             let folder = std::slice::from_ref(path);
-            crate::log::expand(folder).is_err() && expand(folder, None, &PROGRAM_ENDINGS).is_ok()
+            let more = expand(folder, None, &PROGRAM_ENDINGS).ok();
+            let more_logs = crate::log::expand(folder).ok();
+            if more.is_none() && more_logs.is_none() {
+                let endings = PROGRAM_ENDINGS.into_iter().chain(LOG_ENDINGS).collect::<Vec<_>>();
+                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
+            }
+            programs.extend(more.into_iter().flatten());
+            logs.extend(more_logs.into_iter().flatten());
+            continue;
         }
-        false => {
-            let ending = path.extension();
-            !is_log(path) && ending.is_some_and(|e| PROGRAM_ENDINGS.iter().any(|&w| e == w))
+        let ending = path.extension();
+        if !is_log(path) && ending.is_some_and(|e| PROGRAM_ENDINGS.iter().any(|&w| e == w)) {
+            programs.extend(expand(std::slice::from_ref(path), None, &PROGRAM_ENDINGS)?);
+        } else {
+            logs.push(path.clone());
         }
-    };
-    let (programs, others): (Vec<PathBuf>, Vec<PathBuf>) =
-        args.files.iter().cloned().partition(is_program);
-    Ok((expand(&programs, None, &PROGRAM_ENDINGS)?, others))
+    }
+    // Standard input can be read only once.
+    Ok((programs, crate::log::expand(&logs)?))
 }
 
 /// Asks about the transactions of each program under each model.
@@ -84,6 +96,12 @@ fn answer(
 ) -> Answer<ProgramResult> {
     let mut job = Job::new(common, "serial", input);
     let Some((source, mut parsed)) = job.read(input) else {
+        let is_txt = Path::new(&job.file).extension().is_some_and(|ending| ending == "txt");
+        if is_txt && args.input_format.is_none() && !common.shared.quiet {
+            let note =
+                "`.txt` is read as a program of Trencher; for a log expected --log-format text";
+            job.answer.err += &format!("note: {}: {note}\n", job.file);
+        }
         job.answer.results.push(ProgramResult::error(&job.file, None));
         return job.answer;
     };
@@ -168,6 +186,8 @@ fn ask_model(
         Some(FencedProgram { program, transactions, .. }) => (program, transactions),
         None => (program, transactions),
     };
+    let fences = fenced.iter().flat_map(|with| &with.fences);
+    let places: Vec<_> = fences.map(|f| (f.thread, f.before, f.ends)).collect();
     let schedule = match &found.evidence {
         Some(Evidence::Run(run)) => Some(run),
         _ => None,
@@ -192,9 +212,7 @@ fn ask_model(
         fenced: found.fenced,
         sc: found.sc.as_ref(),
         robust: found.robust.as_ref(),
-        added: fenced
-            .as_ref()
-            .map(|with| AddedFences { places: &with.fences, before: &without.verdict }),
+        added: fenced.as_ref().map(|_| AddedFences { places: &places, before: &without.verdict }),
         time: start.elapsed(),
     };
     let text = match job.common.shared.format {

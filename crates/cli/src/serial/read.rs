@@ -12,6 +12,8 @@ use crate::pool;
 pub(super) struct Known {
     pub(super) tables: LogTables,
     pub(super) has_commits: bool,
+    /// Whether the file has such a trace: a log of several has none without a number.
+    pub(super) is_there: bool,
 }
 
 /// A trace of a file: the one with this number, or that of a log that has only one.
@@ -23,33 +25,36 @@ pub(super) struct TraceOf<'a> {
 }
 
 impl TraceOf<'_> {
-    /// Reads it, as long as `look` wants more.
+    /// Reads it, as long as `look` wants more; whether it is there.
     pub(super) fn read(
         self,
         look: &mut dyn FnMut(&[LogEvent], &LogTables) -> bool,
-    ) -> Result<(), LogError> {
+    ) -> Result<bool, LogError> {
         let mut reader = open(self.path, self.format, None)?;
         let mut batch = LogBatch::default();
         let mut at = None;
+        let mut any = false;
         loop {
             match reader.next(&mut batch)? {
                 Next::Events if at == self.number => {
+                    any = true;
                     if !look(&batch.events, reader.tables()) || pool::interrupted() {
-                        return Ok(());
+                        return Ok(true);
                     }
                 }
                 Next::Events => {}
-                Next::Trace(_) if at == self.number && at.is_some() => return Ok(()),
+                // What stands before the first trace is one without a number.
+                Next::Trace(_) if at == self.number && (at.is_some() || any) => return Ok(true),
                 Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
-                Next::End => return Ok(()),
+                Next::End => return Ok(at == self.number),
             }
         }
     }
 
     /// Looks through it for what has to be known.
     pub(super) fn scan(self) -> Result<Known, LogError> {
-        let mut known = Known { tables: LogTables::default(), has_commits: false };
-        self.read(&mut |events, tables| {
+        let mut known = Known { tables: LogTables::default(), has_commits: false, is_there: false };
+        known.is_there = self.read(&mut |events, tables| {
             known.has_commits |= events.iter().any(|event| event.kind == LogKind::Commit);
             if known.tables != *tables {
                 known.tables = tables.clone();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Question, TxnCycle};
-use weakspot_core::{LogEvent, TxnKind, Verdict};
+use weakspot_core::{LogEvent, LogKind, TxnKind, Verdict};
 use weakspot_report::{
     SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
 };
@@ -12,6 +12,7 @@ use weakspot_serial::{Explain, Extent, Extents, Follow, Ordered, Told, Touched};
 
 use super::Job;
 use super::current::Current;
+use super::delays::{Timed, delays};
 use crate::log::is_stdin;
 
 /// How many transactions of an order are shown.
@@ -51,7 +52,7 @@ impl Job<'_> {
                 // What was noted on the way is enough, and the rest is gone.
                 Some(told) if !current.is_whole() => {
                     let Told { events, transactions } = told?;
-                    Some(edges(&cycle, &events, &transactions, event))
+                    Some(edges(&cycle, &events, &transactions, event, store_of))
                 }
                 _ => {
                     let touched = self.explain(current, question, &cycle)?;
@@ -186,15 +187,20 @@ impl Job<'_> {
             }
             shown
         };
-        edges(cycle, touched, extents.found(), shown)
+        let store = |touched: &Touched| {
+            let store = store_of(touched);
+            extents.event(touched.store).map_or(store, |&log| SerialEvent { log, ..store })
+        };
+        edges(cycle, touched, extents.found(), shown, store)
     }
 
-    /// What the transactions of an order are.
+    /// What the transactions of an order are, but for the starts and ends of threads.
     fn txns(&self, current: &Current, order: &[u32]) -> Vec<SerialTxn> {
         let mut extents = Extents::new(current.follow.has_commits(), &current.tables, None);
         extents.events(&current.kept);
         let found = extents.end();
-        order.iter().map(|number| txn(0, found.get(number))).collect()
+        let shown = order.iter().map(|number| found.get(number));
+        shown.filter(|extent| extent.is_none_or(|e| !e.aside)).map(|e| txn(0, e)).collect()
     }
 }
 
@@ -204,6 +210,7 @@ fn edges(
     touched: &HashMap<u64, Touched>,
     transactions: &HashMap<u32, Extent>,
     shown: impl Fn(&Touched) -> SerialEvent,
+    store: impl Fn(&Touched) -> SerialEvent,
 ) -> SerialCycle {
     let edge = |(from, to): &(u64, u64)| {
         let (of, to) = (touched.get(from)?, touched.get(to)?);
@@ -211,7 +218,25 @@ fn edges(
         Some(SerialEdge { txn, from: shown(of), to: shown(to) })
     };
     let edges = cycle.0.iter().filter_map(edge).collect();
-    SerialCycle { edges: from_first(edges), commits: Vec::new() }
+    let timed = |event: &u64| {
+        let touched = touched.get(event)?;
+        let is_commit = touched.event.kind == TxnKind::Commit;
+        Some(Timed {
+            event: shown(touched),
+            thread: touched.event.thread,
+            at: touched.number,
+            stored: is_commit.then(|| (touched.store, store(touched))),
+        })
+    };
+    let timed = cycle.0.iter().filter_map(|(from, to)| Some((timed(from)?, timed(to)?)));
+    let delays = delays(&timed.collect::<Vec<_>>());
+    SerialCycle { edges: from_first(edges), commits: Vec::new(), delays }
+}
+
+/// The store of a commit, as far as the commit tells.
+fn store_of(touched: &Touched) -> SerialEvent {
+    let log = LogEvent { kind: LogKind::Write, ..touched.log };
+    SerialEvent { log, number: touched.store, role: SerialRole::Itself }
 }
 
 /// A cycle that starts with the transaction that began first.
@@ -224,7 +249,7 @@ pub(super) fn from_first(mut edges: Vec<SerialEdge>) -> Vec<SerialEdge> {
 /// A transaction as it is shown.
 pub(super) fn txn(thread: u32, extent: Option<&Extent>) -> SerialTxn {
     match extent {
-        Some(&Extent { thread, label, events }) => SerialTxn { thread, label, events },
+        Some(&Extent { thread, label, events, .. }) => SerialTxn { thread, label, events },
         None => SerialTxn { thread: thread as u16, label: None, events: (0, 0) },
     }
 }

@@ -1,17 +1,19 @@
 //! Logs without commits under TSO: all executions that they may come from.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 use weakspot_core::certify::{self, Rejected};
-use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle};
-use weakspot_core::{Limit, Model, TxnEvent, TxnKind, Verdict};
+use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle, is_whole};
+use weakspot_core::{Limit, LogEvent, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{
     PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialOther,
     SerialRole, SerialWitness,
 };
-use weakspot_serial::{Extents, Touched, TraceMethod, TxnReader, check_trace};
+use weakspot_serial::{Extents, Touched, TxnReader, check_whole_trace};
 
 use super::current::Current;
+use super::delays::{Timed, delays};
 use super::show::{Shown, event, from_first, txn};
 use super::{Job, Said};
 use crate::pool::{self, Listener};
@@ -21,6 +23,8 @@ struct Read {
     trace: Vec<TxnEvent>,
     /// The event of the log that each comes from, and whether it is another one that belongs to it.
     from: Vec<(u32, bool)>,
+    /// The access that each is a part of.
+    access: Vec<u32>,
 }
 
 impl Read {
@@ -44,7 +48,8 @@ impl Job<'_> {
     pub(super) fn answer_trace(&mut self, current: &Current, remarks: Vec<String>) {
         let model = Model::Tso;
         let read = read(current);
-        let decided = match self.decide(current, &read, TraceMode::Exact) {
+        let since = Instant::now();
+        let decided = match self.decide(current, &read, TraceMode::Exact, since) {
             Ok(decided) => decided,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
@@ -61,7 +66,7 @@ impl Job<'_> {
             if !asked {
                 continue;
             }
-            match self.decide(current, &read, mode) {
+            match self.decide(current, &read, mode, since) {
                 Ok(other) => {
                     let cycle = other.evidence.as_ref().and_then(|e| drawn(current, &read, e));
                     others.push(SerialOther {
@@ -74,7 +79,7 @@ impl Job<'_> {
             }
         }
         match &decided.evidence {
-            Some(evidence) => self.write_witness(witness(current, evidence)),
+            Some(evidence) => self.write_witness(current, witness(current, evidence)),
             None => self.tell_no_witness(),
         }
         let said = Said {
@@ -91,18 +96,29 @@ impl Job<'_> {
         self.say(current, &said);
     }
 
-    /// What is said about a trace to which fences are added: how it is without them.
-    pub(super) fn without_fences(&self, current: &Current) -> Result<String, Rejected> {
-        let decided = self.decide(current, &read(current), TraceMode::Exact)?;
-        Ok(match decided.verdict {
-            Verdict::Holds => "without the fences: serializable, too".to_owned(),
-            Verdict::Violated => "without the fences: not serializable".to_owned(),
-            Verdict::Unknown(_) => "without the fences: unknown".to_owned(),
-        })
+    /// Whether a trace to which fences are added is serializable without them.
+    pub(super) fn without_fences(&self, current: &Current) -> Result<Verdict, Rejected> {
+        Ok(self.decide(current, &read(current), TraceMode::Exact, Instant::now())?.verdict)
+    }
+
+    /// Whether it is with them.
+    pub(super) fn with_fences(
+        &self,
+        current: &Current,
+        fenced: &[LogEvent],
+    ) -> Result<Verdict, Rejected> {
+        let read = read_events(current, fenced);
+        Ok(self.decide(current, &read, TraceMode::Exact, Instant::now())?.verdict)
     }
 
     /// Asks, and has the answer checked.
-    fn decide(&self, current: &Current, read: &Read, mode: TraceMode) -> Result<Decided, Rejected> {
+    fn decide(
+        &self,
+        current: &Current,
+        read: &Read,
+        mode: TraceMode,
+        since: Instant,
+    ) -> Result<Decided, Rejected> {
         let unknown = |limit| {
             Ok(Decided { verdict: Verdict::Unknown(limit), evidence: None, decided_by: None })
         };
@@ -112,13 +128,28 @@ impl Job<'_> {
         if !current.is_whole() {
             return unknown(Limit::Memory(self.args.shared.memory));
         }
-        let limits = pool::limits_of(&self.args.shared);
+        let mut limits = pool::limits_of(&self.args.shared);
+        // The modes share the time of the question.
+        if let Some(time) = limits.time {
+            let left = time.saturating_sub(since.elapsed());
+            if left.is_zero() && mode != TraceMode::Exact {
+                return unknown(Limit::Time(time));
+            }
+            limits.time = Some(left);
+        }
         let mut listener = Listener::new();
-        let method = TraceMethod::Auto;
-        let answer = check_trace(&read.trace, mode, method, &limits, &mut listener)
+        let mut answer = check_whole_trace(&read.trace, &read.access, mode, &limits, &mut listener)
             .map_err(|_| Rejected::Trace("these events are no trace"))?;
+        if let Verdict::Unknown(Limit::Time(time)) = &mut answer.verdict {
+            *time = self.args.shared.timeout.unwrap_or(*time);
+        }
         if let Some(evidence) = &answer.evidence {
             certify::trace(&read.trace, mode, &answer.verdict, evidence)?;
+            if let TraceEvidence::Execution { events, .. } = evidence
+                && !is_whole(events, &read.trace, &read.access)
+            {
+                return Err(Rejected::Trace("an access is taken apart"));
+            }
         }
         let decided_by =
             (!matches!(answer.verdict, Verdict::Unknown(_))).then(|| answer.decided_by.key());
@@ -145,14 +176,19 @@ fn witness(current: &Current, evidence: &TraceEvidence) -> SerialWitness {
 
 /// The trace of a log, as far as it was kept.
 fn read(current: &Current) -> Read {
+    read_events(current, &current.kept)
+}
+
+fn read_events(current: &Current, events: &[LogEvent]) -> Read {
     let mut reader = TxnReader::new(false, &current.tables);
-    let mut read = Read { trace: Vec::new(), from: Vec::new() };
-    for log in &current.kept {
+    let mut read = Read { trace: Vec::new(), from: Vec::new(), access: Vec::new() };
+    for log in events {
         let number = reader.events();
         // What does not fit was found when the log was followed.
         let _ = reader.event(log, |event, unit| {
             read.trace.push(event);
             read.from.push((number as u32, unit != number as u32));
+            read.access.push(unit);
         });
     }
     read
@@ -179,7 +215,8 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
             let events = cycle.0.iter().flat_map(|&(a, b)| [a, b]);
             let found = events.filter_map(|at| {
                 let event = *read.trace.get(at as usize)?;
-                Some((at, (read.shown(current, at as usize), event)))
+                let shown = read.shown(current, at as usize);
+                Some((at, (Timed { event: shown, thread: event.thread, at, stored: None }, event)))
             });
             (found.collect(), Vec::new())
         }
@@ -195,59 +232,69 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
     let extents = extents.end();
     let edge = |(from, to): &(u64, u64)| {
         let (&(from, of), &(to, _)) = (found.get(from)?, found.get(to)?);
-        Some(SerialEdge { txn: txn(of.thread, extents.get(&of.txn)), from, to })
+        let txn = txn(of.thread, extents.get(&of.txn));
+        Some(SerialEdge { txn, from: from.event, to: to.event })
     };
     placed.dedup();
     let edges = from_first(cycle.0.iter().filter_map(edge).collect());
-    Some(SerialCycle { edges, commits: placed })
+    let timed = |(from, to): &(u64, u64)| Some((found.get(from)?.0, found.get(to)?.0));
+    let delays = delays(&cycle.0.iter().filter_map(timed).collect::<Vec<_>>());
+    Some(SerialCycle { edges, commits: placed, delays })
 }
 
-type Events = HashMap<u64, (SerialEvent, TxnEvent)>;
+type Events = HashMap<u64, (Timed, TxnEvent)>;
 
 /// What the events of a cycle of an execution are, and what its commits come before: the last one of
 /// each thread that comes before the same event, and only those that do not wait for the next fence
-/// of their thread, or the end. The threads do what they do in the trace, each in its order.
+/// of their thread, or the end, or are on the cycle. The threads do what they do in the trace, each in its order.
 fn events_of(
     current: &Current,
     read: &Read,
     execution: &[TxnEvent],
     cycle: &TxnCycle,
-) -> (Events, Vec<(SerialEvent, u64)>) {
+) -> (Events, Vec<(SerialEvent, Option<u64>)>) {
     let mut of_threads: HashMap<u32, VecDeque<usize>> = HashMap::new();
     for (at, event) in read.trace.iter().enumerate() {
         of_threads.entry(event.thread).or_default().push_back(at);
     }
     let wanted: std::collections::HashSet<u64> =
         cycle.0.iter().flat_map(|&(a, b)| [a, b]).collect();
-    let mut buffers: HashMap<u32, VecDeque<usize>> = HashMap::new();
+    let mut buffers: HashMap<u32, VecDeque<(usize, usize)>> = HashMap::new();
     let (mut found, mut placed) = (Events::new(), Vec::new());
-    let mut waiting: Vec<(u32, SerialEvent)> = Vec::new();
+    let mut waiting: Vec<(u32, SerialEvent, bool)> = Vec::new();
     for (at, &txn_event) in execution.iter().enumerate() {
         let buffer = buffers.entry(txn_event.thread).or_default();
+        let mut stored = None;
         let shown = if txn_event.kind == TxnKind::Commit {
-            let Some(store) = buffer.pop_front() else { continue };
+            let Some((store, when)) = buffer.pop_front() else { continue };
+            stored = Some((when as u64, read.shown(current, store)));
             let commit = SerialEvent { role: SerialRole::Commit, ..read.shown(current, store) };
-            waiting.push((txn_event.thread, commit));
+            waiting.push((txn_event.thread, commit, wanted.contains(&(at as u64))));
             commit
         } else {
             let next = of_threads.get_mut(&txn_event.thread).and_then(VecDeque::pop_front);
             let Some(next) = next else { continue };
             if txn_event.kind == TxnKind::Write {
-                buffer.push_back(next);
+                buffer.push_back((next, at));
             }
             let before = u64::from(read.from[next].0);
             // Stores reach memory in their order, so the last one of a thread tells of all.
-            for (at, &(thread, commit)) in waiting.iter().enumerate() {
+            for (at, &(thread, commit, on_cycle)) in waiting.iter().enumerate() {
                 let has_to = txn_event.kind.drains() && thread == txn_event.thread;
-                let is_last = waiting[at + 1..].iter().all(|&(other, _)| other != thread);
-                placed.extend((!has_to && is_last).then_some((commit, before)));
+                let is_last = waiting[at + 1..].iter().all(|&(other, _, _)| other != thread);
+                let told = !has_to && is_last || on_cycle;
+                placed.extend(told.then_some((commit, Some(before))));
             }
             waiting.clear();
             read.shown(current, next)
         };
         if wanted.contains(&(at as u64)) {
-            found.insert(at as u64, (shown, txn_event));
+            let at = at as u64;
+            let timed = Timed { event: shown, thread: txn_event.thread, at, stored };
+            found.insert(at, (timed, txn_event));
         }
     }
+    let at_the_end = waiting.into_iter().filter(|&(_, _, on_cycle)| on_cycle);
+    placed.extend(at_the_end.map(|(_, commit, _)| (commit, None)));
     (found, placed)
 }

@@ -21,6 +21,7 @@ fn help() {
               programs  Programs and families of programs: every algorithm side by side
               monitor   The monitors on random logs: events per processor second
               history   Checks of histories: time, memory, and how far each stage gets
+              serial    The monitors for transactions on logs that are serializable: time, memory
               help      Print this message or the help of the given subcommand(s)
 
             Options:

@@ -427,7 +427,8 @@ fn help() {
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
                                              values: litmus, weak, trencher, memorax]
                   --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
-                  --timeout <TIME>           Give up on a question after this time [default: 60s]
+                  --timeout <TIME>           Give up on a question after this time [default: 60s; none for
+                                             reading logs]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this
                                              [default: 4GiB]
                   --threads <N>              How many files to work on at a time; by default one per processor

@@ -408,7 +408,7 @@ fn help() {
                       Possible values:
                       - text: For people
                       - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution that decides the answer
+                      - dot:  Graphviz: the execution or cycle that decides the answer
 
                       [default: text]
 

@@ -51,7 +51,7 @@ fn corpus() {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         expect_file![folder.join(format!("{name}.expected"))].assert_eq(&text);
     }
-    assert_eq!(logs, 8);
+    assert_eq!(logs, 9);
 }
 
 #[test]
@@ -85,6 +85,9 @@ fn task_pool() {
               └────────────────────────────┘
                 ↓ back to the first: 15 before 3: back reads head before front changes it
               There all stores reach memory as late as they can.
+              front's store to head (pool.c:6) is still in its buffer when back reads head (pool.c:22).
+                A fence in front between pool.c:6 and pool.c:9 would be in the way.
+              --fence-transactions tells what a fence at the end of each transaction buys.
             --- exit 1
         "#]],
     );
@@ -103,7 +106,7 @@ fn fences() {
         "",
         expect![[r#"
             corpus/transactions/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
-              note: without the fences: not serializable
+              without the fences: not serializable
               3 fences added; then under SC: serializable; under TSO: nothing can be overtaken
               fence in front behind 3. wr head  at pool.c:6
               fence in front behind 8. wr pool[0]  at pool.c:11
@@ -117,8 +120,96 @@ fn fences() {
         "t0: wr x #0\nt0: rd y #0\nt1: rd x #1\nt1: wr y #1\nt1: rd z #2\nt0: wr z #0\n",
         expect![[r#"
             - TSO: not serializable with the fences: a cycle through 3 transactions in 6 events
-              note: without the fences: not serializable
+              without the fences: not serializable
               2 fences added; then under SC: not serializable; under TSO: nothing can be overtaken
+            --- exit 1
+        "#]],
+    );
+}
+
+/// The monitors see nothing on the schedule of the log, but stores may be late in others.
+#[test]
+fn fences_that_do_not_mend() {
+    check(
+        &["serial", "--model", "tso", "-q", "--fence-transactions", "-"],
+        "t1: upd x #0\nt1: wr x #0\nt0: rd x\nt1: rd x #0\n",
+        expect![[r#"
+            - TSO: not serializable with the fences: 2 transactions in 4 events
+              note: with the fences an execution of this trace is not serializable: `weakspot serial` on a log with them shows it
+              without the fences: not serializable
+              1 fence added; then under SC: serializable; under TSO: nothing can be overtaken
+            --- exit 1
+        "#]],
+    );
+}
+
+/// A thread that does nothing between its start and its end is in nobody's way.
+#[test]
+fn threads_that_do_nothing() {
+    check(
+        &["serial", "-q", "-"],
+        "t0: spawn t1 #1\nt1: begin\nt1: end\nt0: join t1 #1\n",
+        expect![[r#"
+            - SC: serializable (in this execution): 2 transactions in 4 events
+            - TSO: serializable (in all executions of this trace): 2 transactions in 4 events
+            --- exit 0
+        "#]],
+    );
+}
+
+/// A store is one step, also if others overlap it in part.
+#[test]
+fn stores_are_not_taken_apart() {
+    check(
+        &["serial", "--model", "tso", "-q", "-"],
+        "t1: rd 0x1002/1\nt1: wr 0x1001/2\nt0: rd 0x1000/3\n",
+        expect![[r#"
+            - TSO: unknown: accesses overlap in part, and all that was found takes one of them apart; no cycle found in 3 transactions in 3 events
+            --- exit 3
+        "#]],
+    );
+    check(
+        &["serial", "--model", "tso", "-q", "-"],
+        "t1: begin\nt1: wr 0x1001/2\nt1: rd 0x2000/8\nt1: end\nt0: begin\nt0: wr 0x2000/4\nt0: rd 0x1000/3\nt0: end\n",
+        expect![[r#"
+            - TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 8 events
+            --- exit 1
+        "#]],
+    );
+}
+
+/// A cycle is drawn and checked even if its events come after and before more than are kept of a
+/// pipe.
+#[test]
+fn far_down_a_pipe() {
+    let mut log = "t1: begin\nt1: wr x @ a.c:2\nt0: rd x @ b.c:7\n".to_owned();
+    for event in 0..1_100_000 {
+        log += if event % 2 == 0 { "t0: rd v\n" } else { "t2: wr w\n" };
+    }
+    log += "t0: wr y @ e.c:1\nt1: rd y @ a.c:9\nt2: wr w\nt1: end\n";
+    check(
+        &["serial", "--model", "sc", "-"],
+        &log,
+        expect![[r#"
+            - SC: not serializable: a cycle through 3 transactions in 1,100,007 events
+
+              No order of the transactions explains this: each comes before the next, and they form a circle.
+
+              ┌ t1 events 2 to 1,100,005 ──┐
+              │ 2. wr x  at a.c:2          │
+              │ 1,100,005. rd y  at a.c:9  │
+              └────────────────────────────┘
+                ↓ 2 before 3: t0 reads x after t1 changed it
+              ┌ t0 event 3 ────────────────┐
+              │ 3. rd x  at b.c:7          │
+              └────────────────────────────┘
+                ↓ 3 before 1100004: program order of t0
+              ┌ t0 event 1,100,004 ────────┐
+              │ 1,100,004. wr y  at e.c:1  │
+              └────────────────────────────┘
+                ↓ back to the first: 1100004 before 1100005: t1 reads y after t0 changed it
+            --- standard error
+            SC: not serializable any more, since event 1100005
             --- exit 1
         "#]],
     );
@@ -170,7 +261,7 @@ fn threads_and_locks() {
               └────────────────────┘
                 ↓ back to the first: 4 before 4: t0 waits for t1
             --- standard error
-            not serializable any more, somewhere before event 6
+            SC: not serializable any more, since event 4
             --- exit 1
         "#]],
     );
@@ -183,7 +274,7 @@ fn json_and_dot() {
         &["serial", "--format", "json", "--model", "sc", log],
         "",
         expect![[r#"
-            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"delays":[{"store":3,"during":12,"fence_before":10},{"store":7,"during":10,"fence_before":12}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
             --- exit 1
         "#]],
     );
@@ -342,6 +433,7 @@ fn bad_logs() {
         "t0: wr x\nt0: com x\n",
         expect![[r#"
             --- standard error
+            warning: -: no transaction is marked, so that each event is one of its own; write `begin` and `end`, or give numbers to events, as in `#3`
             error: -: fences change when stores reach memory, and this log says when they did; expected one without `com`
             --- exit 2
         "#]],
@@ -377,6 +469,26 @@ fn never_committed_in_a_file() {
     let ran = run(&["serial", "--model", "tso", path.to_str().expect("UTF-8")], "");
     assert!(ran.err.contains("pending.wstrace:5:1: the store is never committed"), "{}", ran.err);
     assert_eq!(ran.code, Some(2));
+}
+
+/// A witness about a trace that is not there proves nothing.
+#[test]
+fn witnesses_about_no_trace() {
+    let dir = folder();
+    let log = dir.join("two.wstrace");
+    std::fs::write(&log, "trace a\nt0: rd x\ntrace b\nt1: rd x\n").expect("written");
+    let log = log.to_str().expect("UTF-8");
+    let witness = dir.join("two.json");
+    let file = witness.to_str().expect("UTF-8");
+    run(&["serial", "-q", "--model", "sc", "--witness", file, log], "");
+    let text = std::fs::read_to_string(&witness).expect("a witness");
+    assert!(text.contains("\"trace\": 0"), "{text}");
+    for (trace, code) in [("0", 0), ("1", 0), ("2", 1), ("null", 1)] {
+        let other = text.replace("\"trace\": 0", &format!("\"trace\": {trace}"));
+        std::fs::write(&witness, other).expect("written");
+        let ran = run(&["certify", log, file], "");
+        assert_eq!(ran.code, Some(code), "{trace}: {}{}", ran.out, ran.err);
+    }
 }
 
 #[test]
@@ -419,9 +531,9 @@ fn witnesses() {
         task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
         task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a circle
         task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a circle
-        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle
-        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts
-        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle
+        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle (trace 1 of the log)
+        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts (trace 1 of the log)
+        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle (trace 1 of the log)
         words.wstrace sc: certified: each of its transactions has to come before the next, in a circle
         words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
         bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
@@ -466,10 +578,11 @@ fn random(rng: &mut Rng, has_commits: bool) -> Vec<TxnEvent> {
 #[test]
 fn answers_are_those_of_the_definitions() {
     let mut rng = Rng::new(6);
-    let (mut text, mut expected) = (String::new(), Vec::new());
+    let (mut text, mut expected, mut logs) = (String::new(), Vec::new(), Vec::new());
     for id in 0..3_000 {
         let has_commits = id % 2 == 0;
         let events = random(&mut rng, has_commits);
+        logs.push(events.clone());
         let event = |e: &TxnEvent| {
             let (t, x, tr) = (e.thread, e.var, e.txn);
             match e.kind {
@@ -515,11 +628,14 @@ fn answers_are_those_of_the_definitions() {
     std::fs::write(&path, text).expect("written");
     let ran = run(&["serial", "--format", "json", path.to_str().expect("UTF-8")], "");
     assert_eq!(ran.err, "");
+    let mut delays = 0;
     let found: Vec<String> = ran
         .out
         .lines()
-        .map(|line| {
+        .enumerate()
+        .map(|(at, line)| {
             let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            delays += check_delays(&logs[at / 2], &json);
             let of = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
             let equivalent =
                 json["sc_equivalent"].as_bool().map_or(String::new(), |b| format!(" {b}"));
@@ -532,4 +648,171 @@ fn answers_are_those_of_the_definitions() {
     assert_eq!(found.len(), expected.len());
     let violated = expected.iter().filter(|line| line.contains("violated")).count();
     assert!(violated > 500, "{violated}");
+    assert!(delays > 500, "{delays}");
+}
+
+/// A store that is said to be late is one that another thread looks at meanwhile, and a fence where
+/// one is proposed would have to wait for it. How many are.
+fn check_delays(log: &[TxnEvent], answer: &serde_json::Value) -> usize {
+    let is_execution = log.iter().any(|event| event.kind == TxnKind::Commit);
+    let delays = answer["delays"].as_array().map_or(&[][..], Vec::as_slice);
+    for delay in delays {
+        let number = |key: &str| delay[key].as_u64().map(|n| n as usize - 1);
+        let (store, during) = (number("store").expect("one"), number("during").expect("one"));
+        let (stored, seen) = (log[store], log[during]);
+        assert_eq!(stored.kind, TxnKind::Write, "{delay} {log:?}");
+        assert!(seen.var == stored.var && seen.thread != stored.thread, "{delay} {log:?}");
+        let own = |at: &usize| log[*at].thread == stored.thread;
+        // Where the store reaches memory at the latest.
+        let earlier = (0..store).filter(own).filter(|&at| log[at].kind == TxnKind::Write).count();
+        let mut commits = (0..log.len()).filter(own).filter(|&at| log[at].kind == TxnKind::Commit);
+        let drains = (store..log.len()).filter(own).find(|&at| log[at].kind.drains());
+        let memory = match is_execution {
+            true => commits.nth(earlier).expect("a commit"),
+            false => drains.unwrap_or(log.len()),
+        };
+        if seen.kind != TxnKind::Write {
+            assert!(store < during && during < memory, "{delay} {log:?}");
+        }
+        if let Some(before) = number("fence_before") {
+            assert!(own(&before) && store < before && before < memory, "{delay} {log:?}");
+        }
+    }
+    delays.len()
+}
+
+/// What a user may not have meant.
+#[test]
+fn warnings() {
+    let brackets = "a: begin\na: wr x #3\na: rd y #4\na: end\nb: begin\nb: rd y\n";
+    check(
+        &["serial", "--model", "sc", "-"],
+        brackets,
+        expect![[r#"
+        - SC: serializable (in this execution): 2 transactions in 6 events
+          serial order: a events 2 to 3, b event 6
+        --- standard error
+        warning: -: the transaction that b began at event 5 never ends
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--format", "json", "-"],
+        brackets,
+        expect![[r#"
+        {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","order":[{"thread":"a","tr":null,"first":2,"last":3},{"thread":"b","tr":null,"first":6,"last":6}],"events":6,"transactions":2,"threads":2,"locations":2,"remarks":["the transaction that b began at event 5 never ends"],"time_s":_}
+        --- standard error
+        warning: -: the transaction that b began at event 5 never ends
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "-"],
+        "trace A\ntrace B\na: rd x\n",
+        expect![[r#"
+        - A SC: serializable (in this execution): 0 transactions in 0 events
+        - B SC: serializable (in this execution): 1 transaction in 1 event
+          serial order: a event 1
+        --- standard error
+        warning: - A: the log has no events
+        warning: - B: no transaction is marked, so that each event is one of its own; write `begin` and `end`, or give numbers to events, as in `#3`
+        --- exit 0
+    "#]],
+    );
+    check(
+        &["serial", "--model", "sc", "--predict", "-"],
+        brackets,
+        expect![[r#"
+        --- standard error
+        error: --predict and --literal are about traces under TSO: expected --model tso
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "-"],
+        "a:rd x\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:1: expected a blank behind the thread and its colon, as in `t0: rd x`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["serial", "-q", "-"],
+        "thread a {\n}\n",
+        expect![[r#"
+        --- standard error
+        error: -:1:1: expected a thread and a colon, such as `t0: rd x`
+        note: this was read as a log; for a program expected --input-format
+        --- exit 2
+    "#]],
+    );
+}
+
+/// What is predicted is no guarantee, and says so.
+#[test]
+fn predictions() {
+    let lost = "a: rd n #1\na: wr n #1\na: fence #1\nb: rd n #1\nb: wr n #1\nb: fence #1\n";
+    check(
+        &["serial", "--model", "tso", "--predict", "-"],
+        lost,
+        expect![[r#"
+        - TSO: serializable (in all executions of this trace): 2 transactions in 6 events
+          predicted: no violation on schedules that keep the order of all conflicts that TSO cannot turn in this trace; others, in which transactions overlap that did not here, were not looked at
+        --- exit 0
+    "#]],
+    );
+    let log = "corpus/transactions/task-pool.wstrace";
+    check(
+        &["serial", "--model", "tso", "-q", "--predict", "--literal", log],
+        "",
+        expect![[r#"
+        corpus/transactions/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
+          predicted: not serializable, as above
+          the test of the paper: not serializable, either
+        --- exit 1
+    "#]],
+    );
+    let log = "corpus/transactions/task-pool-execution.wstrace";
+    check(
+        &["serial", "--model", "tso", "-q", "--predict", log],
+        "",
+        expect![[r#"
+        corpus/transactions/task-pool-execution.wstrace TSO: not serializable: a cycle through 4 transactions in 22 events
+          note: --predict and --literal make no difference: the log has `com`, so that it is one execution
+        --- exit 1
+    "#]],
+    );
+}
+
+/// Starts and ends of threads are not counted, and a row of the summary is a trace.
+#[test]
+fn summary() {
+    let path = folder().join("summary.wstrace");
+    let text = "trace one\na: begin\na: spawn b\na: end\nb: rd x #1\na: join b\n\
+                trace two\na: wr x #1\na: rd y #2\nb: rd y #1\nb: wr y #1\nb: rd x #2\n";
+    std::fs::write(&path, text).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let ran = run(&["serial", path, path, "no-such.wstrace"], "");
+    let told = format!("{}{}", ran.out, ran.err).replace(path, "summary.wstrace");
+    expect![[r#"
+        summary.wstrace one SC: serializable (in this execution): 3 transactions in 5 events
+          serial order: a event 2, b #1, a event 5
+        summary.wstrace one TSO: serializable (in all executions of this trace): 3 transactions in 5 events
+        summary.wstrace two SC: serializable (in this execution): 4 transactions in 5 events
+          serial order: a #1, a #2, b #1, b #2
+        summary.wstrace two TSO: serializable (in all executions of this trace): 4 transactions in 5 events
+        summary.wstrace one SC: serializable (in this execution): 3 transactions in 5 events
+          serial order: a event 2, b #1, a event 5
+        summary.wstrace one TSO: serializable (in all executions of this trace): 3 transactions in 5 events
+        summary.wstrace two SC: serializable (in this execution): 4 transactions in 5 events
+          serial order: a #1, a #2, b #1, b #2
+        summary.wstrace two TSO: serializable (in all executions of this trace): 4 transactions in 5 events
+        error: no-such.wstrace: failed to read: No such file or directory (os error 2)
+        5 traces
+        model      holds     violated   unknown   errors
+        SC             4            0         0        1
+        TSO            4            0         0        1
+        no trace differs between the models
+    "#]].assert_eq(&told);
 }

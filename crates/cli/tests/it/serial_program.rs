@@ -16,56 +16,56 @@ fn task_pool() {
         &["serial", "corpus/programs/task-pool.weak"],
         "",
         expect![[r#"
-        corpus/programs/task-pool.weak SC: serializable: all executions (35 states searched)
-        corpus/programs/task-pool.weak TSO: not serializable: an execution has a cycle through 4 transactions
-          note: under SC it is serializable
+            corpus/programs/task-pool.weak SC: serializable: all executions (35 states searched)
+            corpus/programs/task-pool.weak TSO: not serializable: an execution has a cycle through 4 transactions
+              note: under SC it is serializable
 
-        A run of task-pool under TSO, time running downwards
+            A run of task-pool under TSO, time running downwards
 
-        first                             │ last                       │ memory
-        ──────────────────────────────────┼────────────────────────────┼──────────────
-                                          │                            │ head=0 tail=1
-        transaction                       │                            │
-                                          │ transaction                │
-        h = head                          │                            │
-          reads head=0 from memory        │                            │
-        head = h + 1                      │                            │
-          buffers head=1 as (1)           │                            │
-        transaction                       │                            │
-        if (h + 1 <= tail)                │                            │
-          reads tail=1 from memory        │                            │
-                                          │ l = tail                   │
-                                          │   reads tail=1 from memory │
-                                          │ tail = l - 1               │ tail=0
-                                          │   writes tail=0 to memory  │
-                                          │ transaction                │
-                                          │ if (head <= l - 1)         │
-                                          │   reads head=0 from memory │
-        (1) head=1 reaches memory,        │                            │ head=1
-          overtaken by if (h + 1 <= tail) │                            │
+            first                             │ last                       │ memory
+            ──────────────────────────────────┼────────────────────────────┼──────────────
+                                              │                            │ head=0 tail=1
+            transaction                       │                            │
+                                              │ transaction                │
+            1. h = head                       │                            │
+              reads head=0 from memory        │                            │
+            2. head = h + 1                   │                            │
+              buffers head=1 as (1)           │                            │
+            transaction                       │                            │
+            3. if (h + 1 <= tail)             │                            │
+              reads tail=1 from memory        │                            │
+                                              │ 4. l = tail                │
+                                              │   reads tail=1 from memory │
+                                              │ 5, 6. tail = l - 1         │ tail=0
+                                              │   writes tail=0 to memory  │
+                                              │ transaction                │
+                                              │ 7. if (head <= l - 1)      │
+                                              │   reads head=0 from memory │
+            (1) 8. head=1 reaches memory,     │                            │ head=1
+              overtaken by if (h + 1 <= tail) │                            │
 
-          No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and they form a circle.
 
-          ┌ first events 1 to 2 ────┐
-          │ 1. rd head  at line 15  │
-          │ 8. com head  at line 16 │
-          └─────────────────────────┘
-            ↓ 1 before 3: program order of first
-          ┌ first event 3 ──────────┐
-          │ 3. rd tail  at line 19  │
-          └─────────────────────────┘
-            ↓ 3 before 6: first reads tail before last changes it
-          ┌ last events 4 to 5 ─────┐
-          │ 4. rd tail  at line 29  │
-          │ 6. com tail  at line 30 │
-          └─────────────────────────┘
-            ↓ 4 before 7: program order of last
-          ┌ last event 7 ───────────┐
-          │ 7. rd head  at line 33  │
-          └─────────────────────────┘
-            ↓ back to the first: 7 before 8: last reads head before first changes it
-        --- exit 1
-    "#]],
+              ┌ first events 1 to 2 ────┐
+              │ 1. rd head  at line 15  │
+              │ 8. com head  at line 16 │
+              └─────────────────────────┘
+                ↓ 1 before 3: program order of first
+              ┌ first event 3 ──────────┐
+              │ 3. rd tail  at line 19  │
+              └─────────────────────────┘
+                ↓ 3 before 6: first reads tail before last changes it
+              ┌ last events 4 to 5 ─────┐
+              │ 4. rd tail  at line 29  │
+              │ 6. com tail  at line 30 │
+              └─────────────────────────┘
+                ↓ 4 before 7: program order of last
+              ┌ last event 7 ───────────┐
+              │ 7. rd head  at line 33  │
+              └─────────────────────────┘
+                ↓ back to the first: 7 before 8: last reads head before first changes it
+            --- exit 1
+        "#]],
     );
     check(
         &["serial", "corpus/programs/task-pool-fenced.weak"],
@@ -82,8 +82,8 @@ fn task_pool() {
         expect![[r#"
             corpus/programs/task-pool.weak TSO: serializable with the fences: all executions, because the program is robust and serializable under SC (87 states searched)
               2 fences added; without: not serializable
-              fence in first before line 18: transaction
-              fence in last before line 32: transaction
+              fence in first at the end of the transaction of line 14
+              fence in last at the end of the transaction of line 28
             --- exit 0
         "#]],
     );
@@ -139,41 +139,41 @@ fn theorem_2() {
         &["serial", "corpus/programs/serial-not-sc.weak"],
         "",
         expect![[r#"
-        corpus/programs/serial-not-sc.weak SC: not serializable: an execution has a cycle through 3 transactions
+            corpus/programs/serial-not-sc.weak SC: not serializable: an execution has a cycle through 3 transactions
 
-        A run of serial-not-sc under SC, time running downwards
+            A run of serial-not-sc under SC, time running downwards
 
-        left                        │ right                       │ memory
-        ────────────────────────────┼─────────────────────────────┼────────
-                                    │                             │ x=0 y=0
-        transaction                 │                             │
-                                    │ transaction                 │
-                                    │ r = x  reads x=0            │
-                                    │ assume(r == 0)              │
-        x = 1  writes x=1 to memory │                             │ x=1
-        transaction                 │                             │
-        r = y  reads y=0            │                             │
-        assume(r == 0)              │                             │
-                                    │ y = 1  writes y=1 to memory │ y=1
+            left                           │ right                          │ memory
+            ───────────────────────────────┼────────────────────────────────┼────────
+                                           │                                │ x=0 y=0
+            transaction                    │                                │
+                                           │ transaction                    │
+                                           │ 1. r = x  reads x=0            │
+                                           │ assume(r == 0)                 │
+            2. x = 1  writes x=1 to memory │                                │ x=1
+            transaction                    │                                │
+            3. r = y  reads y=0            │                                │
+            assume(r == 0)                 │                                │
+                                           │ 4. y = 1  writes y=1 to memory │ y=1
 
-          No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and they form a circle.
 
-          ┌ right events 1 to 4 ──┐
-          │ 1. rd x  at line 21   │
-          │ 4. wr y  at line 23   │
-          └───────────────────────┘
-            ↓ 1 before 2: right reads x before left changes it
-          ┌ left event 2 ─────────┐
-          │ 2. wr x  at line 11   │
-          └───────────────────────┘
-            ↓ 2 before 3: program order of left
-          ┌ left event 3 ─────────┐
-          │ 3. rd y  at line 13   │
-          └───────────────────────┘
-            ↓ back to the first: 3 before 4: left reads y before right changes it
-        corpus/programs/serial-not-sc.weak TSO: serializable: all executions (46 states searched)
-        --- exit 1
-    "#]],
+              ┌ right events 1 to 4 ──┐
+              │ 1. rd x  at line 21   │
+              │ 4. wr y  at line 23   │
+              └───────────────────────┘
+                ↓ 1 before 2: right reads x before left changes it
+              ┌ left event 2 ─────────┐
+              │ 2. wr x  at line 11   │
+              └───────────────────────┘
+                ↓ 2 before 3: program order of left
+              ┌ left event 3 ─────────┐
+              │ 3. rd y  at line 13   │
+              └───────────────────────┘
+                ↓ back to the first: 3 before 4: left reads y before right changes it
+            corpus/programs/serial-not-sc.weak TSO: serializable: all executions (46 states searched)
+            --- exit 1
+        "#]],
     );
 }
 
@@ -236,11 +236,15 @@ fn lines() {
     );
     let file = "corpus/trencher/dekker.txt";
     let args = ["serial", "-q", "--buffer-limit", "2", "--transaction", "left:11-12", file];
-    check(&args, "", expect![[r#"
+    check(
+        &args,
+        "",
+        expect![[r#"
         corpus/trencher/dekker.txt SC: serializable: all executions (12 states searched)
         corpus/trencher/dekker.txt TSO: unknown: the store buffer of left was full; explored with at most 2 stores per buffer; no cycle found (241 states searched)
         --- exit 3
-    "#]]);
+    "#]],
+    );
     check(
         &["serial", "-q", "--transaction", "P2:6", "corpus/litmus/SB.litmus"],
         "",
@@ -263,12 +267,12 @@ fn lines() {
         &["serial", "-q", "--transaction", "7-6", "corpus/litmus/SB.litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: invalid value '7-6' for '--transaction <[THREAD:]FIRST-LAST>': expected [THREAD:]FIRST-LAST, as in `P0:3-5` or `7`
+            --- standard error
+            error: invalid value '7-6' for '--transaction <[THREAD:]FIRST[-LAST]>': line 7 comes after line 6; expected 6-7?
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &["serial", "corpus/litmus/SB.litmus"],
@@ -286,10 +290,41 @@ fn lines() {
         &args,
         "",
         expect![[r#"
-        --- standard error
-        error: some inputs are programs, and some are logs: ask about one kind at a time
-        --- exit 2
-    "#]],
+            corpus/litmus/SB.litmus SC: serializable: all executions (9 states searched)
+            corpus/litmus/SB.litmus TSO: serializable: all executions (43 states searched)
+            corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
+
+              No order of the transactions explains this: each comes before the next, and they form a circle.
+
+              ┌ T0 events 3 to 13 ──┐
+              │ 5. rel L  at 8      │
+              │ 11. acq L  at 9     │
+              └─────────────────────┘
+                ↓ 5 before 7: T1 changes L after T0 did
+              ┌ T1 events 7 to 9 ───┐
+              │ 7. acq L  at 21     │
+              │ 9. rel L  at 23     │
+              └─────────────────────┘
+                ↓ back to the first: 9 before 11: T0 changes L after T1 did
+            corpus/transactions/bank.std TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 15 events
+
+              No order of the transactions explains this: each comes before the next, and they form a circle.
+
+              ┌ T0 events 3 to 13 ──┐
+              │ 5. rel L  at 8      │
+              │ 11. acq L  at 9     │
+              └─────────────────────┘
+                ↓ 5 before 7: T1 changes L after T0 did
+              ┌ T1 events 7 to 9 ───┐
+              │ 7. acq L  at 21     │
+              │ 9. rel L  at 23     │
+              └─────────────────────┘
+                ↓ back to the first: 9 before 11: T0 changes L after T1 did
+              There all stores reach memory as late as they can.
+            --- standard error
+            warning: corpus/litmus/SB.litmus: no transaction is marked, so that each access is one of its own; write `transaction { ... }`, or name lines with --transaction
+            --- exit 1
+        "#]],
     );
 }
 

@@ -688,7 +688,7 @@ fn help() {
                       Possible values:
                       - text: For people
                       - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution that decides the answer
+                      - dot:  Graphviz: the execution or cycle that decides the answer
 
                       [default: text]
 
@@ -696,7 +696,7 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s]
+                      Give up on a question after this time [default: 60s; none for reading logs]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this
@@ -782,7 +782,7 @@ fn help() {
                       Possible values:
                       - text: For people
                       - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution that decides the answer
+                      - dot:  Graphviz: the execution or cycle that decides the answer
 
                       [default: text]
 
@@ -790,7 +790,7 @@ fn help() {
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s]
+                      Give up on a question after this time [default: 60s; none for reading logs]
 
                   --memory <SIZE>
                       Give up on a question when its search needs more memory than this

@@ -19,6 +19,7 @@ mod schedules;
 mod stream;
 mod ties;
 mod trace;
+mod whole;
 
 pub use check::{search_trace, trace};
 pub use conflict::{Conflicts, conflict};
@@ -39,6 +40,7 @@ pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, CycleLog, OrderCheck};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
+pub use whole::{accesses, is_whole};
 
 /// What is asked about an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,8 +20,19 @@ pub struct FencedProgram {
     pub program: Program,
     /// Its transactions.
     pub transactions: Transactions,
-    /// Where fences were put: the thread, and the instruction that one comes before.
-    pub fences: Vec<(ThreadId, Span)>,
+    /// Where fences were put.
+    pub fences: Vec<AddedFence>,
+}
+
+/// Where a fence was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddedFence {
+    /// In which thread.
+    pub thread: ThreadId,
+    /// The instruction that it comes before.
+    pub before: Span,
+    /// The beginning of the marked transaction that it is at the end of, if it is of one.
+    pub ends: Option<Span>,
 }
 
 /// Puts a fence at the end of each transaction that may have stored something since its last one.
@@ -43,7 +54,7 @@ pub fn fence_program(program: &Program, transactions: &Transactions) -> FencedPr
         let (regs, entry) = (thread.regs.clone(), PointId::new(0));
         fenced.program.threads.push(Thread { regs, entry, points: done });
     }
-    fenced.fences.sort_by_key(|(thread, span)| (*thread, span.start, span.end));
+    fenced.fences.sort_by_key(|fence| (fence.thread, fence.before.start, fence.before.end));
     fenced.fences.dedup();
     fenced
 }
@@ -125,8 +136,24 @@ impl<'a> FenceThread<'a> {
             let mark = TxnMark { block, begins: false };
             self.fenced.transactions.mark(self.t, here, place, mark);
         }
-        self.fenced.fences.push((self.t, span));
+        let ends = match to.1 {
+            Open::Block(block) => self.beginning(block),
+            _ => None,
+        };
+        self.fenced.fences.push(AddedFence { thread: self.t, before: span, ends });
         Edge { instr: Instr::Fence(Fence::Full), to: self.number(to), span }
+    }
+
+    /// The first instruction of a block by its place in the text.
+    fn beginning(&self, block: u32) -> Option<Span> {
+        let points = self.thread.points.iter().enumerate();
+        let edges = points.flat_map(|(p, point)| {
+            point.edges.iter().enumerate().map(move |(e, edge)| (PointId::new(p), e, edge.span))
+        });
+        let mine = edges.filter(|&(point, e, _)| {
+            self.marks.get(self.t, point, e).is_some_and(|mark| mark.block == block)
+        });
+        mine.map(|(.., span)| span).min_by_key(|span| span.start)
     }
 
     fn edge(&mut self, here: PointId, place: usize, from: (PointId, Open, bool), e: usize) -> Edge {

@@ -30,7 +30,7 @@ use weakspot_core::machine::Schedule;
 use weakspot_core::serial::{TxnCycle, txn_run};
 use weakspot_core::{Evidence, Limit, Limits, Model, Program, Progress, Transactions, Verdict};
 
-pub use fenced::{FencedProgram, fence_program};
+pub use fenced::{AddedFence, FencedProgram, fence_program};
 use marked::Marked;
 use search::{Searched, search};
 

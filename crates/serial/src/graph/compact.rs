@@ -13,7 +13,7 @@
 //! Cost: per node its edges, and the paths of those that are taken out. It is done when the graph
 //! has doubled since the last time.
 
-use super::{Edge, Graph, Marks, NEVER, NodeRef, Via};
+use super::{Edge, Graph, Marks, NEVER, Node, NodeRef, Via};
 
 /// Nodes with more edges are not taken out. There are none as long as there are half as many
 /// threads.
@@ -32,6 +32,22 @@ impl Marks {
         let known = |a: u64, b: u64| (a < b && b != NEVER).then_some((a, b));
         let buffered = known(self.buffered, later.buffered).filter(|_| self.var == later.var);
         known(self.issue, later.issue).or(known(self.commit, later.commit)).or(buffered)
+    }
+}
+
+/// From a node by one of its edges to one that stays.
+struct Way {
+    to: NodeRef,
+    /// How many nodes lie in between.
+    length: usize,
+    edge: usize,
+    /// The edge that leads on from there, if the first one leads to a node that will be taken out.
+    next: Option<usize>,
+}
+
+impl Edge {
+    fn length(&self) -> usize {
+        self.via.as_ref().map_or(0, |via| via.len())
     }
 }
 
@@ -57,16 +73,16 @@ impl Graph {
         let mut slots: Vec<u32> = (0..self.nodes.len() as u32).collect();
         slots.retain(|&slot| there[slot as usize]);
         slots.sort_unstable_by_key(|&slot| std::cmp::Reverse(self.nodes[slot as usize].number));
+        let (mut ways, mut first) = (Vec::new(), Vec::new());
         for &slot in &slots {
-            let mut edges = Vec::new();
-            for edge in std::mem::take(&mut self.nodes[slot as usize].edges) {
-                self.lead_on(edge, &mut kept, &mut edges);
-            }
-            self.prune(&mut edges);
-            // To go around this one would take too many edges.
-            kept[slot as usize] |= edges.len() > MOST;
-            self.nodes[slot as usize].edges = edges;
             self.nodes[slot as usize].incoming = 0;
+            let edges = std::mem::take(&mut self.nodes[slot as usize].edges);
+            self.ways(&edges, &kept, &mut ways);
+            self.prune(&mut ways, &mut first);
+            // To go around this one would take too many edges.
+            kept[slot as usize] |= ways.len() > MOST;
+            self.nodes[slot as usize].edges =
+                ways.iter().map(|way| self.lead_on(&edges[way.edge], way, &mut kept)).collect();
         }
         self.edges = 0;
         for &slot in &slots {
@@ -82,53 +98,64 @@ impl Graph {
             }
         }
         if self.few > 0 {
-            self.room = (self.few.max(2 * self.len()), (4 * self.few).max(2 * self.edges));
+            self.room = (self.few.max(2 * self.len()), (8 * self.few).max(2 * self.edges));
         }
     }
 
-    /// An edge, or the ones that lead on from a node that will be taken out.
-    fn lead_on(&self, edge: Edge, kept: &mut [bool], edges: &mut Vec<Edge>) {
+    /// The ways on by these edges: to nodes that stay, perhaps through one that will be taken out.
+    fn ways(&self, edges: &[Edge], kept: &[bool], ways: &mut Vec<Way>) {
+        ways.clear();
+        for (at, edge) in edges.iter().enumerate() {
+            let slot = edge.to.slot as usize;
+            if kept[slot] {
+                ways.push(Way { to: edge.to, length: edge.length(), edge: at, next: None });
+                continue;
+            }
+            for (next_at, next) in self.nodes[slot].edges.iter().enumerate() {
+                let length = edge.length() + 1 + next.length();
+                ways.push(Way { to: next.to, length, edge: at, next: Some(next_at) });
+            }
+        }
+    }
+
+    /// Drops ways to what others of them lead to anyway. `first` is per thread, and only lent.
+    fn prune(&self, ways: &mut Vec<Way>, first: &mut Vec<Marks>) {
+        let none = Marks { thread: 0, issue: NEVER, commit: NEVER, buffered: NEVER, var: 0 };
+        let marks = |way: &Way| &self.nodes[way.to.slot as usize].marks;
+        for way in ways.iter() {
+            let thread = marks(way).thread;
+            while first.len() <= thread as usize {
+                first.push(Marks { thread: first.len() as u32, ..none });
+            }
+            first[thread as usize] = Marks { thread, ..none };
+        }
+        for way in ways.iter() {
+            let (mine, first) = (marks(way), &mut first[marks(way).thread as usize]);
+            first.issue = first.issue.min(mine.issue);
+            first.commit = first.commit.min(mine.commit);
+        }
+        ways.retain(|way| first[marks(way).thread as usize].before(marks(way)).is_none());
+        ways.sort_unstable_by_key(|way| (way.to.slot, way.length, way.edge));
+        ways.dedup_by_key(|way| way.to.slot);
+    }
+
+    /// The edge for a way. One that would be too long ends at the node that it leads through, which
+    /// stays then.
+    fn lead_on(&self, edge: &Edge, way: &Way, kept: &mut [bool]) -> Edge {
         let slot = edge.to.slot as usize;
-        if kept[slot] {
-            return edges.push(edge);
+        let Some(next) = way.next else { return edge.clone() };
+        let Node { marks, edges, .. } = &self.nodes[slot];
+        let next = &edges[next];
+        let mut path: Vec<Via> = Vec::with_capacity(way.length);
+        path.extend(edge.via.iter().flatten().cloned());
+        path.push(Via { node: *marks, events: next.events });
+        path.extend(next.via.iter().flatten().cloned());
+        cut_short(&mut path);
+        if path.len() > LONGEST {
+            kept[slot] = true;
+            return edge.clone();
         }
-        let node = self.nodes[slot].marks;
-        for next in &self.nodes[slot].edges {
-            let mut path: Vec<Via> = edge.via.iter().flatten().cloned().collect();
-            path.push(Via { node, events: next.events });
-            path.extend(next.via.iter().flatten().cloned());
-            cut_short(&mut path);
-            if path.len() > LONGEST {
-                kept[slot] = true;
-                return edges.push(edge);
-            }
-            edges.push(Edge { to: next.to, events: edge.events, via: Some(path.into()) });
-        }
-    }
-
-    /// Drops edges to what others of the edges lead to anyway.
-    fn prune(&self, edges: &mut Vec<Edge>) {
-        let length = |edge: &Edge| edge.via.as_ref().map_or(0, |via| via.len());
-        edges.sort_by_key(|edge| (edge.to.slot, length(edge)));
-        edges.dedup_by_key(|edge| edge.to.slot);
-        let marks = |edge: &Edge| self.nodes[edge.to.slot as usize].marks;
-        let mut all: Vec<Marks> = edges.iter().map(marks).collect();
-        all.sort_unstable_by_key(|marks| marks.thread);
-        // Per thread the first events of all.
-        all.dedup_by(|next, first| {
-            let same = next.thread == first.thread;
-            if same {
-                first.issue = first.issue.min(next.issue);
-                first.commit = first.commit.min(next.commit);
-                first.buffered = NEVER;
-            }
-            same
-        });
-        edges.retain(|edge| {
-            let mine = marks(edge);
-            let first = all.binary_search_by_key(&mine.thread, |marks| marks.thread);
-            !first.is_ok_and(|at| all[at].before(&mine).is_some())
-        });
+        Edge { to: next.to, events: edge.events, via: Some(path.into()) }
     }
 }
 

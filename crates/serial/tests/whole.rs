@@ -1,0 +1,71 @@
+//! Traces in which one access is several events: what is said about them is never wrong.
+
+use weakspot_core::serial::{
+    Conflicts, Executions, TraceEvidence, TraceMode, is_whole, pair, serializable,
+};
+use weakspot_core::testing::{Rng, show_trace};
+use weakspot_core::{Limit, Limits, Silent, TxnEvent, TxnKind, Verdict, certify};
+use weakspot_serial::check_whole_trace;
+
+const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+
+/// A random trace, some of whose accesses are of two or three variables at once.
+fn random(rng: &mut Rng) -> (Vec<TxnEvent>, Vec<u32>) {
+    let (mut trace, mut access) = (Vec::new(), Vec::new());
+    let mut txns = [0, 100, 200];
+    for number in 0..3 + rng.below(3) as u32 {
+        let thread = rng.below(3) as u32;
+        let txn = &mut txns[thread as usize];
+        *txn += rng.below(2) as u32;
+        let kind = match rng.below(10) {
+            0..4 => TxnKind::Read,
+            4..9 => TxnKind::Write,
+            _ => TxnKind::Fence,
+        };
+        let parts = if kind == TxnKind::Fence { 1 } else { [1, 1, 2, 3][rng.below(4)] };
+        let first = rng.below(4 - parts) as u32;
+        for var in first..first + parts as u32 {
+            trace.push(TxnEvent { thread, kind, var, txn: *txn });
+            access.push(number);
+        }
+    }
+    (trace, access)
+}
+
+/// By listing all executions that do accesses at once.
+fn by_definition(trace: &[TxnEvent], access: &[u32]) -> bool {
+    Executions::new(trace)
+        .filter(|execution| is_whole(execution, trace, access))
+        .all(|execution| serializable(&pair(&execution).expect("an execution"), Conflicts::Tso))
+}
+
+#[test]
+fn answers_are_right_or_unknown() {
+    let mut count = [0; 3];
+    for seed in 0..3_000 {
+        let (trace, access) = random(&mut Rng::new(seed));
+        if trace.len() > 8 {
+            continue;
+        }
+        let answer = check_whole_trace(&trace, &access, TraceMode::Exact, &NO_LIMITS, &mut Silent)
+            .expect("a trace");
+        if let Some(evidence) = &answer.evidence {
+            certify::trace(&trace, TraceMode::Exact, &answer.verdict, evidence).expect("evidence");
+            if let TraceEvidence::Execution { events, .. } = evidence {
+                assert!(is_whole(events, &trace, &access), "seed {seed}: {}", show_trace(&trace));
+            }
+        }
+        let at = match answer.verdict {
+            Verdict::Holds => 0,
+            Verdict::Violated => 1,
+            Verdict::Unknown(Limit::Overlap) => 2,
+            Verdict::Unknown(limit) => panic!("{limit:?}"),
+        };
+        count[at] += 1;
+        if at < 2 {
+            let holds = by_definition(&trace, &access);
+            assert_eq!(holds, at == 0, "seed {seed}: {} {access:?}", show_trace(&trace));
+        }
+    }
+    assert!(count[0] > 500 && count[1] > 300 && count[2] < count[0] / 5, "{count:?}");
+}
