@@ -201,7 +201,16 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         done complete
     "#]],
     );
-    check("killed", "strategy=dpor", &expect![""]);
+    check(
+        "killed",
+        "strategy=dpor",
+        &expect![[r#"
+        finding 1 lost 2 - the%20process%20died%20of%20signal%209
+        token 1
+        seen 1 1
+        done complete
+    "#]],
+    );
     check(
         "forks",
         "strategy=dpor",
