@@ -182,3 +182,15 @@ fn a_crash_with_a_lock_held() {
     let e = explore(&System { threads, buffers: Buffers::None, framed: false });
     assert_eq!((e.complete, e.states.len(), e.executions), (true, 2, 2));
 }
+
+/// A race that is covered by whoever sleeps may not be so after the same steps with another end.
+#[test]
+fn races_are_looked_at_again() {
+    use Instr::{Add, Read, ReadAt, Swap, Write, WriteLast};
+    let third = vec![WriteLast(byte(2)), Read(byte(2)), ReadAt(byte(0))];
+    let fourth = vec![Write(byte(2), 1), Write(byte(1), 1)];
+    let threads = vec![vec![Swap(byte(1), 1, 2)], vec![Add(byte(2), 1)], third, fourth];
+    let system = System { threads, buffers: Buffers::None, framed: false };
+    assert_eq!(wrong(&system, true), None);
+    assert_eq!(explore(&system).executions, 51);
+}
