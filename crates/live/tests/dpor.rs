@@ -56,7 +56,7 @@ fn explore(system: &System) -> Explored {
 
 /// What is wrong with the exploration of a program.
 fn wrong(system: &System, optimal: bool) -> Option<String> {
-    let (traces, states) = traces(system, 1_500)?;
+    let (traces, states) = traces(system, 800)?;
     let e = explore(system);
     let not = |what: &str| {
         let (t, n) = (e.traces.len(), traces.len());
@@ -147,7 +147,7 @@ fn crashes() {
                 Some(how) => drop(set.1.insert(how)),
                 None => drop(set.0.insert(canonical(system, steps))),
             };
-        if !all_executions(system, 1500, &mut |steps, state, _| note(&mut want, steps, state)) {
+        if !all_executions(system, 800, &mut |steps, state, _| note(&mut want, steps, state)) {
             return None;
         }
         let mut strategy = Dpor::new(false);
