@@ -12,9 +12,8 @@
 //! depth first; after the end of a sequence everybody may go first who is not asleep.
 //!
 //! **Deviations and additions.**
-//! - A race is looked at once, in the first execution that has both steps in this prefix. The paper
-//!   looks at all races of each execution. Once is enough: the sequence of the first time begins
-//!   with steps that may begin the later ones, too.
+//! - Of a sequence only those steps are kept that make it differ from what is covered, and those that
+//!   they need, else the trees of long executions would be as large as their length squared.
 //! - *Waiting* (`OpKind::Acquire`; the paper does this for locks). Whoever waited for an object
 //!   races with all who were given it, or changed it, since the waiting thread has last seen it,
 //!   not only with the last. A `Release` is no race: nothing could have been taken before it. So
@@ -40,8 +39,11 @@
 //! done, or a waited-for object was touched by other bytes than its own (then several independent
 //! steps together may make it available, and reversing single ones is not enough).
 //!
+//! All races of an execution are looked at when it ends, also those of the part that it has in common
+//! with the one before: what does not come after the first step may be more than it was then.
+//!
 //! Cost: per step O(agents) and a walk over the accesses to the same word since the last write; per
-//! race O(steps). As many executions as classes if nobody waits for anything but locks and joins.
+//! race O(steps) at the end of each execution. As many executions as classes if nobody waits for anything but locks and joins.
 //! Memory: one execution, its clocks, and its trees, which the number of races bounds, not the
 //! number of executions.
 
@@ -61,7 +63,6 @@ pub struct Dpor {
     nodes: Vec<Node>,
     /// What was next in each of them.
     seen: Vec<Next>,
-    races: Vec<Race>,
     /// What is to follow the last step.
     then: Vec<Branch>,
     /// The last step was the end of a sequence and not sure to be worth it.
@@ -96,7 +97,6 @@ impl Dpor {
             order: Order::new(buffered),
             nodes: Vec::new(),
             seen: Vec::new(),
-            races: Vec::new(),
             then: Vec::new(),
             doubt: false,
             early: false,
@@ -184,10 +184,10 @@ impl Dpor {
         branch.agent
     }
 
-    /// Wants the second step of each race to come first.
-    fn reverse(&mut self, steps: usize) {
-        let races = std::mem::take(&mut self.races);
-        for race in &races {
+    /// Wants the second step of each race to come first, for all races from this one on.
+    fn reverse(&mut self, from: usize, steps: usize) {
+        for race in from..self.order.races.len() {
+            let race = &self.order.races[race];
             let first = race.first as usize;
             let Some(mut sequence) = self.sequence(race, steps) else { continue };
             let woken = self.nodes[first].sleep.iter().all(|&agent| {
@@ -205,13 +205,6 @@ impl Dpor {
             insert(&self.order, &mut tree, &mut sequence, &|agent| self.op(first, agent));
             self.nodes[first].tree = tree;
         }
-        self.races = races;
-        self.no_races();
-    }
-
-    fn no_races(&mut self) {
-        self.races.clear();
-        self.order.no_races();
     }
 
     /// What leads to the other order of a race from before its first step: everything that does not
@@ -263,8 +256,9 @@ impl Dpor {
     fn reverse_left(&mut self, left: &[Next]) {
         let steps = self.order.len();
         for n in left.iter().filter(|n| !n.ready()) {
-            self.order.push(n.agent, n.op, &mut self.races);
-            self.reverse(steps);
+            let from = self.order.races.len();
+            self.order.push(n.agent, n.op);
+            self.reverse(from, steps);
             self.order.truncate(steps);
         }
     }
@@ -317,7 +311,7 @@ impl Strategy for Dpor {
                 && let Some(op) = self.op(at, branch.agent)
             {
                 let agent = self.follow(branch);
-                self.order.push(agent, op, &mut self.races);
+                self.order.push(agent, op);
                 return true;
             }
             self.forget(at);
@@ -339,13 +333,12 @@ impl Strategy for Dpor {
             self.diverged.get_or_insert(Diverged { step: at, agent });
             self.then.clear();
             self.doubt = false;
-            self.no_races();
             self.forget(at);
         }
         self.enter(next);
         let Some(agent) = self.pick(next, last) else { return Choice::Stop };
         let Some(op) = self.op(at, agent) else { return Choice::Stop };
-        self.order.push(agent, op, &mut self.races);
+        self.order.push(agent, op);
         self.depth += 1;
         Choice::Run(agent)
     }
@@ -356,13 +349,12 @@ impl Strategy for Dpor {
         if self.depth < self.order.len() {
             let agent = self.order.steps[self.depth].agent;
             self.diverged.get_or_insert(Diverged { step: self.depth, agent });
-            self.no_races();
             self.order.truncate(self.depth);
         }
         self.then.clear();
         self.doubt = false;
         self.forget(self.depth);
-        self.reverse(self.depth);
+        self.reverse(0, self.depth);
         self.reverse_left(left);
         if ended == Ended::Over {
             self.end_early(left.is_empty());

@@ -85,6 +85,8 @@ pub(super) struct Order {
     fences: Vec<Mark<Agent>>,
     /// Something that depends on its bytes was seen together with accesses to some of them only.
     pub(super) blurred: bool,
+    /// Races by their second steps.
+    pub(super) races: Vec<Race>,
     /// Clocks that races refer to.
     needs: Vec<u32>,
     // Scratch.
@@ -123,11 +125,6 @@ impl Order {
         self.needs[race.needs as usize * self.stride + usize::from(slot)] >= index
     }
 
-    /// Forgets what races need, when there are none left.
-    pub(super) fn no_races(&mut self) {
-        self.needs.clear();
-    }
-
     /// How many steps of this agent there are before a step.
     pub(super) fn index_before(&self, agent: Agent, step: usize) -> u32 {
         let Some(slot) = self.slot_of(agent) else { return 0 };
@@ -145,8 +142,8 @@ impl Order {
         }
     }
 
-    /// One more step. Tells the races that it is the second of.
-    pub(super) fn push(&mut self, agent: Agent, op: Op, races: &mut Vec<Race>) {
+    /// One more step, and the races that it is the second of.
+    pub(super) fn push(&mut self, agent: Agent, op: Op) {
         let at = self.steps.len() as u32;
         let slot = self.slot(agent);
         let previous = self.last[slot];
@@ -157,9 +154,9 @@ impl Order {
         self.clock[slot] = index;
         self.enabled_by(agent, op, previous);
         if op.kind == OpKind::Acquire {
-            self.waited_for(op, at, races);
+            self.waited_for(op, at);
         }
-        self.conflicts_of(op, at, slot, races);
+        self.conflicts_of(op, at, slot);
         self.woken_by(agent, previous);
         self.clocks.extend_from_slice(&self.clock);
         let links = self.links.len() as u32;
@@ -190,6 +187,9 @@ impl Order {
         }
         let within = |step: u32| (step as usize) < len;
         self.clocks.truncate(len * self.stride);
+        cut(&mut self.races, |r| within(r.second));
+        let rows = self.races.iter().rev().find(|r| r.needs != NONE).map_or(0, |r| r.needs + 1);
+        self.needs.truncate(rows as usize * self.stride);
         cut(&mut self.spawns, |m| within(m.step));
         cut(&mut self.wakes, |m| within(m.step));
         cut(&mut self.stores, |s| within(s.step));
@@ -289,7 +289,7 @@ impl Order {
     }
 
     /// Joins what the step conflicts with, the latest first: what is before that already is no race.
-    fn conflicts_of(&mut self, op: Op, at: u32, slot: usize, races: &mut Vec<Race>) {
+    fn conflicts_of(&mut self, op: Op, at: u32, slot: usize) {
         if !op.touches() || (self.buffered && op.kind == OpKind::Write) {
             return;
         }
@@ -305,7 +305,7 @@ impl Order {
             if self.clock[usize::from(step.slot)] < step.index {
                 self.blurred |= blurs(op, step.op);
                 if usize::from(step.slot) != slot && op.kind != OpKind::Acquire {
-                    races.push(Race { first: earlier, second: at, needs: NONE });
+                    self.races.push(Race { first: earlier, second: at, needs: NONE });
                 }
                 self.join(earlier);
             }
@@ -337,7 +337,7 @@ impl Order {
     /// Races of a step that had to wait. What it conflicts with last is what has made it possible;
     /// the race is with somebody who was given the object earlier. How far back the object was
     /// available is not known, so all that could be is a race, back to what this thread has seen.
-    fn waited_for(&mut self, op: Op, at: u32, races: &mut Vec<Race>) {
+    fn waited_for(&mut self, op: Op, at: u32) {
         let Some(&latest) = self.words.get(&(op.addr / 8)) else { return };
         let needs = (self.needs.len() / self.stride) as u32;
         self.needs.extend_from_slice(&self.clock);
@@ -356,7 +356,7 @@ impl Order {
                 continue;
             }
             if earlier.kind != OpKind::Release {
-                races.push(Race { first: step, second: at, needs });
+                self.races.push(Race { first: step, second: at, needs });
             }
         }
     }
