@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// What the library is made of.
-const PARTS: [&str; 5] = ["rt", "live", "monitor", "explore", "core"];
+const PARTS: [&str; 7] = ["rt", "live", "monitor", "serial", "sat", "explore", "core"];
 
 fn main() -> ExitCode {
     match build() {

@@ -247,6 +247,7 @@ pub fn plan(
         };
         let mut to_assembly = without_sanitizers(&call.options, &mut remarks);
         to_assembly.extend(instrumentation(family).iter().map(|flag| flag.to_string()));
+        to_assembly.extend(["-isystem".to_string(), runtime.display().to_string()]);
         if call.dependencies {
             // By default these are named after the output, which would be the assembly.
             let named = call.output.clone().unwrap_or_else(|| beside(&input.name, "o"));
@@ -373,7 +374,8 @@ mod tests {
             Ok(Plan::Build { compile, link, remarks }) => {
                 let mut lines: Vec<String> = remarks;
                 for step in compile {
-                    lines.push(step.to_assembly.join(" ").replace(&flags, "INSTRUMENT"));
+                    let all = format!("{flags} -isystem /rt");
+                    lines.push(step.to_assembly.join(" ").replace(&all, "INSTRUMENT"));
                     lines.extend(step.to_object.map(|args| args.join(" ")));
                 }
                 lines.extend(link.map(|args| {

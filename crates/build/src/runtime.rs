@@ -7,29 +7,34 @@ use std::{env, fs, io, process};
 /// The library.
 static LIBRARY: &[u8] = include_bytes!(env!("WEAKSPOT_RUNTIME"));
 
+/// The header with the marks that a program may have.
+static HEADER: &[u8] = include_bytes!("weakspot.h");
+
 /// What its file is called.
 pub const NAME: &str = "libweakspot_rt.so";
 
-/// The folder with the library: in the user's cache, or else in a temporary one. It is written if it
+/// The folder with the library and the header: in the user's cache, or else in a temporary one. It is written if it
 /// is not there, or is not what it should be.
 pub fn unpack() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
-    LIBRARY.hash(&mut hasher);
+    (LIBRARY, HEADER).hash(&mut hasher);
     // Different versions do not get into each other's way.
     let folder = cache().join(format!("runtime-{:016x}", hasher.finish()));
     let file = folder.join(NAME);
-    if fs::read(&file).is_ok_and(|found| found == LIBRARY) {
-        return Ok(folder);
+    for (file, bytes) in [(file, LIBRARY), (folder.join("weakspot.h"), HEADER)] {
+        if !fs::read(&file).is_ok_and(|found| found == bytes) {
+            write(&folder, &file, bytes)
+                .map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        }
     }
-    write(&folder, &file).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
     Ok(folder)
 }
 
 /// Others may do the same at the same time: the file appears as a whole.
-fn write(folder: &Path, file: &Path) -> io::Result<()> {
+fn write(folder: &Path, file: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let part = folder.join(format!("{NAME}.{}", process::id()));
-    fs::write(&part, LIBRARY)?;
+    fs::write(&part, bytes)?;
     fs::rename(&part, file)
 }
 

@@ -15,8 +15,9 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::Plan;
 use weakspot_live::wire::{Message, Place, TracedStep};
 use weakspot_report::{
-    Explored, MonitorAnswer, RealFailure, RealOvertaking, error_json, failures_json, failures_text, model_key,
-    real_json, real_statistics, real_text,
+    Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, error_json,
+    failures_json, failures_text, model_key, real_json, real_statistics, real_text,
+    unserializable_json, unserializable_text,
 };
 
 use self::child::{Ended, Start, status_text};
@@ -36,10 +37,14 @@ const MAX_SHOWN: usize = 100;
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
     if args.model.contains(&Model::Sc) {
-        bail!("executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own");
+        bail!(
+            "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
+        );
     }
     if args.shared.format == OutputFormat::Dot {
-        bail!("--format dot is for one execution: --log writes it, and `weakspot monitor` draws it");
+        bail!(
+            "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
+        );
     }
     let (exit, _) = pool::run(std::slice::from_ref(args), &args.shared, |args| {
         answer(args).unwrap_or_else(|error| {
@@ -60,6 +65,7 @@ fn answer(args: &RunArgs) -> Result<Answer<()>> {
     let since = Instant::now();
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let mut exploration = Exploration::new(args, runtime);
+    exploration.find_transactions()?;
     exploration.explore(since)?;
     exploration.tell(since)
 }
@@ -87,6 +93,13 @@ struct Failure {
     executions: u64,
 }
 
+/// Executions that are not serializable.
+struct Unserializable {
+    first: u64,
+    schedule: String,
+    executions: u64,
+}
+
 /// A program while it is explored.
 struct Exploration<'a> {
     args: &'a RunArgs,
@@ -104,6 +117,11 @@ struct Exploration<'a> {
     shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
+    /// Whether each order of steps was explored, not only one of each class.
+    all_orders: bool,
+    unserializable: Option<Unserializable>,
+    /// Transactions, as the library is told about them.
+    transactions: Option<String>,
     remarks: Vec<String>,
 }
 
@@ -119,6 +137,7 @@ struct Heard {
     idle: u64,
     cut: u64,
     diverged: Option<u64>,
+    unserializable: Option<Unserializable>,
     executions: u64,
     steps: u64,
     /// How it ended.
@@ -147,7 +166,15 @@ impl Heard {
                     executions,
                 });
             }
-            Message::Overtaking { number, model, store, access, execution, schedule, fences: _ } => {
+            Message::Overtaking {
+                number,
+                model,
+                store,
+                access,
+                execution,
+                schedule,
+                fences: _,
+            } => {
                 let (first, executions) = (execution, 1);
                 self.overtakings.push(Overtaking {
                     number,
@@ -184,6 +211,10 @@ impl Heard {
             }
             Message::Diverged { step, thread: _ } => self.diverged = Some(step),
             Message::Cut(executions) => self.cut = executions,
+            Message::Unserializable { execution, schedule, executions } => {
+                self.unserializable =
+                    Some(Unserializable { first: execution, schedule, executions });
+            }
             Message::Idle(times) => self.idle = times,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
@@ -224,6 +255,9 @@ impl<'a> Exploration<'a> {
             strategies: Vec::new(),
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
+            all_orders: false,
+            unserializable: None,
+            transactions: None,
             remarks: Vec::new(),
         }
     }
@@ -266,6 +300,7 @@ impl<'a> Exploration<'a> {
                 first && heard.found()
             })?;
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
             if self.limit.is_none() || stopped || first && self.found() {
@@ -288,6 +323,8 @@ impl<'a> Exploration<'a> {
             format!("isolate={}", if args.isolate == Isolate::Fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
             format!("reuse={} progress=200", on(args.reuse)),
+            format!("fence-transactions={}", on(args.fence_transactions)),
+            self.marked(),
         ]
         .join(" ")
     }
@@ -300,6 +337,30 @@ impl<'a> Exploration<'a> {
             // The library stops by itself, and should have the time to say so.
             timeout: left + Duration::from_secs(5),
         }
+    }
+
+    /// The transactions for the configuration.
+    fn marked(&self) -> String {
+        self.transactions.as_ref().map_or(String::new(), |t| format!("transactions={t}"))
+    }
+
+    /// Finds the functions that are transactions.
+    fn find_transactions(&mut self) -> Result<()> {
+        let args = self.args;
+        if args.fence_transactions && args.transaction.is_empty() && !args.transactions {
+            bail!("--fence-transactions needs --transaction FUNCTION, or --transactions");
+        }
+        if args.transactions {
+            self.transactions = Some("marked".to_owned());
+        }
+        if !args.transaction.is_empty() {
+            let [program, ..] = &args.command[..] else { return Ok(()) };
+            let found = symbols::functions(&child::find(program)?, &args.transaction)?;
+            let parts: Vec<String> =
+                found.iter().map(|(start, len)| format!("{start:#x}+{len:#x}")).collect();
+            self.transactions = Some(parts.join(","));
+        }
+        Ok(())
     }
 
     /// What is known to be shared, which schedules depend on.
@@ -325,9 +386,7 @@ impl<'a> Exploration<'a> {
             (Ended::Interrupted, _) => Some(Limit::Interrupted),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
             (_, Some("complete")) => None,
-            (_, Some("incomplete")) if phase.bound.is_some() => {
-                phase.bound.map(Limit::Preemptions)
-            }
+            (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
                 "{} {} before it could be controlled; was it compiled by `weakspot cc`, \
@@ -363,7 +422,10 @@ impl<'a> Exploration<'a> {
             self.remark(format!("some executions were cut off after {steps} steps (--steps)"));
         }
         if self.symbols.is_empty() {
-            heard.modules.into_iter().for_each(|(base, end, path)| self.symbols.add(base, end, path));
+            heard
+                .modules
+                .into_iter()
+                .for_each(|(base, end, path)| self.symbols.add(base, end, path));
         }
         for new in heard.overtakings {
             let key = |o: &Overtaking| (o.model, o.store, o.access);
@@ -402,6 +464,15 @@ impl<'a> Exploration<'a> {
                 "no access to shared memory was seen: was the program compiled by `weakspot cc`?"
                     .to_owned(),
             );
+        }
+        if let Some(new) = heard.unserializable {
+            match &mut self.unserializable {
+                Some(old) => old.executions += new.executions,
+                none => {
+                    let first = self.executions + new.first;
+                    *none = Some(Unserializable { first, ..new });
+                }
+            }
         }
         self.executions += heard.executions;
         self.steps += heard.steps;
@@ -465,11 +536,10 @@ impl<'a> Exploration<'a> {
             .collect();
         let details = !shared.quiet;
         answer.out += &match shared.format {
-            OutputFormat::Json => {
-                failures_json(&explored, Model::Sc, &failed, &failures) + "\n"
-            }
+            OutputFormat::Json => failures_json(&explored, Model::Sc, &failed, &failures) + "\n",
             _ => failures_text(&explored, Model::Sc, &failed, &failures, details),
         };
+        let mut verdicts: Vec<(Model, Verdict)> = Vec::new();
         for &model in &self.args.model {
             let mut shown: Vec<(&Overtaking, &Replayed, Vec<_>)> = Vec::new();
             for found in self.overtakings.iter().filter(|found| found.model == model) {
@@ -477,7 +547,12 @@ impl<'a> Exploration<'a> {
                 let report = replayed.report(model, found.store, found.access)?;
                 shown.push((found, replayed, report.into_iter().collect()));
             }
-            let verdict = verdict(self.overtakings.iter().any(|found| found.model == model));
+            let mut verdict = verdict(self.overtakings.iter().any(|found| found.model == model));
+            // Reports depend on the order of steps that do not conflict.
+            if verdict == Verdict::Holds && !self.all_orders {
+                verdict = Verdict::Unknown(Limit::Classes);
+            }
+            verdicts.push((model, verdict.clone()));
             let findings: Vec<RealOvertaking<'_>> = shown
                 .iter()
                 .map(|(found, replayed, reports)| RealOvertaking {
@@ -507,17 +582,75 @@ impl<'a> Exploration<'a> {
                 _ => real_text(&explored, model, &verdict, &findings, details, color),
             };
         }
+        if self.transactions.is_some() {
+            self.tell_transactions(&explored, &verdicts, &mut answer)?;
+        }
+        if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
+            let steps = self.replay(&schedule.to_string())?;
+            log::write(path, Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
+        }
         if shared.format == OutputFormat::Text && !shared.quiet {
             answer.out += &real_statistics(&explored);
         }
         Ok(answer)
     }
 
+    /// Says whether transactions are serializable, and with fences at their ends.
+    fn tell_transactions(
+        &self,
+        explored: &Explored<'_>,
+        verdicts: &[(Model, Verdict)],
+        answer: &mut Answer<()>,
+    ) -> Result<()> {
+        let shared = &self.args.shared;
+        let found = self.unserializable.as_ref();
+        let under_sc = match (&self.limit, found) {
+            (_, Some(_)) => Verdict::Violated,
+            (None, None) => Verdict::Holds,
+            (Some(limit), None) => Verdict::Unknown(limit.clone()),
+        };
+        let shown = found.map(|found| RealUnserializable {
+            executions: found.executions,
+            first: found.first,
+            schedule: &found.schedule,
+        });
+        let mut say = |model: Model, verdict: &Verdict, fenced: bool| {
+            answer.exit = answer.exit.max(Exit::of(verdict));
+            let shown = shown.as_ref().filter(|_| !fenced);
+            answer.out += &match shared.format {
+                OutputFormat::Json => {
+                    unserializable_json(explored, model, verdict, fenced, shown) + "\n"
+                }
+                _ => unserializable_text(explored, model, verdict, fenced, shown),
+            };
+        };
+        say(Model::Sc, &under_sc, false);
+        if self.args.fence_transactions {
+            let robust = verdicts.iter().find(|(model, _)| *model == Model::Tso);
+            let Some((_, robust)) = robust else {
+                bail!("fences make a difference under TSO: expected --model tso among others");
+            };
+            // A program whose transactions end in fences is serializable under TSO if and only if
+            // it is robust and serializable under SC.
+            let all = [&under_sc, robust];
+            let worst = all.iter().find(|v| ***v == Verdict::Violated);
+            let worst = worst.or_else(|| all.iter().find(|v| ***v != Verdict::Holds));
+            let verdict = worst.map_or(Verdict::Holds, |verdict| (*verdict).clone());
+            say(Model::Tso, &verdict, true);
+        }
+        if let Some(found) = found.filter(|_| !shared.quiet) {
+            let steps = self.replay(&found.schedule)?;
+            let log = log::Temporary::new(Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
+            answer.out += &crate::serial::explain(log.path(), shared)?;
+        }
+        Ok(())
+    }
+
     /// The steps of an execution.
     fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
         let config = format!(
             "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
-            self.known(),
+            self.known() + " " + &self.marked(),
             self.args.steps,
             self.args.shared.memory
         );

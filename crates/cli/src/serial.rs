@@ -11,7 +11,7 @@ mod trace;
 mod warnings;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -25,7 +25,7 @@ use weakspot_report::{
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
-use crate::args::{OutputFormat, SerialArgs};
+use crate::args::{OutputFormat, SerialArgs, Shared};
 use crate::exit::Exit;
 use crate::log::{is_stdin, open};
 use crate::pool::{self, Answer};
@@ -104,6 +104,24 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
         eprint!("{}", program_summary(&results, words));
     }
     Ok(exit)
+}
+
+/// What is said about a log of one SC execution, without the file that it is in.
+pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
+    let args = SerialArgs::of_log(log.to_owned(), shared.clone());
+    let mut job = Job {
+        args: &args,
+        path: &args.files[0],
+        file: "this execution".to_owned(),
+        answer: Answer::new(),
+        witnessed: None,
+        witness_of: None,
+    };
+    let mut from = None;
+    while let Some(again) = job.pass(from.take()) {
+        from = Some(again);
+    }
+    Ok(job.answer.out)
 }
 
 /// The memory that an event of a trace takes at least until it is decided.

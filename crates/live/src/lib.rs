@@ -28,4 +28,4 @@ pub use random::Random;
 pub use replay::Replay;
 pub use strategy::{Choice, Diverged, Ended, Next, Strategy};
 pub use token::{Schedule, TokenError};
-pub use watch::{Compiled, Extra, Finding, Order, Step, Watch, compiled};
+pub use watch::{Compiled, Extra, Finding, Order, Step, Transactions, Watch, compiled};

@@ -97,6 +97,10 @@ pub enum OpKind {
     Yield,
     /// A store leaves the buffer: a step of a buffer.
     Commit,
+    /// A transaction begins. No step of its own: nobody is asked whether it may.
+    Begin,
+    /// It ends.
+    End,
 }
 
 impl Op {

@@ -11,8 +11,10 @@
 //! what they are fastest at.
 
 use rustc_hash::FxHashMap;
+use weakspot_core::serial::Question;
 use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model, Overtaking};
 use weakspot_monitor::{Form, Monitor};
+use weakspot_serial::{Follow, fence_transactions};
 
 use crate::{Op, OpKind};
 
@@ -57,6 +59,17 @@ pub struct Finding {
     pub first: u64,
 }
 
+/// What is watched about transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transactions {
+    /// Nothing.
+    None,
+    /// Whether executions are serializable under SC.
+    Watched,
+    /// The same, and the other monitors see a fence at the end of each.
+    Fenced,
+}
+
 /// A step of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -81,6 +94,10 @@ pub struct Watch {
     names: Names,
     extra: Vec<Extra>,
     executions: u64,
+    /// Whether transactions are watched.
+    transactions: Transactions,
+    /// Executions that are not serializable: how many, and the first.
+    unserializable: (u64, u64),
     findings: Vec<Finding>,
     known: FxHashMap<(Model, u64, u64), usize>,
 }
@@ -120,10 +137,24 @@ impl Watch {
             own: Side::new(own, false),
             names: Names::default(),
             extra: extra.to_vec(),
+            transactions: Transactions::None,
+            unserializable: (0, 0),
             executions: 0,
             findings: Vec::new(),
             known: FxHashMap::default(),
         }
+    }
+
+    /// The same, and whether each execution is serializable is watched, too.
+    #[must_use]
+    pub fn with_transactions(self, transactions: Transactions) -> Watch {
+        Watch { transactions, ..self }
+    }
+
+    /// How many executions were not serializable under SC, and the first of them, from 0.
+    #[must_use]
+    pub fn unserializable(&self) -> (u64, u64) {
+        self.unserializable
     }
 
     /// An execution begins.
@@ -140,9 +171,16 @@ impl Watch {
     /// [`findings`](Watch::findings).
     pub fn end(&mut self) -> usize {
         let before = self.findings.len();
-        let Watch { steps, ordered, own, names, extra, executions, findings, known } = self;
+        let fence = self.transactions == Transactions::Fenced;
+        if self.transactions != Transactions::None && !self.is_serializable() {
+            if self.unserializable.0 == 0 {
+                self.unserializable.1 = self.executions;
+            }
+            self.unserializable.0 += 1;
+        }
+        let Watch { steps, ordered, own, names, extra, executions, findings, known, .. } = self;
         for side in [ordered, own].into_iter().flatten() {
-            side.follow(steps, extra, names);
+            side.follow(steps, extra, fence, names);
             for &model in &side.models {
                 if side.monitor.pairs(model) == 0 {
                     continue;
@@ -168,6 +206,20 @@ impl Watch {
         }
         self.executions += 1;
         self.findings.len() - before
+    }
+
+    /// Whether the execution is, under SC.
+    fn is_serializable(&mut self) -> bool {
+        let mut events = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            compile(step, true, &[], &mut self.names, &mut events);
+        }
+        let question = Question::ScSerializable;
+        let mut follow = Follow::new(&[question], false, &self.names.tables, false);
+        // What does not fit is a transaction that ends without having begun: its thread was in it
+        // before anybody looked.
+        let _ = follow.events(&events);
+        follow.cycle(question).is_none()
     }
 
     /// What was found so far, in the order in which it was found.
@@ -212,10 +264,13 @@ impl Side {
         (!models.is_empty()).then_some(Side { monitor, models, orders, events: Vec::new() })
     }
 
-    fn follow(&mut self, steps: &[Step], extra: &[Extra], names: &mut Names) {
+    fn follow(&mut self, steps: &[Step], extra: &[Extra], fence: bool, names: &mut Names) {
         self.events.clear();
         for step in steps {
             compile(step, self.orders, extra, names, &mut self.events);
+        }
+        if fence {
+            self.events = fence_transactions(&self.events).events;
         }
         self.monitor.restart();
         self.monitor.learn(&names.tables);
@@ -263,7 +318,14 @@ pub(crate) fn compile(
         out.push(event(LogKind::StoreFence, 0));
     }
     match op.kind {
-        OpKind::Read | OpKind::Compare => out.push(event(LogKind::Read, names.loc(op))),
+        OpKind::Read => out.push(event(LogKind::Read, names.loc(op))),
+        // On x86 it waits for the stores of its thread, whether it succeeds or not.
+        OpKind::Compare => {
+            if orders {
+                out.push(event(LogKind::Fence, 0));
+            }
+            out.push(event(LogKind::Read, names.loc(op)));
+        }
         OpKind::Write if !orders && step.order == Order::SeqCst => {
             out.push(event(LogKind::Update, names.loc(op)));
         }
@@ -294,6 +356,8 @@ pub(crate) fn compile(
         OpKind::StoreFence => out.push(event(LogKind::StoreFence, 0)),
         OpKind::Spawn => out.push(event(LogKind::Spawn, op.addr as u32)),
         OpKind::Join => out.push(event(LogKind::Join, op.addr as u32)),
+        OpKind::Begin => out.push(event(LogKind::Begin, 0)),
+        OpKind::End => out.push(event(LogKind::End, 0)),
         OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::Commit => {}
     }
     if extra.contains(&Extra::After(at)) {

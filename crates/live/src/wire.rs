@@ -104,6 +104,15 @@ pub enum Message {
     },
     /// How many executions had too many steps.
     Cut(u64),
+    /// An execution whose transactions are not serializable: the first one, and how many there were.
+    Unserializable {
+        /// The first one, from 1.
+        execution: u64,
+        /// Its schedule.
+        schedule: String,
+        /// How many.
+        executions: u64,
+    },
     /// How often a thread was taken to wait in a loop without certainty.
     Idle(u64),
     /// How far it is.
@@ -184,11 +193,9 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
     let kind = words.next()?;
     let mut word = || words.next();
     Some(match kind {
-        "module" => Message::Module {
-            base: hex(word()?)?,
-            end: hex(word()?)?,
-            path: unescape(word()?)?,
-        },
+        "module" => {
+            Message::Module { base: hex(word()?)?, end: hex(word()?)?, path: unescape(word()?)? }
+        }
         "finding" => Message::Failure {
             number: word()?.parse().ok()?,
             kind: word()?.to_owned(),
@@ -226,6 +233,11 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "diverged" => {
             Message::Diverged { step: word()?.parse().ok()?, thread: word()?.parse().ok()? }
         }
+        "unserializable" => Message::Unserializable {
+            execution: word()?.parse().ok()?,
+            schedule: unescape(word()?)?,
+            executions: word()?.parse().ok()?,
+        },
         "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
         "progress" => {
@@ -259,7 +271,7 @@ impl fmt::Display for Message {
         match self {
             Message::Module { base, end, path } => {
                 write!(f, "module {base:#x} {end:#x} {}", escape(path))
-            },
+            }
             Message::Failure { number, kind, thread, place, execution, schedule, text } => write!(
                 f,
                 "finding {number} {kind} {} {} {execution} {} {}",
@@ -290,6 +302,9 @@ impl fmt::Display for Message {
                 write!(f, "token {number} {execution} {}", escape(schedule))
             }
             Message::Diverged { step, thread } => write!(f, "diverged {step} {thread}"),
+            Message::Unserializable { execution, schedule, executions } => {
+                write!(f, "unserializable {execution} {} {executions}", escape(schedule))
+            }
             Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
@@ -404,10 +419,11 @@ fn unescape(word: &str) -> Option<String> {
 
 impl OpKind {
     /// All kinds.
-    const ALL: [OpKind; 13] = [
+    const ALL: [OpKind; 16] = [
         OpKind::Read,
         OpKind::Write,
         OpKind::Update,
+        OpKind::Compare,
         OpKind::Acquire,
         OpKind::Release,
         OpKind::Fence,
@@ -418,6 +434,8 @@ impl OpKind {
         OpKind::Join,
         OpKind::Yield,
         OpKind::Commit,
+        OpKind::Begin,
+        OpKind::End,
     ];
 
     fn named(word: &str) -> Option<OpKind> {
@@ -481,6 +499,7 @@ mod tests {
             Message::Token { number: 1, execution: 2, schedule: "w1".into() },
             Message::Diverged { step: 4, thread: 1 },
             Message::Cut(2),
+            Message::Unserializable { execution: 2, schedule: "w1".into(), executions: 3 },
             Message::Idle(0),
             Message::Progress { executions: 5, steps: 6 },
             Message::Step(TracedStep {

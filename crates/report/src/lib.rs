@@ -22,8 +22,8 @@ mod monitor;
 mod monitor_program;
 mod plot;
 mod race;
-mod real;
 mod reach;
+mod real;
 mod robust;
 mod run;
 #[cfg(test)]
@@ -62,11 +62,11 @@ pub use monitor_program::{
 };
 pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
-pub use real::{
-    Explored, RealFailure, RealOvertaking, failures_json, failures_text, real_json, real_statistics,
-    real_text,
-};
 pub use reach::{ReachAnswer, reach_json, reach_text};
+pub use real::{
+    Explored, RealFailure, RealOvertaking, RealUnserializable, failures_json, failures_text,
+    real_json, real_statistics, real_text, unserializable_json, unserializable_text,
+};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{
     SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,

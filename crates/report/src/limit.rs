@@ -43,9 +43,11 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only executions with at most {} were explored",
             crate::show::counted(u64::from(*most), "preemption")
         ),
-        Limit::Classes => "one execution of each class of equivalent ones was explored, and monitors \
+        Limit::Classes => {
+            "one execution of each class of equivalent ones was explored, and monitors \
                            may report more in others"
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 

@@ -76,7 +76,10 @@ pub fn real_text(
     let mut out = format!("{} {model}: ", plain(explored.program));
     let _ = match verdict {
         Verdict::Holds => {
-            writeln!(out, "robust: nothing can be overtaken in any execution ({executions} explored)")
+            writeln!(
+                out,
+                "robust: nothing can be overtaken in any execution ({executions} explored)"
+            )
         }
         Verdict::Violated => {
             let pairs = counted(findings.len() as u64, "pair");
@@ -163,6 +166,61 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         let _ = writeln!(out, "  {:<9}weakspot run --replay {schedule} {program}", "again by");
     }
     out
+}
+
+/// Executions whose transactions are not serializable.
+#[derive(Clone, Copy, Debug)]
+pub struct RealUnserializable<'a> {
+    /// How many.
+    pub executions: u64,
+    /// The first of them, from 1.
+    pub first: u64,
+    /// The schedule that shows it.
+    pub schedule: &'a str,
+}
+
+/// What is said about transactions; `fenced`: as if each ended in a fence.
+#[must_use]
+pub fn unserializable_text(
+    explored: &Explored<'_>,
+    model: Model,
+    verdict: &Verdict,
+    fenced: bool,
+    shown: Option<&RealUnserializable<'_>>,
+) -> String {
+    let what =
+        if fenced { "with a fence at the end of each, transactions" } else { "transactions" };
+    let executions = counted(explored.executions, "execution");
+    let mut out = format!("{} {model}: {what}: ", plain(explored.program));
+    let _ = match verdict {
+        Verdict::Holds => writeln!(out, "serializable ({executions} explored)"),
+        Verdict::Violated => writeln!(out, "not serializable ({executions} explored)"),
+        Verdict::Unknown(limit) => {
+            writeln!(out, "unknown: {}; no cycle found", limit_text(limit, &Names::default()))
+        }
+    };
+    if let Some(shown) = shown {
+        out.push_str(&seen(explored, shown.executions, shown.first, shown.schedule));
+    }
+    out
+}
+
+/// The same as a JSON object on one line.
+#[must_use]
+pub fn unserializable_json(
+    explored: &Explored<'_>,
+    model: Model,
+    verdict: &Verdict,
+    fenced: bool,
+    shown: Option<&RealUnserializable<'_>>,
+) -> String {
+    let mut o = opening(explored, "serial", model, verdict);
+    o.raw("fenced", fenced);
+    if let Some(shown) = shown {
+        o.raw("unserializable", shown.executions).raw("first", shown.first);
+        o.string("schedule", shown.schedule);
+    }
+    closing(o, explored)
 }
 
 /// A line about the exploration, and what the user should know.

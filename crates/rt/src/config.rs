@@ -20,6 +20,11 @@ pub struct Config {
     pub report: Option<String>,
     /// `models=tso,pso,pso-own`: what monitors watch for.
     pub models: Vec<Model>,
+    /// `transactions=OFFSET+LEN,...`: functions of the program that are transactions, or `marked` if
+    /// there are only those that it marks itself.
+    pub transactions: Option<Vec<(u64, u64)>>,
+    /// `fence-transactions=on`: the monitors see a fence at the end of each transaction.
+    pub fence_transactions: bool,
     /// `fences`: the monitors see the program as if it had these.
     pub fences: Vec<PlacedFence>,
     /// `strategy`: which one, as [`Plan`] names it.
@@ -65,6 +70,8 @@ impl Config {
             report: None,
             models: Vec::new(),
             fences: Vec::new(),
+            transactions: None,
+            fence_transactions: false,
             plan: Plan::Bounded(None),
             seed: 0,
             executions: 0,
@@ -104,6 +111,17 @@ impl Config {
                     };
                     config.models = value.split(',').map(model).collect::<Result<_, _>>()?;
                 }
+                "transactions" if value == "marked" => config.transactions = Some(Vec::new()),
+                "transactions" => {
+                    let part = |part: &str| {
+                        let (start, len) = part.split_once('+')?;
+                        let hex = |s: &str| u64::from_str_radix(s.strip_prefix("0x")?, 16).ok();
+                        Some((hex(start)?, hex(len)?))
+                    };
+                    let parts: Option<Vec<_>> = value.split(',').map(part).collect();
+                    config.transactions = Some(parts.ok_or_else(wrong)?);
+                }
+                "fence-transactions" => config.fence_transactions = choice("on", "off")?,
                 "fences" => config.fences = wire::fences(value).ok_or_else(wrong)?,
                 "strategy" => config.plan = value.parse()?,
                 "seed" => config.seed = number()?,

@@ -26,6 +26,7 @@ mod futex;
 mod heap;
 mod locks;
 mod mappings;
+mod marks;
 mod native;
 mod pthread;
 mod report;

@@ -9,6 +9,8 @@
 //! - `overtaking N MODEL STORE ACCESS EXECUTION TOKEN FENCES`: the first execution in which a monitor
 //!   says that an access can overtake a store, and the fences any one of which prevents it;
 //! - `overtaken N TIMES`: at the end, how many executions showed overtaking N;
+//! - `unserializable EXECUTION TOKEN TIMES`: at the end, the first execution that is not serializable,
+//!   and how many are not;
 //! - `token N EXECUTION TOKEN`: a token for a finding, or one that is right after `again`;
 //! - `seen N TIMES`: at the end, how many executions showed finding N since the last `again`;
 //! - `diverged STEP THREAD`: a token was not followed;
@@ -199,6 +201,11 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
     if let Some(watch) = &(*rt).watch {
         for (i, f) in watch.findings().iter().enumerate() {
             line(fd, &format!("overtaken {} {}", i + 1, f.executions));
+        }
+        let (times, first) = watch.unserializable();
+        if times > 0 {
+            let token = &(*rt).unserializable;
+            line(fd, &format!("unserializable {} {token} {times}", first + 1));
         }
     }
     if (*rt).cut > 0 {

@@ -106,6 +106,10 @@ pub struct Runtime {
     pub findings: Vec<Finding>,
     /// The monitors, if there are any.
     pub watch: Option<Watch>,
+    /// The schedule of the first execution that is not serializable.
+    pub unserializable: String,
+    /// Functions that are transactions, from and to.
+    pub transactions: Vec<(usize, usize)>,
     /// What was said to be unsupported.
     pub unsupported: Vec<&'static str>,
     /// Executions that are over.

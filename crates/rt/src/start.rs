@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use std::ffi::CString;
 
 use weakspot_live::wire::{Place, PlacedFence};
-use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Watch};
+use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Transactions, Watch};
 
 use crate::config::{self, Config};
 use crate::coroutine::{self, switch};
@@ -17,7 +17,7 @@ use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, ends, heap, mappings, report, sys, threads};
+use crate::{arena, ends, heap, mappings, marks, report, sys, threads};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -128,6 +128,8 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         own_code: (0, 0),
         findings: Vec::new(),
         watch: None,
+        unserializable: String::new(),
+        transactions: Vec::new(),
         unsupported: Vec::new(),
         executions: 0,
         all_steps: 0,
@@ -167,6 +169,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     (*rt).finishers = ends::finishers();
     report::modules(rt);
     (*rt).watch = monitors(rt);
+    marks::find(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
@@ -311,7 +314,14 @@ unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
     };
     let fence = |fence: &PlacedFence| address(fence.place).map(|at| fence.at(at));
     let extra: Vec<Extra> = fences.iter().filter_map(fence).collect();
-    (!models.is_empty()).then(|| Watch::new(models, &extra))
+    let transactions = match ((*rt).config.transactions.is_some(), (*rt).config.fence_transactions)
+    {
+        (false, _) => Transactions::None,
+        (true, false) => Transactions::Watched,
+        (true, true) => Transactions::Fenced,
+    };
+    (!models.is_empty() || transactions != Transactions::None)
+        .then(|| Watch::new(models, &extra).with_transactions(transactions))
 }
 
 /// Opens the file for the report, with a number that the program will not get.
@@ -365,6 +375,9 @@ unsafe fn close(rt: *mut Runtime) {
         let new = watch.end();
         if new > 0 {
             report::overtakings(rt, new);
+        }
+        if watch.unserializable() == (1, (*rt).executions) {
+            (*rt).unserializable = (*rt).schedule.to_string();
         }
     }
     if ended == Ended::Over {

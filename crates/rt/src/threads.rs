@@ -72,6 +72,8 @@ pub struct Thread {
     pub stores: u64,
     /// How many locks it holds.
     pub held: u32,
+    /// How many transactions are open, within each other.
+    pub depth: u32,
     /// How many stores to its own memory, while it does not run.
     pub private_stores: u64,
     /// What it has read lately.

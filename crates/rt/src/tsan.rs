@@ -91,8 +91,6 @@ macro_rules! nothing {
 
 nothing! {
     __tsan_init
-    __tsan_func_entry
-    __tsan_func_exit
     __tsan_ignore_thread_begin
     __tsan_ignore_thread_end
 }

@@ -47,7 +47,12 @@ explored, up to the order of steps that do not conflict. What the program reads 
 )]
 pub(crate) struct RunArgs {
     /// The program, compiled by `weakspot cc`, `weakspot c++` or `weakspot cargo`, and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     pub(crate) command: Vec<OsString>,
     /// Memory models that are watched for: tso, pso (which heeds the orders of C11 atomics), pso-own
     /// (in which an atomic update waits only for stores to its own address).
@@ -78,7 +83,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) first: bool,
     /// How memory is put back between executions.
-    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(long, value_name = "HOW", default_value = "memory")]
     pub(crate) isolate: Isolate,
     /// What the program prints: nothing of it, that of its first execution, or all.
     #[arg(long, value_name = "WHICH", default_value = "none")]
@@ -86,11 +91,18 @@ pub(crate) struct RunArgs {
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,
-    /// Find the fewest fences that remove all findings of the monitors.
+    /// What these functions do is a transaction each: are executions serializable? Others are marked
+    /// by WEAKSPOT_BEGIN() and WEAKSPOT_END() of weakspot.h.
+    #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
+    pub(crate) transaction: Vec<String>,
+    /// Watch transactions that only the code marks.
     #[arg(long)]
-    pub(crate) fences: bool,
-    /// Write the steps of the replayed or first execution to this log.
-    #[arg(long, value_name = "FILE.wslog")]
+    pub(crate) transactions: bool,
+    /// Look at the program as if each transaction ended in a fence.
+    #[arg(long)]
+    pub(crate) fence_transactions: bool,
+    /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
+    #[arg(long, value_name = "FILE", requires = "replay")]
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) shared: Shared,
@@ -114,8 +126,6 @@ pub(crate) enum RunStrategy {
 /// How executions are kept from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Isolate {
-    /// By memory, unless the first executions show that this does not do.
-    Auto,
     /// Memory is copied back.
     Memory,
     /// Each has a process of its own.

@@ -62,6 +62,24 @@ pub(crate) struct SerialArgs {
     pub(crate) shared: Shared,
 }
 
+impl SerialArgs {
+    /// The question about one log under SC.
+    pub(crate) fn of_log(log: PathBuf, shared: Shared) -> SerialArgs {
+        SerialArgs {
+            files: vec![log],
+            model: vec![Model::Sc],
+            transaction: Vec::new(),
+            buffer_limit: 0,
+            input_format: None,
+            fence_transactions: false,
+            predict: false,
+            literal: false,
+            log_format: None,
+            shared,
+        }
+    }
+}
+
 /// Lines of a thread, or of all threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lines {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, pipe};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -147,6 +147,19 @@ fn listen(pipe: std::io::PipeReader) -> Receiver<String> {
         }
     });
     receiver
+}
+
+/// The file of a program: as it is named, or in the folders of PATH.
+pub(crate) fn find(program: &OsString) -> Result<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 || path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(path))
+        .find(|file| file.is_file())
+        .with_context(|| format!("there is no program {}", program.display()))
 }
 
 /// How a program ended, in words.

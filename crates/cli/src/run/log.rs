@@ -1,18 +1,57 @@
 //! An execution that was executed again, as a log for the monitors.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use weakspot_core::{DelayedRun, Drain, LogBatch, LogEvent, LogLoc, LogTables, Model, Overtaking};
 use weakspot_live::wire::{Place, TracedStep};
 use weakspot_live::{Compiled, Op, Step, compiled};
 use weakspot_monitor::{Algorithm, Form, Watch};
+use weakspot_trace::{LogFormat, LogWriter};
 
 use super::symbols::Symbols;
 
 /// What threads are called: in the order in which they were created.
 pub(crate) fn thread_name(thread: u16) -> String {
     if thread == 0 { "main".to_owned() } else { format!("T{thread}") }
+}
+
+/// Writes an execution to a log whose format its ending says.
+pub(crate) fn write(path: &Path, logged: &Logged) -> Result<()> {
+    let failed = || format!("failed to write {}", path.display());
+    let format = LogFormat::from_path(path).unwrap_or(LogFormat::Text);
+    let file = File::create(path).with_context(failed)?;
+    let mut writer = LogWriter::new(BufWriter::new(file), format);
+    let batch = LogBatch { events: logged.events.clone(), values: Vec::new() };
+    writer.write(&batch, &logged.tables).with_context(failed)?;
+    writer.finish().with_context(failed)?;
+    Ok(())
+}
+
+/// A log that goes away with its owner.
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    pub(crate) fn new(logged: &Logged) -> Result<Temporary> {
+        let name = format!("weakspot-{}.wstrace", std::process::id());
+        let log = Temporary(std::env::temp_dir().join(name));
+        write(&log.0, logged)?;
+        Ok(log)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What is left in a temporary folder does no harm.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// The events of an execution.

@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use addr2line::Loader;
+use anyhow::{Context, Result, bail};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::Place;
 
 /// The files that are mapped into a program.
@@ -104,7 +106,13 @@ impl Symbols {
         let Debug { loader, start } = module.debug()?;
         let probe = start + (address - module.base);
         let symbol = loader.find_symbol_info(probe)?;
-        let name = addr2line::demangle_auto(symbol.name().into(), None);
+        // Short names of C would be taken for types of C++.
+        let name = match symbol.name() {
+            mangled if mangled.starts_with("_Z") || mangled.starts_with("_R") => {
+                addr2line::demangle_auto(mangled.into(), None)
+            }
+            name => name.into(),
+        };
         match probe - symbol.address() {
             0 => Some(name.into_owned()),
             offset => Some(format!("{name}+{offset}")),
@@ -126,6 +134,35 @@ impl Module {
         let start = if head[16] == 2 { self.base } else { 0 };
         Some(Debug { loader, start })
     }
+}
+
+/// Where functions with one of these names are in a program: how far from its beginning, and how
+/// many bytes.
+pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u64)>> {
+    let shown = program.display();
+    let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
+    let file = object::File::parse(&*bytes).with_context(|| format!("failed to read {shown}"))?;
+    let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
+    let mut found = Vec::new();
+    for name in names {
+        let before = found.len();
+        for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
+            let Ok(mangled) = symbol.name() else { continue };
+            let plain = addr2line::demangle_auto(mangled.into(), None);
+            // With or without its types, and its hash in Rust.
+            let short = plain.split(['(', '<']).next().unwrap_or("");
+            if mangled == name || plain == *name || short == name {
+                found.push((symbol.address() - base, symbol.size()));
+            }
+        }
+        if found.len() == before {
+            bail!(
+                "there is no function `{name}` in {shown}; a function that was inlined everywhere \
+                 is not there any more"
+            );
+        }
+    }
+    Ok(found)
 }
 
 /// The path from the current folder, if it is below.
