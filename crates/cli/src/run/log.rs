@@ -1,6 +1,6 @@
 //! An execution that was executed again, as a log for the monitors.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,22 @@ pub(crate) fn write(path: &Path, logged: &Logged) -> Result<()> {
     let format = LogFormat::from_path(path).unwrap_or(LogFormat::Text);
     let file = File::create(path).with_context(failed)?;
     let mut writer = LogWriter::new(BufWriter::new(file), format);
-    let batch = LogBatch { events: logged.events.clone(), values: Vec::new() };
-    writer.write(&batch, &logged.tables).with_context(failed)?;
+    // Several places of a program may be on one line, which has one name in a log.
+    let mut tables = LogTables { sites: Vec::new(), ..logged.tables.clone() };
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let mut site = |of: u32| {
+        let text = of.checked_sub(1).and_then(|at| logged.tables.sites.get(at as usize));
+        text.map_or(0, |text| {
+            *numbers.entry(text).or_insert_with(|| {
+                tables.sites.push(text.clone());
+                tables.sites.len() as u32
+            })
+        })
+    };
+    let events: Vec<LogEvent> =
+        logged.events.iter().map(|event| LogEvent { site: site(event.site), ..*event }).collect();
+    let batch = LogBatch { events, values: Vec::new() };
+    writer.write(&batch, &tables).with_context(failed)?;
     writer.finish().with_context(failed)?;
     Ok(())
 }
@@ -135,9 +149,13 @@ impl Logged {
         let Compiled { events, locs, sites } = compiled;
         let threads = events.iter().map(|event| event.thread).max().map_or(0, |most| most + 1);
         let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
-        let loc = |bytes: weakspot_core::Bytes| LogLoc {
-            name: symbols.data(bytes.start).unwrap_or_else(|| format!("{:#x}", bytes.start)),
-            bytes: Some(bytes),
+        let mut names = HashSet::new();
+        let loc = |bytes: weakspot_core::Bytes| {
+            let name = symbols.data(bytes.start).unwrap_or_else(|| format!("{:#x}", bytes.start));
+            // Accesses of different sizes are different locations.
+            let sized = format!("{name}/{}", bytes.len);
+            let name = if names.insert(name.clone()) { name } else { sized };
+            LogLoc { name, bytes: Some(bytes) }
         };
         let tables = LogTables {
             threads: (0..threads).map(thread_name).collect(),

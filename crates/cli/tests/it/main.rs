@@ -11,6 +11,7 @@
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
+//! - `run`: `weakspot cc` and `weakspot run` on C programs;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption.
@@ -27,6 +28,7 @@ mod monitor;
 mod monitor_program;
 mod readme;
 mod robust;
+mod run;
 mod scale;
 mod serial;
 mod serial_program;

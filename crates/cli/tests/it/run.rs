@@ -1,0 +1,142 @@
+//! `weakspot cc` and `weakspot run`, on programs that are compiled here.
+
+use std::path::PathBuf;
+
+use crate::run;
+
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("run");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// Compiles a C program and explores it; what is said, and the exit code.
+fn explore(name: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
+    let dir = folder();
+    let file = dir.join(format!("{name}.c"));
+    std::fs::write(&file, source).expect("written");
+    let program: PathBuf = dir.join(name);
+    let (file, program) = (file.to_str().expect("UTF-8"), program.to_str().expect("UTF-8"));
+    let built = run(&["cc", "-O1", "-pthread", file, "-o", program], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let mut words = vec!["run"];
+    words.extend(args);
+    words.push(program);
+    let ran = run(&words, "");
+    (ran.out + &ran.err, ran.code)
+}
+
+const MAIN: &str = "
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, p, 0);
+    pthread_create(&b, 0, q, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
+";
+
+fn store_buffering(fence: &str) -> String {
+    format!(
+        "#include <pthread.h>
+int x, y, r1, r2;
+void *p(void *a) {{
+    (void)a;
+    x = 1;
+    {fence}
+    r1 = y;
+    return 0;
+}}
+void *q(void *a) {{
+    (void)a;
+    y = 1;
+    {fence}
+    r2 = x;
+    return 0;
+}}
+{MAIN}"
+    )
+}
+
+#[test]
+fn stores_are_overtaken_on_these_lines() {
+    let (out, code) = explore("sb", &store_buffering(""), &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    for part in ["store    T1  wr x", "sb.c:5", "access   T2  rd x", "sb.c:14", "was checked"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
+#[test]
+fn fences_mend_it() {
+    for (name, fence) in [
+        ("sb_fence", "__sync_synchronize();"),
+        ("sb_asm", "__asm__ volatile(\"mfence\" ::: \"memory\");"),
+        ("sb_lock", "__asm__ volatile(\"lock; addl $0,(%%rsp)\" ::: \"memory\", \"cc\");"),
+    ] {
+        let args = ["--model", "tso", "--strategy", "bounded"];
+        let (out, code) = explore(name, &store_buffering(fence), &args);
+        assert_eq!(code, Some(0), "{name}: {out}");
+        assert!(out.contains("TSO: robust"), "{out}");
+    }
+}
+
+#[test]
+fn assertions_fail_and_are_replayed() {
+    let source = format!(
+        "#include <assert.h>
+#include <pthread.h>
+int n;
+void *p(void *a) {{ (void)a; n = n + 1; return 0; }}
+void *q(void *a) {{ (void)a; n = n + 1; assert(n == 2 || n == 1); assert(n != 1); return 0; }}
+{MAIN}"
+    );
+    let (out, code) = explore("count", &source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("n != 1"), "{out}");
+    let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+    let schedule = schedule.expect("a schedule");
+    let (again, code) = explore("count", &source, &["--replay", schedule]);
+    assert_eq!(code, Some(1), "{again}");
+    assert!(again.contains("1 execution") && again.contains("n != 1"), "{again}");
+}
+
+#[test]
+fn transactions_by_marks_and_by_functions() {
+    let source = |lock: &str, unlock: &str| {
+        format!(
+            "#include <pthread.h>
+#include <weakspot.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+int n;
+__attribute__((noinline)) void raise(void) {{ {lock} n = n + 1; {unlock} }}
+void *p(void *a) {{ (void)a; WEAKSPOT_BEGIN(); raise(); WEAKSPOT_END(); return 0; }}
+void *q(void *a) {{ (void)a; raise(); return 0; }}
+{MAIN}"
+        )
+    };
+    let args = ["--model", "tso", "--transaction", "raise"];
+    let (out, code) = explore("lost", &source("", ""), &args);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("SC: transactions: not serializable"), "{out}");
+    assert!(out.contains("lost.c:5"), "{out}");
+    let held = source("pthread_mutex_lock(&m);", "pthread_mutex_unlock(&m);");
+    for args in [
+        ["--strategy", "bounded", "--transaction", "raise", "--fence-transactions"],
+        ["--strategy", "bounded", "--transactions", "--model", "tso"],
+    ] {
+        let (out, code) = explore("held", &held, &args);
+        assert_eq!(code, Some(0), "{out}");
+        assert!(out.contains("SC: transactions: serializable"), "{out}");
+    }
+}
+
+#[test]
+fn what_was_not_compiled_for_it_is_told() {
+    let ran = run(&["run", "/bin/true"], "");
+    assert!(matches!(ran.code, Some(0 | 2 | 3)), "{}{}", ran.out, ran.err);
+    assert!((ran.out + &ran.err).contains("weakspot cc"));
+    let ran = run(&["run", "./no-such-program"], "");
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
