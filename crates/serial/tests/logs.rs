@@ -107,13 +107,13 @@ fn threads() {
         &[None],
         text,
         expect![[r#"
-        t0: Update x1 of 0
-        t1: Read x1 of 1
-        t1: Write x0 of 2
-        t1: Update x2 of 4
-        t0: Read x2 of 3
-        t0: Update x0 of 5
-    "#]],
+            t0: Update x1 of 0
+            t1: Read x1 of 2
+            t1: Write x0 of 1
+            t1: Update x2 of 4
+            t0: Read x2 of 3
+            t0: Update x0 of 5
+        "#]],
     );
 }
 

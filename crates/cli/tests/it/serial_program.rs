@@ -159,16 +159,16 @@ fn theorem_2() {
               No order of the transactions explains this: each comes before the next, and they form a circle.
 
               ┌ right events 1 to 4 ──┐
-              │ 1. rd x  at line 21   │
-              │ 4. wr y  at line 23   │
+              │ 1. rd x  at line 23   │
+              │ 4. wr y  at line 25   │
               └───────────────────────┘
                 ↓ 1 before 2: right reads x before left changes it
               ┌ left event 2 ─────────┐
-              │ 2. wr x  at line 11   │
+              │ 2. wr x  at line 12   │
               └───────────────────────┘
                 ↓ 2 before 3: program order of left
               ┌ left event 3 ─────────┐
-              │ 3. rd y  at line 13   │
+              │ 3. rd y  at line 15   │
               └───────────────────────┘
                 ↓ back to the first: 3 before 4: left reads y before right changes it
             corpus/programs/serial-not-sc.weak TSO: serializable: all executions (46 states searched)
