@@ -63,6 +63,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
 
 fn answer(args: &RunArgs) -> Result<Answer<()>> {
     let since = Instant::now();
+    let [program, ..] = &args.command[..] else { bail!("no program was named") };
+    symbols::check_instrumented(&child::find(program)?)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let mut exploration = Exploration::new(args, runtime);
     exploration.find_transactions()?;

@@ -136,6 +136,19 @@ impl Module {
     }
 }
 
+/// Refuses a program whose accesses to memory would not be seen.
+pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
+    let shown = program.display();
+    let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
+    let file = object::File::parse(&*bytes)
+        .with_context(|| format!("{shown} is no program that can be controlled"))?;
+    let mut names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());
+    if !names.any(|name| name.starts_with("__tsan_")) {
+        bail!("{shown} was not compiled by `weakspot cc` or `weakspot c++`: nothing of it is seen");
+    }
+    Ok(())
+}
+
 /// Where functions with one of these names are in a program: how far from its beginning, and how
 /// many bytes.
 pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u64)>> {

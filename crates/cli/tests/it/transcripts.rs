@@ -623,6 +623,9 @@ fn help() {
               convert  Convert a log of an execution, or histories, from one format to another
               gen      Write inputs to try and to measure with
               record   Record what threads on this very CPU read and write
+              run      What do TSO and PSO do to a compiled program, on which lines, and which fence mends it?
+              cc       Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
+              c++      Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++
               bench    Measure how long the searches take
               help     Print this message or the help of the given subcommand(s)
 

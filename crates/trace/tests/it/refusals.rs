@@ -19,7 +19,10 @@ fn text() {
     let check = |text, expected| check(LogFormat::Text, text, expected);
     check("wr x", expect!["log:1:1: expected a thread and a colon, such as `t0: rd x`"]);
     check("t0 wr x", expect!["log:1:1: expected a thread and a colon, such as `t0: rd x`"]);
-    check("t0:wr x", expect!["log:1:1: expected a blank behind the thread and its colon, as in `t0: rd x`"]);
+    check(
+        "t0:wr x",
+        expect!["log:1:1: expected a blank behind the thread and its colon, as in `t0: rd x`"],
+    );
     check(": wr x", expect!["log:1:1: expected a thread and a colon, such as `t0: rd x`"]);
     check("t0:", expect!["log:1:4: expected an event, such as `rd x`"]);
     check("t0: // later", expect!["log:1:5: expected an event, such as `rd x`"]);
