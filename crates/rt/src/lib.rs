@@ -5,7 +5,7 @@
 //! Without `WEAKSPOT_RUN` in the environment it does nothing.
 //!
 //! What the `unsafe` in here relies on, wherever nothing else is said:
-//! - There is one thread of the system. So the [`Runtime`](runtime::Runtime), which is reached
+//! - There is one thread of the system. So the `Runtime`, which is reached
 //!   through a raw pointer, is never used at the same time by two; references to parts of it end
 //!   before coroutines are switched.
 //! - Functions that stand in for one of libc get what the caller would have given to that one; where
