@@ -57,12 +57,19 @@ pub(crate) fn run(
         preload.push(":");
         preload.push(more);
     }
+    // The program asks for the library, too, and has to get the same file.
+    let mut libraries = start.runtime.as_os_str().to_owned();
+    if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|more| !more.is_empty()) {
+        libraries.push(":");
+        libraries.push(more);
+    }
     let shown = || {
         if start.output == ProgramOutput::None { Stdio::null() } else { Stdio::inherit() }
     };
     let mut child = Command::new(program)
         .args(args)
         .env("LD_PRELOAD", preload)
+        .env("LD_LIBRARY_PATH", libraries)
         .env("WEAKSPOT_RUN", format!("report={report} {config}"))
         .stdin(Stdio::null())
         // Answers go to standard output.
