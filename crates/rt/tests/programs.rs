@@ -124,37 +124,37 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "assertion",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 assertion 0 assertion assertion.c:18:%20counter%20==%202
-        seen 1 2
-        done complete
-    "#]],
+            finding 1 assertion 0 0 assertion.c:18:%20counter%20==%202
+            seen 1 2
+            done complete
+        "#]],
     );
     check(
         "abort",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 abort 0 abort abort
-        seen 1 2
-        done complete
-    "#]],
+            finding 1 abort 0 0 abort
+            seen 1 2
+            done complete
+        "#]],
     );
     check(
         "crash",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 crash 1 crash SIGSEGV
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 crash 1 0 SIGSEGV
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "double_free",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 free 1 double_free memory%20is%20freed%20twice
-        seen 1 2
-        done complete
-    "#]],
+            finding 1 free 1 0 memory%20is%20freed%20twice
+            seen 1 2
+            done complete
+        "#]],
     );
     check(
         "deadlock",
@@ -187,19 +187,19 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "recursion",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 crash 1 recursion the%20stack%20is%20too%20small
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 crash 1 0 the%20stack%20is%20too%20small
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "memory",
         "strategy=dpor memory=50000000",
         &expect![[r#"
-        finding 1 memory 0 memory the%20program%20allocates%20more%20than%20it%20may
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 memory 0 0 the%20program%20allocates%20more%20than%20it%20may
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "killed",
@@ -215,9 +215,9 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "forks",
         "strategy=dpor",
         &expect![[r#"
-        unsupported fork forks
-        done complete
-    "#]],
+            unsupported fork 0
+            done complete
+        "#]],
     );
     check(
         "hang",
