@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
+use weakspot_live::wire::Message;
 use weakspot_live::{Ended, Op, OpKind};
 
 use crate::frame::{caller, entry, frame};
@@ -81,7 +82,7 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
 /// The program fails here: reported, and the execution is over.
 pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) -> ! {
     if live().is_null() {
-        report::line((*rt).config.fd, &format!("defect {}", report::escape(text)));
+        report::tell((*rt).config.fd, &Message::Defect(text.to_owned()));
         sys::quit(70);
     }
     settle(rt);

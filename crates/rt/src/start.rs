@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 
 use std::ffi::CString;
 
-use weakspot_live::wire::{Place, PlacedFence};
+use weakspot_live::wire::{Message, Place, PlacedFence};
 use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Transactions, Watch};
 
 use crate::config::{self, Config};
@@ -151,7 +151,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         let rt = home();
         // SAFETY: the runtime is there since before the hook was set.
         let fd = unsafe { (*rt).config.fd };
-        report::line(fd, &format!("defect {}", report::escape(&what.to_string())));
+        report::tell(fd, &Message::Defect(what.to_string()));
         sys::quit(DEFECT);
     }));
 }
@@ -389,7 +389,8 @@ unsafe fn close(rt: *mut Runtime) {
     (*rt).strategy.end(ended, &(*rt).next);
     if let Some(diverged) = (*rt).strategy.diverged() {
         let Diverged { step, agent } = diverged;
-        report::line((*rt).config.fd, &format!("diverged {step} {}", agent.of()));
+        let (step, thread) = (step as u64, agent.of());
+        report::tell((*rt).config.fd, &Message::Diverged { step, thread });
     }
     (*rt).executions += 1;
 }

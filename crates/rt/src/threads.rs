@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use weakspot_live::wire::{Message, TracedStep};
 use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Step};
 
 use crate::access::{Order, Pending};
@@ -191,7 +192,8 @@ pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
     }
     let to = choose(rt);
     go(rt, me, to);
-    report::line((*rt).config.fd, "defect a%20thread%20went%20on%20after%20its%20end");
+    let text = "a thread went on after its end".to_owned();
+    report::tell((*rt).config.fd, &Message::Defect(text));
     crate::sys::quit(70)
 }
 
@@ -453,17 +455,10 @@ pub unsafe fn happened(
         watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
     }
     if (*rt).config.trace {
-        let mut text = format!("step {t} {:?} {order:?} {:#x} {}", op.kind, op.addr, op.len);
-        for v in [old, value] {
-            match v {
-                Some(v) => {
-                    let _ = write!(text, " {v}");
-                }
-                None => text.push_str(" -"),
-            }
-        }
-        let _ = write!(text, " {}", report::place(rt, pc));
-        report::line((*rt).config.fd, &text);
+        let Op { kind, len, addr } = op;
+        let (thread, place) = (t as u16, report::place(rt, pc));
+        let step = TracedStep { thread, kind, order, addr, len, old, value, place };
+        report::tell((*rt).config.fd, &Message::Step(step));
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Shared, model};
     disable_help_flag = true,
     before_help = "\
 Example:
-  weakspot cc -O1 -o dekker corpus/c/dekker.c && weakspot run ./dekker
+  weakspot cc -O1 -pthread -o dekker corpus/c/dekker.c && weakspot run ./dekker
   CC=weakspot-cc CXX=weakspot-cxx make",
     after_help = "\
 The compiler is gcc or clang, whichever is there; WEAKSPOT_CC (for c++ WEAKSPOT_CXX) names another one.
@@ -34,9 +34,8 @@ pub(crate) struct CompilerArgs {
 #[command(
     before_help = "\
 Example:
-  weakspot cc -O1 -o dekker corpus/c/dekker.c && weakspot run ./dekker
-  weakspot run --strategy dpor ./dekker
-  weakspot run --under tso ./dekker",
+  weakspot cc -O1 -pthread -o dekker corpus/c/dekker.c && weakspot run ./dekker
+  weakspot run --model tso --strategy bounded --preemptions 2 ./dekker",
     after_help = "\
 The program is executed again and again with another schedule, its threads one at a time. Each
 execution is watched by monitors that report where TSO or PSO would let an access overtake a store;
@@ -46,7 +45,7 @@ explored, up to the order of steps that do not conflict. What the program reads 
     mut_arg("threads", |a| a.hide(true))
 )]
 pub(crate) struct RunArgs {
-    /// The program, compiled by `weakspot cc`, `weakspot c++` or `weakspot cargo`, and its arguments.
+    /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -1,0 +1,205 @@
+//! What was found, in words or JSON, each finding executed again and checked.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use weakspot_core::{Limit, Model, Verdict};
+use weakspot_live::wire::{Message, TracedStep};
+use weakspot_report::{
+    Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
+    failures_text, real_json, real_statistics, real_text, unserializable_json, unserializable_text,
+};
+
+use super::heard::Overtaking;
+use super::log::{self, Replayed};
+use super::{Exploration, child};
+use crate::args::OutputFormat;
+use crate::exit::Exit;
+use crate::pool::{self, Answer};
+
+/// How many findings are executed again to be shown.
+const MAX_SHOWN: usize = 100;
+
+impl Exploration<'_> {
+    /// Says what was found.
+    pub(super) fn tell(&self, since: Instant) -> Result<Answer<()>> {
+        let shared = &self.args.shared;
+        let mut replays: BTreeMap<String, Replayed> = BTreeMap::new();
+        for found in self.overtakings.iter().take(MAX_SHOWN) {
+            if !replays.contains_key(&found.schedule) {
+                let steps = self.replay(&found.schedule)?;
+                replays.insert(found.schedule.clone(), Replayed::new(&steps, &self.symbols));
+            }
+        }
+        let strategy = self.strategies.join(", then ");
+        let explored = Explored {
+            program: &self.program,
+            executions: self.executions,
+            steps: self.steps,
+            strategy: &strategy,
+            remarks: &self.remarks,
+            time: since.elapsed(),
+        };
+        let verdict = |found: bool| match (&self.limit, found) {
+            (_, true) => Verdict::Violated,
+            (None, false) => Verdict::Holds,
+            (Some(limit), false) => Verdict::Unknown(limit.clone()),
+        };
+        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
+        let mut answer: Answer<()> = Answer::new();
+        let failed = verdict(!self.failures.is_empty());
+        answer.exit = answer.exit.max(Exit::of(&failed));
+        let frames: Vec<Vec<String>> = self
+            .failures
+            .iter()
+            .map(|f| f.place.map_or(Vec::new(), |place| self.symbols.lines(place)))
+            .collect();
+        let threads: Vec<Option<String>> =
+            self.failures.iter().map(|f| f.thread.map(log::thread_name)).collect();
+        let failures: Vec<RealFailure<'_>> = self
+            .failures
+            .iter()
+            .zip(&frames)
+            .zip(&threads)
+            .map(|((f, frames), thread)| RealFailure {
+                kind: &f.kind,
+                text: &f.text,
+                thread: thread.as_deref(),
+                frames,
+                executions: f.executions,
+                first: f.first,
+                schedule: &f.schedule,
+            })
+            .collect();
+        let details = !shared.quiet;
+        answer.out += &match shared.format {
+            OutputFormat::Json => failures_json(&explored, Model::Sc, &failed, &failures) + "\n",
+            _ => failures_text(&explored, Model::Sc, &failed, &failures, details),
+        };
+        let mut verdicts: Vec<(Model, Verdict)> = Vec::new();
+        for &model in &self.args.model {
+            let mut shown: Vec<(&Overtaking, &Replayed, Vec<_>)> = Vec::new();
+            for found in self.overtakings.iter().filter(|found| found.model == model) {
+                let Some(replayed) = replays.get(&found.schedule) else { continue };
+                let report = replayed.report(model, found.store, found.access)?;
+                shown.push((found, replayed, report.into_iter().collect()));
+            }
+            let mut verdict = verdict(self.overtakings.iter().any(|found| found.model == model));
+            // Reports depend on the order of steps that do not conflict.
+            if verdict == Verdict::Holds && !self.all_orders {
+                verdict = Verdict::Unknown(Limit::Classes);
+            }
+            verdicts.push((model, verdict.clone()));
+            let findings: Vec<RealOvertaking<'_>> = shown
+                .iter()
+                .map(|(found, replayed, reports)| RealOvertaking {
+                    shown: MonitorAnswer {
+                        file: &self.program,
+                        id: None,
+                        tables: &replayed.under(model).tables,
+                        log: &replayed.under(model).events,
+                        model,
+                        verdict: &Verdict::Violated,
+                        reports,
+                        total: 1,
+                        unlisted: 0,
+                        events: replayed.under(model).events.len() as u64,
+                        algorithm: "monitor",
+                        remarks: &[],
+                        time: Duration::ZERO,
+                    },
+                    executions: found.executions,
+                    first: found.first,
+                    schedule: &found.schedule,
+                })
+                .collect();
+            answer.exit = answer.exit.max(Exit::of(&verdict));
+            answer.out += &match shared.format {
+                OutputFormat::Json => real_json(&explored, model, &verdict, &findings) + "\n",
+                _ => real_text(&explored, model, &verdict, &findings, details, color),
+            };
+        }
+        if self.transactions.is_some() {
+            self.tell_transactions(&explored, &verdicts, &mut answer)?;
+        }
+        if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
+            let steps = self.replay(&schedule.to_string())?;
+            log::write(path, Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
+        }
+        if shared.format == OutputFormat::Text && !shared.quiet {
+            answer.out += &real_statistics(&explored);
+        }
+        Ok(answer)
+    }
+
+    /// Says whether transactions are serializable, and with fences at their ends.
+    fn tell_transactions(
+        &self,
+        explored: &Explored<'_>,
+        verdicts: &[(Model, Verdict)],
+        answer: &mut Answer<()>,
+    ) -> Result<()> {
+        let shared = &self.args.shared;
+        let found = self.unserializable.as_ref();
+        let under_sc = match (&self.limit, found) {
+            (_, Some(_)) => Verdict::Violated,
+            (None, None) => Verdict::Holds,
+            (Some(limit), None) => Verdict::Unknown(limit.clone()),
+        };
+        let shown = found.map(|found| RealUnserializable {
+            executions: found.executions,
+            first: found.first,
+            schedule: &found.schedule,
+        });
+        let mut say = |model: Model, verdict: &Verdict, fenced: bool| {
+            answer.exit = answer.exit.max(Exit::of(verdict));
+            let shown = shown.as_ref().filter(|_| !fenced);
+            answer.out += &match shared.format {
+                OutputFormat::Json => {
+                    unserializable_json(explored, model, verdict, fenced, shown) + "\n"
+                }
+                _ => unserializable_text(explored, model, verdict, fenced, shown),
+            };
+        };
+        say(Model::Sc, &under_sc, false);
+        if self.args.fence_transactions {
+            let robust = verdicts.iter().find(|(model, _)| *model == Model::Tso);
+            let Some((_, robust)) = robust else {
+                bail!("fences make a difference under TSO: expected --model tso among others");
+            };
+            // A program whose transactions end in fences is serializable under TSO if and only if
+            // it is robust and serializable under SC.
+            let all = [&under_sc, robust];
+            let worst = all.iter().find(|v| ***v == Verdict::Violated);
+            let worst = worst.or_else(|| all.iter().find(|v| ***v != Verdict::Holds));
+            let verdict = worst.map_or(Verdict::Holds, |verdict| (*verdict).clone());
+            say(Model::Tso, &verdict, true);
+        }
+        if let Some(found) = found.filter(|_| !shared.quiet) {
+            let steps = self.replay(&found.schedule)?;
+            let log = log::Temporary::new(Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
+            answer.out += &crate::serial::explain(log.path(), shared)?;
+        }
+        Ok(())
+    }
+
+    /// The steps of an execution.
+    fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
+        let config = format!(
+            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
+            self.known() + " " + &self.marked(),
+            self.args.steps,
+            self.args.shared.memory
+        );
+        let mut steps = Vec::new();
+        child::run(&self.start(Duration::from_secs(60)), &config, &mut |message| {
+            if let Message::Step(step) = message {
+                steps.push(step);
+            }
+            false
+        })?;
+        Ok(steps)
+    }
+}
