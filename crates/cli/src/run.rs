@@ -82,8 +82,6 @@ struct Exploration<'a> {
     shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
-    /// Whether each order of steps was explored, not only one of each class.
-    all_orders: bool,
     unserializable: Option<Unserializable>,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
@@ -115,7 +113,6 @@ impl<'a> Exploration<'a> {
             strategies: Vec::new(),
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
-            all_orders: false,
             unserializable: None,
             transactions: None,
             remarks: Vec::new(),
@@ -160,7 +157,6 @@ impl<'a> Exploration<'a> {
                 first && heard.found()
             })?;
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
-            self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
             if self.limit.is_none() || stopped || first && self.found() {

@@ -4,10 +4,10 @@
 //! by exploring the program again as if it had these fences (`explore::hitting` finds it, and
 //! `explore/src/fence.rs` does the same for programs that are only text).
 
-use weakspot_core::{Drain, Model};
+use weakspot_core::Model;
 
 use crate::OpKind;
-use crate::watch::{Extra, Finding, Names, Step, compile};
+use crate::watch::{Extra, Finding, Step};
 
 /// The fences after or before steps of `steps` any one of which prevents `finding`, which the steps
 /// show for the first time although the program is looked at as if it had `extra`. Fences between
@@ -19,17 +19,13 @@ use crate::watch::{Extra, Finding, Names, Step, compile};
 /// Cost: quadratic in the number of steps.
 #[must_use]
 pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Extra> {
-    let q = finding.report.store.thread;
-    let access = place(steps, finding, extra);
-    let before = &steps[..access];
-    let Some(store) = before.iter().rposition(|s| s.thread == q && s.at == finding.store) else {
-        return Vec::new();
-    };
-    let p = finding.report.access.thread;
-    let overtakes = before
+    let steps: Vec<Step> = finding.shown.iter().map(|&at| steps[at]).collect();
+    let (store, access) = (finding.at, steps.len() - 1);
+    let (q, p) = (steps[store].thread, steps[access].thread);
+    let overtakes = steps[..access]
         .iter()
         .rposition(|step| step.thread == p)
-        .and_then(|previous| first_leading_to(steps, store, previous))
+        .and_then(|previous| first_leading_to(&steps, store, previous))
         .unwrap_or(access);
     let own = |i: &usize| steps[*i].thread == q;
     let mut fences: Vec<Extra> = Vec::new();
@@ -47,18 +43,6 @@ pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Ext
     // What is there already did not prevent it.
     fences.retain(|fence| !extra.contains(fence));
     fences
-}
-
-/// Which step is the access of the report.
-fn place(steps: &[Step], finding: &Finding, extra: &[Extra]) -> usize {
-    let orders = finding.model != Model::Pso(Drain::Own);
-    let mut names = Names::default();
-    let mut events = Vec::new();
-    let is_later = |step: &Step| {
-        compile(step, orders, extra, &mut names, &mut events);
-        events.len() as u64 > finding.report.first
-    };
-    steps.iter().position(is_later).unwrap_or(steps.len())
 }
 
 /// The first step of the thread of `store`, after it, on which `end` depends by way of another
@@ -87,6 +71,8 @@ fn first_leading_to(steps: &[Step], store: usize, end: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use weakspot_core::Drain;
+
     use super::*;
     use crate::Watch;
     use crate::watch::test_steps::steps;

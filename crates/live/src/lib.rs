@@ -6,6 +6,7 @@
 
 mod advice;
 mod bounded;
+mod class;
 mod dpor;
 mod op;
 mod pct;
