@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_core::{Limit, Model};
+use weakspot_core::{Drain, Limit, Model};
 use weakspot_live::Plan;
 use weakspot_report::{error_json, model_key};
 
@@ -24,8 +24,10 @@ use crate::pool::{self, Answer};
 
 /// How long an exploration goes on unless the user says something else.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// In auto, the preemptions before all executions are explored.
+/// In auto, the preemptions before all executions are explored, and how many executions of these are
+/// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
+const FIRST_EXECUTIONS: u64 = 1000;
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
@@ -33,6 +35,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
         bail!(
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
         );
+    }
+    if let Some(model @ (Model::Sc | Model::Pso(Drain::Own))) = args.under {
+        bail!("buffers of {model} are not executed; expected --under tso or pso");
     }
     if args.shared.format == OutputFormat::Dot {
         bail!(
@@ -95,6 +100,8 @@ struct Phase {
     plan: Plan,
     /// All that it can explore, if that is less than everything.
     bound: Option<u32>,
+    /// At most so many executions, if another one follows.
+    most: Option<u64>,
 }
 
 impl<'a> Exploration<'a> {
@@ -121,15 +128,15 @@ impl<'a> Exploration<'a> {
 
     fn phases(&self) -> Vec<Phase> {
         let args = self.args;
-        let phase = |name, plan| Phase { name, plan, bound: None };
-        let bounded =
-            |most: Option<u32>| Phase { name: "bounded", plan: Plan::Bounded(most), bound: most };
+        let phase = |name, plan| Phase { name, plan, bound: None, most: None };
+        let bounded = |bound| Phase { bound, ..phase("bounded", Plan::Bounded(bound)) };
+        let first = || Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
         let dpor = || phase("dpor", Plan::Dpor);
         match (&args.replay, args.strategy) {
             (Some(schedule), _) => vec![phase("replay", Plan::Replay(schedule.clone()))],
             (None, RunStrategy::Auto) => match args.preemptions {
                 Some(most) => vec![bounded(Some(most))],
-                None => vec![bounded(Some(FIRST_PREEMPTIONS)), dpor()],
+                None => vec![first(), dpor()],
             },
             (None, RunStrategy::Bounded) => vec![bounded(args.preemptions)],
             (None, RunStrategy::Dpor) => vec![dpor()],
@@ -146,6 +153,7 @@ impl<'a> Exploration<'a> {
         for phase in self.phases() {
             let left = timeout.saturating_sub(since.elapsed());
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
+            let executions = [executions, phase.most].into_iter().flatten().min();
             if left.is_zero() || executions == Some(0) {
                 break;
             }
@@ -168,11 +176,12 @@ impl<'a> Exploration<'a> {
 
     fn config(&self, phase: &Phase, left: Duration, executions: Option<u64>) -> String {
         let args = self.args;
-        let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
+        let models: Vec<&str> = self.watched().iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
             format!("strategy={}{}", phase.plan, self.known()),
-            format!("models={}", models.join(",")),
+            self.under(),
+            if models.is_empty() { String::new() } else { format!("models={}", models.join(",")) },
             format!("timeout={}", left.as_millis().max(1)),
             format!("executions={}", executions.unwrap_or(0)),
             format!("steps={} memory={}", args.steps, args.shared.memory),
@@ -193,6 +202,16 @@ impl<'a> Exploration<'a> {
             // The library stops by itself, and should have the time to say so.
             timeout: left + Duration::from_secs(5),
         }
+    }
+
+    /// The models that executions are watched for.
+    fn watched(&self) -> &[Model] {
+        if self.args.under.is_some() { &[] } else { &self.args.model }
+    }
+
+    /// The buffers for the configuration.
+    fn under(&self) -> String {
+        self.args.under.map_or(String::new(), |model| format!("under={}", model_key(model)))
     }
 
     /// The transactions for the configuration.

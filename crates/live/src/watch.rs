@@ -280,7 +280,7 @@ fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>
     parts(step, orders, &[], &mut |kind| {
         let loc = match kind {
             LogKind::Spawn | LogKind::Join => step.op.addr as u32,
-            kind if kind.is_access() => names.loc(step.op),
+            kind if kind.is_access() || kind == LogKind::Commit => names.loc(step.op),
             _ => 0,
         };
         out.push(LogEvent { site, ..LogEvent::new(step.thread, kind, loc) });
@@ -298,9 +298,7 @@ pub(crate) fn parts(step: &Step, orders: bool, extra: &[Extra], tell: &mut impl 
         OpKind::Read => tell(LogKind::Read),
         // On x86 it waits for the stores of its thread, whether it succeeds or not.
         OpKind::Compare => {
-            if orders {
-                tell(LogKind::Fence);
-            }
+            tell(LogKind::Fence);
             tell(LogKind::Read);
         }
         OpKind::Write if !orders && step.order == Order::SeqCst => tell(LogKind::Update),
@@ -335,7 +333,8 @@ pub(crate) fn parts(step: &Step, orders: bool, extra: &[Extra], tell: &mut impl 
         OpKind::Join => tell(LogKind::Join),
         OpKind::Begin => tell(LogKind::Begin),
         OpKind::End => tell(LogKind::End),
-        OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::Commit => {}
+        OpKind::Commit => tell(LogKind::Commit),
+        OpKind::Start | OpKind::Exit | OpKind::Yield => {}
     }
     if extra.contains(&Extra::After(step.at)) {
         tell(LogKind::Fence);

@@ -53,6 +53,10 @@ pub struct Runtime {
     pub unjoined: usize,
     /// What threads are about to do, by rising number.
     pub next: Vec<Next>,
+    /// The same with buffers, if there are any.
+    pub all: Vec<Next>,
+    /// Whether stores go through buffers now.
+    pub buffered: bool,
     /// How many threads have something that must be looked at before somebody is chosen.
     pub special: usize,
     /// Who took the last step.

@@ -57,6 +57,10 @@ pub(crate) struct RunArgs {
     /// (in which an atomic update waits only for stores to its own address).
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "tso,pso", value_parser = model)]
     pub(crate) model: Vec<Model>,
+    /// Execute the program with the store buffers of tso or pso, instead of watching executions of
+    /// SC for what these would do: assertions that fail only there fail.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "transaction", "transactions"], value_parser = model)]
+    pub(crate) under: Option<Model>,
     /// Which executions, and in which order.
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
     pub(crate) strategy: RunStrategy,

@@ -9,7 +9,8 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
-    failures_text, real_json, real_statistics, real_text, unserializable_json, unserializable_text,
+    failures_text, model_key, real_json, real_statistics, real_text, unserializable_json,
+    unserializable_text,
 };
 
 use super::heard::Overtaking;
@@ -34,8 +35,13 @@ impl Exploration<'_> {
             }
         }
         let strategy = self.strategies.join(", then ");
+        let command = match self.args.under {
+            Some(model) => format!("weakspot run --under {}", model_key(model)),
+            None => "weakspot run".to_owned(),
+        };
         let explored = Explored {
             program: &self.program,
+            command: &command,
             executions: self.executions,
             steps: self.steps,
             strategy: &strategy,
@@ -74,12 +80,13 @@ impl Exploration<'_> {
             })
             .collect();
         let details = !shared.quiet;
+        let under = self.args.under.unwrap_or(Model::Sc);
         answer.out += &match shared.format {
-            OutputFormat::Json => failures_json(&explored, Model::Sc, &failed, &failures) + "\n",
-            _ => failures_text(&explored, Model::Sc, &failed, &failures, details),
+            OutputFormat::Json => failures_json(&explored, under, &failed, &failures) + "\n",
+            _ => failures_text(&explored, under, &failed, &failures, details),
         };
         let mut verdicts: Vec<(Model, Verdict)> = Vec::new();
-        for &model in &self.args.model {
+        for &model in self.watched() {
             let mut shown: Vec<(&Overtaking, &Replayed, Vec<_>)> = Vec::new();
             let mut lost = false;
             for found in self.overtakings.iter().filter(|found| found.model == model) {
@@ -192,7 +199,7 @@ impl Exploration<'_> {
     fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
         let config = format!(
             "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
-            self.known() + " " + &self.marked(),
+            [self.known(), self.marked(), self.under()].join(" "),
             self.args.steps,
             self.args.shared.memory
         );
