@@ -16,7 +16,7 @@ use crate::watch::{Extra, Finding, Step};
 /// A fence has to stand after the store and before the first later step of its thread that the
 /// access depends on; this one overtakes the store.
 ///
-/// Cost: quadratic in the number of steps.
+/// Cost: quadratic in the number of steps between the two, if that is small.
 #[must_use]
 pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Extra> {
     let steps: Vec<Step> = finding.shown.iter().map(|&at| steps[at]).collect();
@@ -45,6 +45,9 @@ pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Ext
     fences
 }
 
+/// Between steps that are farther apart nothing is looked for.
+const FAR: usize = 2000;
+
 /// The first step of the thread of `store`, after it, on which `end` depends by way of another
 /// thread.
 fn first_leading_to(steps: &[Step], store: usize, end: usize) -> Option<usize> {
@@ -54,6 +57,11 @@ fn first_leading_to(steps: &[Step], store: usize, end: usize) -> Option<usize> {
             || a.op.kind == OpKind::Spawn && a.op.addr == u64::from(b.thread)
     };
     let q = steps[store].thread;
+    if end.saturating_sub(store) > FAR {
+        // Whatever it is, a fence right after the store comes before it.
+        let next = steps[store + 1..].iter().position(|step| step.thread == q);
+        return next.map(|next| store + 1 + next);
+    }
     let mut leads = vec![false; end + 1];
     leads[end] = true;
     let mut first = None;

@@ -39,6 +39,8 @@ pub(crate) struct Pair {
     pub(crate) store: usize,
     /// The place of the access.
     pub(crate) access: usize,
+    /// The program address of the store.
+    from: u64,
     /// Of each thread, how many of its events happen before the access.
     view: std::ops::Range<usize>,
 }
@@ -77,8 +79,10 @@ pub(crate) struct Classes {
 }
 
 /// Locations have the same numbers in all executions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Numbers {
+    /// Some that were asked for lately, by address: start, length, number.
+    lately: [(u64, u32, u32); 64],
     known: FxHashMap<(u64, u32), u32>,
     bytes: Vec<(u64, u32)>,
     by_start: BTreeMap<u64, Vec<u32>>,
@@ -105,6 +109,8 @@ struct Store {
     /// The last store-store fence before it.
     mark: u32,
     step: usize,
+    /// Its program address.
+    at: u64,
 }
 
 /// An event that has committed the stores of a location up to one.
@@ -302,7 +308,7 @@ impl Classes {
             let mark = self.marks[p];
             let loc = &mut self.locs[x];
             loc.thread = p;
-            loc.stores.push(Store { count, mark, step: at });
+            loc.stores.push(Store { count, mark, step: at, at: step.at });
         }
     }
 
@@ -378,11 +384,19 @@ impl Classes {
             if !asked {
                 continue;
             }
-            for store in loc.stores.iter().filter(|s| s.count > committed && s.count <= seen) {
+            let from = loc.stores.partition_point(|s| s.count <= committed);
+            let to = loc.stores.partition_point(|s| s.count <= seen);
+            let first = self.pairs.len();
+            for store in loc.stores.get(from..to).unwrap_or(&[]) {
+                // One of each program address will do.
+                if self.pairs[first..].iter().any(|p| p.from == store.at) {
+                    continue;
+                }
                 let from = self.views.len();
                 self.views.extend_from_slice(&clock[..n]);
                 let view = from..self.views.len();
-                self.pairs.push(Pair { tso, store: store.step, access: at, view });
+                let (store, from) = (store.step, store.at);
+                self.pairs.push(Pair { tso, store, access: at, from, view });
             }
         }
     }
@@ -437,9 +451,33 @@ impl<'a> IntoIterator for &'a Around {
     }
 }
 
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers {
+            lately: [(0, 0, 0); 64],
+            known: FxHashMap::default(),
+            bytes: Vec::new(),
+            by_start: BTreeMap::new(),
+            longest: 0,
+            overlaps: Vec::new(),
+        }
+    }
+}
+
 impl Numbers {
     fn of(&mut self, start: u64, len: u32) -> u32 {
         let len = len.max(1);
+        let slot = (start >> 2) as usize % self.lately.len();
+        let (start_of, len_of, number) = self.lately[slot];
+        if (start_of, len_of) == (start, len) {
+            return number;
+        }
+        let number = self.look_up(start, len);
+        self.lately[slot] = (start, len, number);
+        number
+    }
+
+    fn look_up(&mut self, start: u64, len: u32) -> u32 {
         let next = self.bytes.len() as u32;
         let number = *self.known.entry((start, len)).or_insert(next);
         if number == next {
