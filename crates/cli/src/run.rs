@@ -1,8 +1,10 @@
 //! `weakspot run`.
 
+mod advice;
 mod child;
 mod heard;
 mod log;
+mod sources;
 mod symbols;
 mod tell;
 
@@ -13,6 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_core::{Limit, Model};
 use weakspot_live::Plan;
+use weakspot_live::wire::PlacedFence;
 use weakspot_report::{error_json, model_key};
 
 use self::child::{Ended, Start, status_text};
@@ -85,9 +88,23 @@ struct Exploration<'a> {
     /// Whether each order of steps was explored, not only one of each class.
     all_orders: bool,
     unserializable: Option<Unserializable>,
+    /// It is looked at as if it had these.
+    fences: Vec<PlacedFence>,
+    until: Until,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     remarks: Vec<String>,
+}
+
+/// How long an exploration goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// To its end.
+    End,
+    /// Until something is found.
+    Found,
+    /// Until an access overtakes a store.
+    Overtaken,
 }
 
 /// A strategy.
@@ -117,6 +134,8 @@ impl<'a> Exploration<'a> {
             limit: Some(Limit::Executions(0)),
             all_orders: false,
             unserializable: None,
+            fences: Vec::new(),
+            until: if args.first { Until::Found } else { Until::End },
             transactions: None,
             remarks: Vec::new(),
         }
@@ -153,17 +172,17 @@ impl<'a> Exploration<'a> {
                 break;
             }
             let mut heard = Heard::default();
-            let first = self.args.first;
+            let until = self.until;
             let config = self.config(&phase, left, executions);
             let ended = child::run(&self.start(left), &config, &mut |message| {
                 heard.hear(message);
-                first && heard.found()
+                heard.is_enough(until)
             })?;
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
             self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
-            if self.limit.is_none() || stopped || first && self.found() {
+            if self.limit.is_none() || stopped || self.is_enough() {
                 break;
             }
         }
@@ -185,6 +204,7 @@ impl<'a> Exploration<'a> {
             format!("reuse={} progress=200", on(args.reuse)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
+            self.fenced(),
         ]
         .join(" ")
     }
@@ -202,6 +222,12 @@ impl<'a> Exploration<'a> {
     /// The transactions for the configuration.
     fn marked(&self) -> String {
         self.transactions.as_ref().map_or(String::new(), |t| format!("transactions={t}"))
+    }
+
+    /// The fences for the configuration.
+    fn fenced(&self) -> String {
+        let fences: Vec<String> = self.fences.iter().map(PlacedFence::to_string).collect();
+        if fences.is_empty() { String::new() } else { format!("fences={}", fences.join(",")) }
     }
 
     /// Finds the functions that are transactions.
@@ -263,8 +289,12 @@ impl<'a> Exploration<'a> {
         })
     }
 
-    fn found(&self) -> bool {
-        !(self.overtakings.is_empty() && self.failures.is_empty())
+    fn is_enough(&self) -> bool {
+        match self.until {
+            Until::End => false,
+            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            Until::Overtaken => !self.overtakings.is_empty(),
+        }
     }
 
     /// Adds what was heard.

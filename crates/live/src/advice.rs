@@ -6,21 +6,23 @@
 
 use weakspot_core::{Drain, Model};
 
-use crate::OpKind;
-use crate::watch::{Extra, Finding, Names, Step, compile};
+use crate::added::{is_added, is_atomic_store};
+use crate::watch::{Finding, Names, Order, Step, compile};
+use crate::{Extra, OpKind};
 
-/// The fences after or before steps of `steps` any one of which prevents `finding`, which the steps
-/// show for the first time although the program is looked at as if it had `extra`. Fences between
-/// stores are among them only if the finding is one of PSO.
+/// The fences between steps of `steps`, and the stronger orders of these, any one of which prevents
+/// `finding`, which the steps show for the first time although the program is looked at as if it
+/// had `extra`.
 ///
 /// A fence has to stand after the store and before the first later step of its thread that the
-/// access depends on; this one overtakes the store.
+/// access depends on; this one overtakes the store. Between stores it helps only if that one
+/// stores, or if an atomic update is on the way.
 ///
 /// Cost: quadratic in the number of steps.
 #[must_use]
 pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Extra> {
     let q = finding.report.store.thread;
-    let access = place(steps, finding, extra);
+    let access = place(steps, finding);
     let before = &steps[..access];
     let Some(store) = before.iter().rposition(|s| s.thread == q && s.at == finding.store) else {
         return Vec::new();
@@ -31,17 +33,12 @@ pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Ext
         .rposition(|step| step.thread == p)
         .and_then(|previous| first_leading_to(steps, store, previous))
         .unwrap_or(access);
-    let own = |i: &usize| steps[*i].thread == q;
-    let mut fences: Vec<Extra> = Vec::new();
-    for i in (store..overtakes).filter(own) {
-        fences.push(Extra::After(steps[i].at));
-    }
-    if matches!(finding.model, Model::Pso(_)) {
-        let stores = |i: &usize| matches!(steps[*i].op.kind, OpKind::Write | OpKind::Update);
-        for i in (store + 1..=overtakes).filter(own).filter(stores) {
-            fences.push(Extra::Before(steps[i].at));
-        }
-    }
+    let own: Vec<Step> = steps[store..=overtakes.min(steps.len() - 1)]
+        .iter()
+        .filter(|step| step.thread == q && !is_added(step))
+        .copied()
+        .collect();
+    let mut fences = between(&own, finding.model);
     fences.sort_unstable();
     fences.dedup();
     // What is there already did not prevent it.
@@ -49,13 +46,48 @@ pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Ext
     fences
 }
 
+/// What keeps the first of these steps of a thread from being overtaken by the last.
+fn between(own: &[Step], model: Model) -> Vec<Extra> {
+    let mut fences = Vec::new();
+    let last = own.len().saturating_sub(1);
+    let stores = |step: &Step| matches!(step.op.kind, OpKind::Write | OpKind::Update);
+    let pso = matches!(model, Model::Pso(_));
+    for (i, pair) in own.windows(2).enumerate() {
+        let (a, b) = (pair[0].at, pair[1].at);
+        fences.push(Extra::Full(a, b));
+        let update = own[i + 1..].iter().any(|step| step.op.kind == OpKind::Update);
+        if pso && (update || stores(&own[last])) {
+            fences.push(Extra::Stores(a, b));
+        }
+    }
+    for (i, step) in own.iter().enumerate().filter(|(_, step)| is_atomic_store(step)) {
+        let strong = match (model, step.op.kind) {
+            // It waits for those before it and for itself.
+            (Model::Tso | Model::Pso(Drain::All), OpKind::Write) => i < last,
+            (Model::Pso(Drain::All), OpKind::Update) => i > 0,
+            // There it is an update, which is never pending.
+            (Model::Pso(Drain::Own), OpKind::Write) => i == 0,
+            _ => false,
+        };
+        if strong && step.order < Order::SeqCst {
+            fences.push(Extra::Order(step.at, Order::SeqCst));
+        }
+        let update = own[i..].iter().any(|step| step.op.kind == OpKind::Update);
+        let released = model == Model::Pso(Drain::All) && (update || stores(&own[last]));
+        if i > 0 && released && step.order < Order::Release {
+            fences.push(Extra::Order(step.at, Order::Release));
+        }
+    }
+    fences
+}
+
 /// Which step is the access of the report.
-fn place(steps: &[Step], finding: &Finding, extra: &[Extra]) -> usize {
+fn place(steps: &[Step], finding: &Finding) -> usize {
     let orders = finding.model != Model::Pso(Drain::Own);
     let mut names = Names::default();
     let mut events = Vec::new();
     let is_later = |step: &Step| {
-        compile(step, orders, extra, &mut names, &mut events);
+        compile(step, orders, &mut names, &mut events);
         events.len() as u64 > finding.report.first
     };
     steps.iter().position(is_later).unwrap_or(steps.len())
@@ -102,12 +134,28 @@ mod tests {
 
     #[test]
     fn between_the_store_and_what_overtakes_it() {
-        use Extra::{After, Before};
+        use Extra::{Full, Stores};
         let pso = Model::Pso(Drain::All);
-        check("0wx 0ry 1wy 1rx", Model::Tso, &[After(1)]);
-        check("0wx 0rz 0ry 0rz 1wy 1rx", Model::Tso, &[After(1), After(2)]);
-        check("0wz 0wx 0wy 1ry 1rx 0rz", pso, &[After(2), Before(3)]);
+        check("0wx 0ry 1wy 1rx", Model::Tso, &[Full(1, 2)]);
+        check("0wx 0rz 0ry 0rz 1wy 1rx", Model::Tso, &[Full(1, 2), Full(2, 3)]);
+        check("0wz 0wx 0wy 1ry 1rx 0rz", pso, &[Full(2, 3), Stores(2, 3)]);
         // By way of a third thread.
-        check("0wx 0ry 2wy 2wz 1rz 1rx", Model::Tso, &[After(1)]);
+        check("0wx 0ry 2wy 2wz 1rz 1rx", Model::Tso, &[Full(1, 2)]);
+        // A fence between stores does not stop a load.
+        check("0wx 0wz 0ry 1wy 1rx", pso, &[Full(1, 2), Full(2, 3)]);
+    }
+
+    #[test]
+    fn by_stronger_orders() {
+        use Extra::{Full, Stores};
+        let strong = |at| Extra::Order(at, Order::SeqCst);
+        let release = |at| Extra::Order(at, Order::Release);
+        let (pso, own) = (Model::Pso(Drain::All), Model::Pso(Drain::Own));
+        check("0wx.rlx 0ry.rlx 1wy.rlx 1rx", Model::Tso, &[Full(1, 2), strong(1)]);
+        let stored = [Full(1, 2), Stores(1, 2), strong(1), release(2)];
+        check("0wx.rlx 0wy.rlx 1ry 1rx", pso, &stored);
+        let updated = [Full(1, 2), Stores(1, 2), release(2), strong(2)];
+        check("0wx 0uy.rlx 1ry 1rx", pso, &updated);
+        check("0wx.rlx 0wy.rlx 1ry 1rx", own, &[Full(1, 2), Stores(1, 2), strong(1)]);
     }
 }

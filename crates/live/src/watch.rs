@@ -16,12 +16,15 @@ use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model, O
 use weakspot_monitor::{Form, Monitor};
 use weakspot_serial::{Follow, fence_transactions};
 
-use crate::{Op, OpKind};
+use crate::added::Added;
+use crate::{Extra, Op, OpKind};
 
-/// The order of an access, as C11 has it. An access that is not atomic is `Relaxed`.
+/// The order of an access, as C11 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// None.
+    /// It is not atomic.
+    Plain,
+    /// Atomic, with no more than that.
     Relaxed,
     /// Acquire or consume.
     Acquire,
@@ -31,15 +34,6 @@ pub enum Order {
     AcqRel,
     /// Sequentially consistent.
     SeqCst,
-}
-
-/// A fence that the program does not have but is looked at as if it had it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Extra {
-    /// A full fence after each step of this program address.
-    After(u64),
-    /// A store-store fence before each.
-    Before(u64),
 }
 
 /// An access that can overtake a pending store, by the program addresses of the two.
@@ -93,6 +87,7 @@ pub struct Watch {
     own: Option<Side>,
     names: Names,
     extra: Vec<Extra>,
+    added: Option<Added>,
     executions: u64,
     /// Whether transactions are watched.
     transactions: Transactions,
@@ -137,6 +132,7 @@ impl Watch {
             own: Side::new(own, false),
             names: Names::default(),
             extra: extra.to_vec(),
+            added: Added::new(extra),
             transactions: Transactions::None,
             unserializable: (0, 0),
             executions: 0,
@@ -160,11 +156,17 @@ impl Watch {
     /// An execution begins.
     pub fn begin(&mut self) {
         self.steps.clear();
+        if let Some(added) = &mut self.added {
+            added.begin();
+        }
     }
 
     /// A thread took a step.
     pub fn step(&mut self, step: Step) {
-        self.steps.push(step);
+        match &mut self.added {
+            None => self.steps.push(step),
+            Some(added) => added.step(step, &mut self.steps),
+        }
     }
 
     /// The execution is over; how many findings are new. They stand at the end of
@@ -178,9 +180,9 @@ impl Watch {
             }
             self.unserializable.0 += 1;
         }
-        let Watch { steps, ordered, own, names, extra, executions, findings, known, .. } = self;
+        let Watch { steps, ordered, own, names, executions, findings, known, .. } = self;
         for side in [ordered, own].into_iter().flatten() {
-            side.follow(steps, extra, fence, names);
+            side.follow(steps, fence, names);
             for &model in &side.models {
                 if side.monitor.pairs(model) == 0 {
                     continue;
@@ -212,7 +214,7 @@ impl Watch {
     fn is_serializable(&mut self) -> bool {
         let mut events = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            compile(step, true, &[], &mut self.names, &mut events);
+            compile(step, true, &mut self.names, &mut events);
         }
         let question = Question::ScSerializable;
         let mut follow = Follow::new(&[question], false, &self.names.tables, false);
@@ -228,7 +230,7 @@ impl Watch {
         &self.findings
     }
 
-    /// The steps of the execution so far.
+    /// The steps of the execution so far, with the fences that it is looked at as if it had.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
@@ -264,10 +266,10 @@ impl Side {
         (!models.is_empty()).then_some(Side { monitor, models, orders, events: Vec::new() })
     }
 
-    fn follow(&mut self, steps: &[Step], extra: &[Extra], fence: bool, names: &mut Names) {
+    fn follow(&mut self, steps: &[Step], fence: bool, names: &mut Names) {
         self.events.clear();
         for step in steps {
-            compile(step, self.orders, extra, names, &mut self.events);
+            compile(step, self.orders, names, &mut self.events);
         }
         if fence {
             self.events = fence_transactions(&self.events).events;
@@ -297,26 +299,17 @@ pub struct Compiled {
 pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
     let mut names = Names::default();
     let mut events = Vec::with_capacity(steps.len());
-    steps.iter().for_each(|step| compile(step, orders, &[], &mut names, &mut events));
+    steps.iter().for_each(|step| compile(step, orders, &mut names, &mut events));
     let locs = names.tables.locs.iter().filter_map(|loc| loc.bytes).collect();
     Compiled { events, locs, sites: names.addresses }
 }
 
 /// Appends the events of a step.
-pub(crate) fn compile(
-    step: &Step,
-    orders: bool,
-    extra: &[Extra],
-    names: &mut Names,
-    out: &mut Vec<LogEvent>,
-) {
+pub(crate) fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>) {
     let Step { thread, op, order, at } = *step;
     let site = names.site(at);
     let event = |kind, loc| LogEvent { site, ..LogEvent::new(thread, kind, loc) };
     let order = if orders { order } else { Order::Relaxed };
-    if extra.contains(&Extra::Before(at)) {
-        out.push(event(LogKind::StoreFence, 0));
-    }
     match op.kind {
         OpKind::Read => out.push(event(LogKind::Read, names.loc(op))),
         // On x86 it waits for the stores of its thread, whether it succeeds or not.
@@ -340,7 +333,7 @@ pub(crate) fn compile(
         }
         OpKind::Update => {
             match order {
-                Order::Relaxed | Order::Acquire => {}
+                Order::Plain | Order::Relaxed | Order::Acquire => {}
                 Order::Release | Order::AcqRel => out.push(event(LogKind::StoreFence, 0)),
                 Order::SeqCst => out.push(event(LogKind::Fence, 0)),
             }
@@ -359,9 +352,6 @@ pub(crate) fn compile(
         OpKind::Begin => out.push(event(LogKind::Begin, 0)),
         OpKind::End => out.push(event(LogKind::End, 0)),
         OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::Commit => {}
-    }
-    if extra.contains(&Extra::After(at)) {
-        out.push(event(LogKind::Fence, 0));
     }
 }
 
@@ -413,7 +403,8 @@ pub(crate) mod test_steps {
                 other => panic!("{other}"),
             };
             let order = match order {
-                "" => Order::Relaxed,
+                "" => Order::Plain,
+                "rlx" => Order::Relaxed,
                 "rel" => Order::Release,
                 "sc" => Order::SeqCst,
                 other => panic!("{other}"),
@@ -456,8 +447,13 @@ mod tests {
         assert_eq!(found("0wx.rel 0ry 1wy.rel 1rx", &[]), all);
         assert_eq!(found("0wx.sc 0ry 1wy.sc 1rx", &[]), []);
         assert_eq!(found("0wx 0f 0ry 1wy 1f 1rx", &[]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::After(1)]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Before(1)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(1, 2)]), []);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(2, 1), Extra::Full(1, 4)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Stores(1, 2)]), all);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::SeqCst)]), []);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::Release)]), all);
+        // Nothing that is not atomic has an order.
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Order(1, Order::SeqCst)]), all);
     }
 
     #[test]
@@ -469,7 +465,10 @@ mod tests {
         assert_eq!(found("0wx 0uy.sc 1ry 1rx", &[]), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0uy 1ry 1rx", &[]), pso);
         assert_eq!(found("0wx 0s 0wy 1ry 1rx", &[]), []);
-        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Before(2)]), []);
+        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Stores(1, 2)]), []);
+        let released = [Extra::Order(2, Order::Release)];
+        assert_eq!(found("0wx 0wy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0my 1ly 1rx", &[]), []);
     }
 }
