@@ -85,8 +85,6 @@ struct Exploration<'a> {
     shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
-    /// Whether each order of steps was explored, not only one of each class.
-    all_orders: bool,
     unserializable: Option<Unserializable>,
     /// It is looked at as if it had these.
     fences: Vec<PlacedFence>,
@@ -132,7 +130,6 @@ impl<'a> Exploration<'a> {
             strategies: Vec::new(),
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
-            all_orders: false,
             unserializable: None,
             fences: Vec::new(),
             until: if args.first { Until::Found } else { Until::End },
@@ -179,7 +176,6 @@ impl<'a> Exploration<'a> {
                 heard.is_enough(until)
             })?;
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
-            self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
             if self.limit.is_none() || stopped || self.is_enough() {

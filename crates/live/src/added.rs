@@ -6,8 +6,10 @@
 
 use rustc_hash::FxHashMap;
 
+use weakspot_core::LogKind;
+
+use crate::OpKind;
 use crate::watch::{Order, Step};
-use crate::{Op, OpKind};
 
 /// A fence or a stronger order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,24 +26,30 @@ pub enum Extra {
 /// Puts them into executions.
 #[derive(Debug)]
 pub(crate) struct Added {
-    fences: FxHashMap<(u64, u64), OpKind>,
+    known: FxHashMap<(u64, u64), LogKind>,
     orders: FxHashMap<u64, Order>,
     /// Per thread the program address of its last step.
     last: Vec<Option<u64>>,
+    /// Per step of the execution the fence before it.
+    fences: Vec<Option<LogKind>>,
 }
 
 impl Added {
     /// Nothing if there are none.
     pub(crate) fn new(extra: &[Extra]) -> Option<Added> {
-        let mut added =
-            Added { fences: FxHashMap::default(), orders: FxHashMap::default(), last: Vec::new() };
+        let mut added = Added {
+            known: FxHashMap::default(),
+            orders: FxHashMap::default(),
+            last: Vec::new(),
+            fences: Vec::new(),
+        };
         for &extra in extra {
             match extra {
                 Extra::Full(after, before) => {
-                    added.fences.insert((after, before), OpKind::Fence);
+                    added.known.insert((after, before), LogKind::Fence);
                 }
                 Extra::Stores(after, before) => {
-                    added.fences.entry((after, before)).or_insert(OpKind::StoreFence);
+                    added.known.entry((after, before)).or_insert(LogKind::StoreFence);
                 }
                 Extra::Order(at, order) => {
                     let known = added.orders.entry(at).or_insert(order);
@@ -55,31 +63,26 @@ impl Added {
     /// An execution begins.
     pub(crate) fn begin(&mut self) {
         self.last.clear();
+        self.fences.clear();
     }
 
-    /// Appends a step, after the fence before it.
-    pub(crate) fn step(&mut self, mut step: Step, steps: &mut Vec<Step>) {
+    /// A thread takes a step.
+    pub(crate) fn step(&mut self, step: &mut Step) {
         let thread = usize::from(step.thread);
         if self.last.len() <= thread {
             self.last.resize(thread + 1, None);
         }
         let last = self.last[thread].replace(step.at);
-        if let Some(&kind) = last.and_then(|last| self.fences.get(&(last, step.at))) {
-            steps.push(Step { op: Op::plain(kind), order: Order::SeqCst, at: NOWHERE, ..step });
-        }
-        if let Some(&order) = self.orders.get(&step.at).filter(|_| is_atomic_store(&step)) {
+        self.fences.push(last.and_then(|last| self.known.get(&(last, step.at)).copied()));
+        if let Some(&order) = self.orders.get(&step.at).filter(|_| is_atomic_store(step)) {
             step.order = stronger(step.order, order);
         }
-        steps.push(step);
     }
-}
 
-/// Where added fences are.
-const NOWHERE: u64 = 0;
-
-/// Whether a step is a fence that was added.
-pub(crate) fn is_added(step: &Step) -> bool {
-    step.at == NOWHERE && matches!(step.op.kind, OpKind::Fence | OpKind::StoreFence)
+    /// Before which steps there are fences.
+    pub(crate) fn fences(&self) -> &[Option<LogKind>] {
+        &self.fences
+    }
 }
 
 /// Whether a step is an atomic operation that stores.

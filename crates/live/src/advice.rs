@@ -6,8 +6,8 @@
 
 use weakspot_core::{Drain, Model};
 
-use crate::added::{is_added, is_atomic_store};
-use crate::watch::{Finding, Names, Order, Step, compile};
+use crate::added::is_atomic_store;
+use crate::watch::{Finding, Order, Step};
 use crate::{Extra, OpKind};
 
 /// The fences between steps of `steps`, and the stronger orders of these, any one of which prevents
@@ -21,23 +21,16 @@ use crate::{Extra, OpKind};
 /// Cost: quadratic in the number of steps.
 #[must_use]
 pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Extra> {
-    let q = finding.report.store.thread;
-    let access = place(steps, finding);
-    let before = &steps[..access];
-    let Some(store) = before.iter().rposition(|s| s.thread == q && s.at == finding.store) else {
-        return Vec::new();
-    };
-    let p = finding.report.access.thread;
-    let overtakes = before
+    let steps: Vec<Step> = finding.shown.iter().map(|&at| steps[at]).collect();
+    let (store, access) = (finding.at, steps.len() - 1);
+    let (q, p) = (steps[store].thread, steps[access].thread);
+    let overtakes = steps[..access]
         .iter()
         .rposition(|step| step.thread == p)
-        .and_then(|previous| first_leading_to(steps, store, previous))
+        .and_then(|previous| first_leading_to(&steps, store, previous))
         .unwrap_or(access);
-    let own: Vec<Step> = steps[store..=overtakes.min(steps.len() - 1)]
-        .iter()
-        .filter(|step| step.thread == q && !is_added(step))
-        .copied()
-        .collect();
+    let own: Vec<Step> =
+        steps[store..=overtakes].iter().filter(|step| step.thread == q).copied().collect();
     let mut fences = between(&own, finding.model);
     fences.sort_unstable();
     fences.dedup();
@@ -81,18 +74,6 @@ fn between(own: &[Step], model: Model) -> Vec<Extra> {
     fences
 }
 
-/// Which step is the access of the report.
-fn place(steps: &[Step], finding: &Finding) -> usize {
-    let orders = finding.model != Model::Pso(Drain::Own);
-    let mut names = Names::default();
-    let mut events = Vec::new();
-    let is_later = |step: &Step| {
-        compile(step, orders, &mut names, &mut events);
-        events.len() as u64 > finding.report.first
-    };
-    steps.iter().position(is_later).unwrap_or(steps.len())
-}
-
 /// The first step of the thread of `store`, after it, on which `end` depends by way of another
 /// thread.
 fn first_leading_to(steps: &[Step], store: usize, end: usize) -> Option<usize> {
@@ -119,6 +100,8 @@ fn first_leading_to(steps: &[Step], store: usize, end: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use weakspot_core::Drain;
+
     use super::*;
     use crate::Watch;
     use crate::watch::test_steps::steps;

@@ -7,6 +7,7 @@
 mod added;
 mod advice;
 mod bounded;
+mod class;
 mod dpor;
 mod op;
 mod pct;

@@ -3,8 +3,8 @@
 
 use core::fmt::Write;
 
-use weakspot_live::preventing;
 use weakspot_live::wire::{Message, Place, PlacedFence};
+use weakspot_live::{Schedule, Watch, preventing};
 
 use crate::runtime::Runtime;
 use crate::sys;
@@ -91,11 +91,20 @@ pub unsafe fn overtakings(rt: *mut Runtime, new: usize) {
             store: at(f.store),
             access: at(f.access),
             execution: (*rt).executions + 1,
-            schedule: (*rt).schedule.to_string(),
+            schedule: shown(rt, watch, f).to_string(),
             fences,
         };
         tell((*rt).config.fd, &message);
     }
+}
+
+/// The schedule of those steps of the last execution that show a finding.
+unsafe fn shown(rt: *const Runtime, watch: &Watch, finding: &weakspot_live::Finding) -> Schedule {
+    let mut until = vec![0; (*rt).count];
+    for &step in &finding.shown {
+        until[usize::from(watch.steps()[step].thread)] = (&(*rt).taken)[step];
+    }
+    (&(*rt).schedule).part(&until)
 }
 
 /// Reports once that the program does something that the library cannot.

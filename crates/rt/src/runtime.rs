@@ -63,6 +63,8 @@ pub struct Runtime {
     pub strategy: Box<dyn Strategy>,
     /// What it said in this execution.
     pub schedule: Schedule,
+    /// For each step that the monitors were told of, how many choices came before.
+    pub taken: Vec<usize>,
     /// The strategy is not asked any more: this execution is only there to learn from.
     pub learning: bool,
     /// How the execution ended.

@@ -107,6 +107,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         steps: 0,
         strategy,
         schedule: Schedule::new(),
+        taken: Vec::new(),
         learning: false,
         ended: Ended::Over,
         wakes: Vec::new(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use weakspot_live::wire::{Message, TracedStep};
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Step};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step};
 
 use crate::access::{Order, Pending};
 use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
@@ -98,6 +98,7 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).special = 0;
     (*rt).last = None;
     (*rt).schedule.clear();
+    (*rt).taken.clear();
     (*rt).steps = 0;
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
@@ -337,6 +338,8 @@ unsafe fn any(rt: *mut Runtime) -> usize {
 
 /// Looks at the threads that wait for something: who can go on now?
 unsafe fn refresh(rt: *mut Runtime) {
+    // A schedule that was shortened may let them go on while others could, too.
+    let early = matches!((*rt).config.plan, Plan::Replay(_));
     let mut going = false;
     let mut waiting = false;
     for i in 0..(&(*rt).next).len() {
@@ -355,11 +358,11 @@ unsafe fn refresh(rt: *mut Runtime) {
         let spin = (&(*rt).threads)[t].spin.idle();
         if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
             idle = spin != Idle::No;
-            enabled = !idle;
+            enabled = !idle || early && spin == Idle::Guess;
             waiting |= spin == Idle::Guess;
         } else {
             idle = timed;
-            enabled = false;
+            enabled = early && timed;
             waiting |= timed;
         }
         going |= enabled;
@@ -453,6 +456,7 @@ pub unsafe fn happened(
     let order = weakspot_live::Order::from(order);
     if let Some(watch) = &mut (*rt).watch {
         watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+        (*rt).taken.push((*rt).schedule.len());
     }
     if (*rt).config.trace {
         let Op { kind, len, addr } = op;

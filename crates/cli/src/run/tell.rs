@@ -82,16 +82,19 @@ impl Exploration<'_> {
         let mut verdicts: Vec<(Model, Verdict)> = Vec::new();
         for &model in &self.args.model {
             let mut shown: Vec<(&Overtaking, &Replayed, Vec<_>)> = Vec::new();
+            let mut lost = false;
             for found in self.overtakings.iter().filter(|found| found.model == model) {
                 let Some(replayed) = replays.get(&found.schedule) else { continue };
                 let report = replayed.report(model, found.store, found.access)?;
-                shown.push((found, replayed, report.into_iter().collect()));
+                match report {
+                    Some(report) => shown.push((found, replayed, vec![report])),
+                    None => lost = true,
+                }
             }
-            let mut verdict = verdict(self.overtakings.iter().any(|found| found.model == model));
-            // Reports depend on the order of steps that do not conflict.
-            if verdict == Verdict::Holds && !self.all_orders {
-                verdict = Verdict::Unknown(Limit::Classes);
-            }
+            let verdict = match shown.is_empty() {
+                true if lost => Verdict::Unknown(Limit::Unrepeatable),
+                none => verdict(!none),
+            };
             verdicts.push((model, verdict.clone()));
             let findings: Vec<RealOvertaking<'_>> = shown
                 .iter()
