@@ -173,17 +173,14 @@ impl<'a> Sources<'a> {
             Change::Fence { file, at, kind } => {
                 let file = self.file(file);
                 let line = file.source.as_ref().map_or(0, |s| s.line(at.saturating_sub(1)));
-                let kind = match kind {
-                    FenceKind::Full => "a fence",
-                    FenceKind::StoreStore => "a store-store fence",
-                };
-                (file.name.clone(), line, kind.to_owned())
+                let fence = file.source.as_ref().map_or("", |s| s.fence(kind));
+                (file.name.clone(), line, format!("behind it `{fence}`"))
             }
             Change::Order { file, at, strong } => {
                 let file = self.file(file);
                 let line = file.source.as_ref().map_or(0, |s| s.line(at));
-                let order = if strong { "sequentially consistent" } else { "release" };
-                (file.name.clone(), line, format!("a stronger order: {order}"))
+                let order = if strong { "seq_cst" } else { "release" };
+                (file.name.clone(), line, format!("its order at least {order}"))
             }
             Change::Inside(fence) => {
                 let (place, kind) = match fence {
