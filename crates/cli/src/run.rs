@@ -4,6 +4,7 @@ mod advice;
 mod child;
 mod heard;
 mod log;
+pub(crate) mod measure;
 mod sources;
 mod symbols;
 mod tell;

@@ -174,7 +174,7 @@ mod tests {
                 }
             }
         }
-        assert!(pairs > 500, "{pairs}");
+        assert!(pairs > 400, "{pairs}");
     }
 
     /// All that could be added to an execution whose steps have program addresses of their own.
