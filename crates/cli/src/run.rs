@@ -1,8 +1,11 @@
 //! `weakspot run`.
 
+mod advice;
 mod child;
 mod heard;
 mod log;
+pub(crate) mod measure;
+mod sources;
 mod symbols;
 mod tell;
 
@@ -13,6 +16,7 @@ use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_core::{Drain, Limit, Model};
 use weakspot_live::Plan;
+use weakspot_live::wire::PlacedFence;
 use weakspot_report::{error_json, model_key};
 
 use self::child::{Ended, Start, status_text};
@@ -88,9 +92,23 @@ struct Exploration<'a> {
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
     unserializable: Option<Unserializable>,
+    /// It is looked at as if it had these.
+    fences: Vec<PlacedFence>,
+    until: Until,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     remarks: Vec<String>,
+}
+
+/// How long an exploration goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// To its end.
+    End,
+    /// Until something is found.
+    Found,
+    /// Until an access overtakes a store.
+    Overtaken,
 }
 
 /// A strategy.
@@ -121,6 +139,8 @@ impl<'a> Exploration<'a> {
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
             unserializable: None,
+            fences: Vec::new(),
+            until: if args.first { Until::Found } else { Until::End },
             transactions: None,
             remarks: Vec::new(),
         }
@@ -158,16 +178,16 @@ impl<'a> Exploration<'a> {
                 break;
             }
             let mut heard = Heard::default();
-            let first = self.args.first;
+            let until = self.until;
             let config = self.config(&phase, left, executions);
             let ended = child::run(&self.start(left), &config, &mut |message| {
                 heard.hear(message);
-                first && heard.found()
+                heard.is_enough(until)
             })?;
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
-            if self.limit.is_none() || stopped || first && self.found() {
+            if self.limit.is_none() || stopped || self.is_enough() {
                 break;
             }
         }
@@ -190,6 +210,7 @@ impl<'a> Exploration<'a> {
             format!("reuse={} progress=200", on(args.reuse)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
+            self.fenced(),
         ]
         .join(" ")
     }
@@ -217,6 +238,12 @@ impl<'a> Exploration<'a> {
     /// The transactions for the configuration.
     fn marked(&self) -> String {
         self.transactions.as_ref().map_or(String::new(), |t| format!("transactions={t}"))
+    }
+
+    /// The fences for the configuration.
+    fn fenced(&self) -> String {
+        let fences: Vec<String> = self.fences.iter().map(PlacedFence::to_string).collect();
+        if fences.is_empty() { String::new() } else { format!("fences={}", fences.join(",")) }
     }
 
     /// Finds the functions that are transactions.
@@ -278,8 +305,12 @@ impl<'a> Exploration<'a> {
         })
     }
 
-    fn found(&self) -> bool {
-        !(self.overtakings.is_empty() && self.failures.is_empty())
+    fn is_enough(&self) -> bool {
+        match self.until {
+            Until::End => false,
+            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            Until::Overtaken => !self.overtakings.is_empty(),
+        }
     }
 
     /// Adds what was heard.

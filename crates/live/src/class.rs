@@ -24,11 +24,13 @@
 //! location under PSO.
 
 use std::collections::BTreeMap;
+use std::iter::repeat_n;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::LogKind;
 
-use crate::watch::{Extra, Step, parts};
+use crate::OpKind;
+use crate::watch::{Step, parts};
 
 /// Two steps of an execution, the second of which could have overtaken the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,10 @@ struct Loc {
     stores: Vec<Store>,
     /// Who has committed stores, under PSO.
     commits: Vec<Commit>,
+    /// The threads that know all that the clock of its writes does, and that of all accesses, as far as
+    /// there are bits.
+    writes_known: u64,
+    all_known: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -128,26 +134,63 @@ impl Classes {
         Classes { tso, pso, ..Classes::default() }
     }
 
-    /// Finds what could overtake what in the class of an execution, in the order of the accesses.
-    /// `orders`: those of atomics count; `extra`: fences that it is looked at as if it had;
-    /// `fenced`: transactions end in fences.
-    pub(crate) fn follow(&mut self, steps: &[Step], orders: bool, extra: &[Extra], fenced: bool) {
-        self.clear(steps);
-        for (at, step) in steps.iter().enumerate() {
-            let thread = usize::from(step.thread);
-            let count = self.clock(thread)[thread] + 1;
-            self.counts.push(count);
-            parts(step, orders, extra, &mut |kind| self.event(at, step, kind));
-            if fenced {
-                self.end_transaction(thread, step);
-            }
-            // Monitors do not see how threads begin and end, but nobody can be joined without.
-            let clock = &mut self.clock_mut(thread)[thread];
-            *clock = count.max(*clock);
-            if let Some(x) = self.touched.take() {
-                self.leave(thread, x, step.op.writes());
-            }
+    /// An execution begins.
+    pub(crate) fn begin(&mut self) {
+        for loc in &self.locs[..self.used] {
+            self.local[loc.number as usize] = NONE;
         }
+        self.used = 0;
+        self.kept.clear();
+        self.counts.clear();
+        self.pairs.clear();
+        self.views.clear();
+        self.clocks.fill(0);
+        self.marks.fill(0);
+        self.depths.fill(0);
+    }
+
+    /// A step of it. `orders`: those of atomics count; `fence`: one before the step that it is looked
+    /// at as if it had; `fenced`: transactions end in fences.
+    pub(crate) fn step(&mut self, step: &Step, orders: bool, fence: Option<LogKind>, fenced: bool) {
+        let thread = usize::from(step.thread);
+        let other = match step.op.kind {
+            OpKind::Spawn | OpKind::Join => step.op.addr as u16 as usize,
+            _ => 0,
+        };
+        if thread.max(other) >= self.threads {
+            self.widen(thread.max(other) + 1);
+        }
+        let at = self.counts.len();
+        let count = self.clock(thread)[thread] + 1;
+        self.counts.push(count);
+        if let Some(fence) = fence {
+            self.event(at, step, fence);
+        }
+        parts(step, orders, &mut |kind| self.event(at, step, kind));
+        if fenced {
+            self.end_transaction(thread, step);
+        }
+        // Monitors do not see how threads begin and end, but nobody can be joined without.
+        let clock = &mut self.clock_mut(thread)[thread];
+        *clock = count.max(*clock);
+        if let Some(x) = self.touched.take() {
+            self.leave(thread, x, step.op.writes());
+        }
+    }
+
+    /// Makes room for more threads.
+    fn widen(&mut self, least: usize) {
+        let (old, new) = (self.threads, least.next_power_of_two().max(4));
+        let wider = |clocks: &[u32]| -> Vec<u32> {
+            let parts = clocks.chunks(old.max(1));
+            parts.flat_map(|part| part.iter().copied().chain(repeat_n(0, new - old))).collect()
+        };
+        self.clocks = wider(&self.clocks);
+        self.clocks.resize(3 * new * new, 0);
+        self.kept = wider(&self.kept);
+        self.marks.resize(new, 0);
+        self.depths.resize(new, 0);
+        self.threads = new;
     }
 
     /// What was found in the last execution.
@@ -159,32 +202,9 @@ impl Classes {
     /// this order they are an execution, and the monitor reports the pair at its end.
     pub(crate) fn shown(&self, pair: &Pair, steps: &[Step]) -> Vec<usize> {
         let view = &self.views[pair.view.clone()];
-        let before = |i: &usize| self.counts[*i] <= view[usize::from(steps[*i].thread)];
+        let known = |thread: u16| view.get(usize::from(thread)).copied().unwrap_or(0);
+        let before = |i: &usize| self.counts[*i] <= known(steps[*i].thread);
         (0..pair.access).filter(before).chain([pair.access]).collect()
-    }
-
-    fn clear(&mut self, steps: &[Step]) {
-        let names = |step: &Step| match step.op.kind {
-            crate::OpKind::Spawn | crate::OpKind::Join => step.op.addr as u16,
-            _ => 0,
-        };
-        let most = steps.iter().map(|step| step.thread.max(names(step))).max().unwrap_or(0);
-        self.threads = usize::from(most) + 1;
-        for loc in &self.locs[..self.used] {
-            self.local[loc.number as usize] = NONE;
-        }
-        self.used = 0;
-        let zero = |v: &mut Vec<u32>, n: usize| {
-            v.clear();
-            v.resize(n, 0);
-        };
-        zero(&mut self.clocks, 3 * self.threads * self.threads);
-        zero(&mut self.marks, self.threads);
-        zero(&mut self.depths, self.threads);
-        self.kept.clear();
-        self.counts.clear();
-        self.pairs.clear();
-        self.views.clear();
     }
 
     fn clock(&self, thread: usize) -> &[u32] {
@@ -236,11 +256,11 @@ impl Classes {
     fn end_transaction(&mut self, thread: usize, step: &Step) {
         let depth = &mut self.depths[thread];
         match step.op.kind {
-            crate::OpKind::Begin => *depth += 1,
-            crate::OpKind::End => *depth = depth.saturating_sub(1),
+            OpKind::Begin => *depth += 1,
+            OpKind::End => *depth = depth.saturating_sub(1),
             _ => {}
         }
-        let stores = matches!(step.op.kind, crate::OpKind::Write | crate::OpKind::End);
+        let stores = matches!(step.op.kind, OpKind::Write | OpKind::End);
         if *depth == 0 && stores {
             let n = self.threads;
             let clock = self.clock_mut(thread);
@@ -260,9 +280,12 @@ impl Classes {
         let mut before = std::mem::take(&mut self.pending);
         self.find_pending(p, &around, &mut before);
         for &z in &around {
-            let kept = if kind.writes() { 1 } else { 0 };
-            let from = (2 * z + kept) * width;
-            join(&mut self.clocks[width * p..][..width], &self.kept[from..from + width]);
+            let known =
+                if kind.writes() { self.locs[z].all_known } else { self.locs[z].writes_known };
+            if known & bit(p) == 0 {
+                let from = (2 * z + usize::from(kind.writes())) * width;
+                join(&mut self.clocks[width * p..][..width], &self.kept[from..from + width]);
+            }
         }
         for &(z, seen) in &before {
             self.report(at, p, z, seen);
@@ -316,9 +339,20 @@ impl Classes {
     fn leave(&mut self, p: usize, x: usize, writes: bool) {
         let width = 3 * self.threads;
         let clock = &self.clocks[width * p..][..width];
-        join(&mut self.kept[(2 * x + 1) * width..][..width], clock);
+        let (of_writes, of_all) = self.kept[2 * x * width..][..2 * width].split_at_mut(width);
+        let loc = &mut self.locs[x];
         if writes {
-            join(&mut self.kept[2 * x * width..][..width], clock);
+            of_writes.copy_from_slice(clock);
+            loc.writes_known = bit(p);
+            loc.all_known = bit(p);
+        } else {
+            loc.writes_known |= bit(p);
+            loc.all_known &= bit(p);
+        }
+        if loc.all_known == 0 {
+            join(of_all, clock);
+        } else {
+            of_all.copy_from_slice(clock);
         }
     }
 
@@ -337,6 +371,8 @@ impl Classes {
             loc.number = number;
             loc.stores.clear();
             loc.commits.clear();
+            // There is nothing to know yet.
+            (loc.writes_known, loc.all_known) = (u64::MAX, u64::MAX);
             self.used += 1;
             self.kept.resize(self.used * 6 * self.threads, 0);
         }
@@ -506,6 +542,11 @@ impl Numbers {
         let (start, len) = self.bytes[number as usize];
         (start, start.saturating_add(u64::from(len)))
     }
+}
+
+/// A thread in a set.
+fn bit(thread: usize) -> u64 {
+    1_u64.checked_shl(thread as u32).unwrap_or(0)
 }
 
 fn join(clock: &mut [u32], other: &[u32]) {

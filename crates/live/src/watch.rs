@@ -15,13 +15,16 @@ use weakspot_core::serial::Question;
 use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model};
 use weakspot_serial::Follow;
 
+use crate::added::Added;
 use crate::class::Classes;
-use crate::{Op, OpKind};
+use crate::{Extra, Op, OpKind};
 
-/// The order of an access, as C11 has it. An access that is not atomic is `Relaxed`.
+/// The order of an access, as C11 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// None.
+    /// It is not atomic.
+    Plain,
+    /// Atomic, with no more than that.
     Relaxed,
     /// Acquire or consume.
     Acquire,
@@ -31,15 +34,6 @@ pub enum Order {
     AcqRel,
     /// Sequentially consistent.
     SeqCst,
-}
-
-/// A fence that the program does not have but is looked at as if it had it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Extra {
-    /// A full fence after each step of this program address.
-    After(u64),
-    /// A store-store fence before each.
-    Before(u64),
 }
 
 /// An access that can overtake a pending store, by the program addresses of the two.
@@ -98,6 +92,7 @@ pub struct Watch {
     own: Option<Side>,
     names: Names,
     extra: Vec<Extra>,
+    added: Option<Added>,
     executions: u64,
     /// Whether transactions are watched.
     transactions: Transactions,
@@ -140,6 +135,7 @@ impl Watch {
             own: own.then(|| side(false, true, Drain::Own)),
             names: Names::default(),
             extra: extra.to_vec(),
+            added: Added::new(extra),
             transactions: Transactions::None,
             unserializable: (0, 0),
             executions: 0,
@@ -163,10 +159,21 @@ impl Watch {
     /// An execution begins.
     pub fn begin(&mut self) {
         self.steps.clear();
+        if let Some(added) = &mut self.added {
+            added.begin();
+        }
+        for side in [&mut self.ordered, &mut self.own].into_iter().flatten() {
+            side.classes.begin();
+        }
     }
 
     /// A thread took a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, mut step: Step) {
+        let fence = self.added.as_mut().and_then(|added| added.step(&mut step));
+        let fenced = self.transactions == Transactions::Fenced;
+        for Side { classes, drain } in [&mut self.ordered, &mut self.own].into_iter().flatten() {
+            classes.step(&step, *drain == Drain::All, fence, fenced);
+        }
         self.steps.push(step);
     }
 
@@ -174,16 +181,14 @@ impl Watch {
     /// [`findings`](Watch::findings).
     pub fn end(&mut self) -> usize {
         let before = self.findings.len();
-        let fence = self.transactions == Transactions::Fenced;
         if self.transactions != Transactions::None && !self.is_serializable() {
             if self.unserializable.0 == 0 {
                 self.unserializable.1 = self.executions;
             }
             self.unserializable.0 += 1;
         }
-        let Watch { steps, ordered, own, extra, executions, findings, known, .. } = self;
+        let Watch { steps, ordered, own, executions, findings, known, .. } = self;
         for Side { classes, drain } in [ordered, own].into_iter().flatten() {
-            classes.follow(steps, *drain == Drain::All, extra, fence);
             for pair in classes.pairs() {
                 let model = if pair.tso { Model::Tso } else { Model::Pso(*drain) };
                 let [store, access] = [pair.store, pair.access].map(|at| steps[at].at);
@@ -277,7 +282,7 @@ pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
 /// Appends the events of a step.
 fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>) {
     let site = names.site(step.at);
-    parts(step, orders, &[], &mut |kind| {
+    parts(step, orders, &mut |kind| {
         let loc = match kind {
             LogKind::Spawn | LogKind::Join => step.op.addr as u32,
             kind if kind.is_access() || kind == LogKind::Commit => names.loc(step.op),
@@ -287,13 +292,9 @@ fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>
     });
 }
 
-/// The events that a step is made of. What its order demands, if `orders` count, are fences beside it,
-/// and so are the `extra` ones.
-pub(crate) fn parts(step: &Step, orders: bool, extra: &[Extra], tell: &mut impl FnMut(LogKind)) {
+/// The events that a step is made of. What its order demands, if `orders` count, are fences beside it.
+pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
     let order = if orders { step.order } else { Order::Relaxed };
-    if extra.contains(&Extra::Before(step.at)) {
-        tell(LogKind::StoreFence);
-    }
     match step.op.kind {
         OpKind::Read => tell(LogKind::Read),
         // On x86 it waits for the stores of its thread, whether it succeeds or not.
@@ -313,7 +314,7 @@ pub(crate) fn parts(step: &Step, orders: bool, extra: &[Extra], tell: &mut impl 
         }
         OpKind::Update => {
             match order {
-                Order::Relaxed | Order::Acquire => {}
+                Order::Plain | Order::Relaxed | Order::Acquire => {}
                 Order::Release | Order::AcqRel => tell(LogKind::StoreFence),
                 Order::SeqCst => tell(LogKind::Fence),
             }
@@ -335,9 +336,6 @@ pub(crate) fn parts(step: &Step, orders: bool, extra: &[Extra], tell: &mut impl 
         OpKind::End => tell(LogKind::End),
         OpKind::Commit => tell(LogKind::Commit),
         OpKind::Start | OpKind::Exit | OpKind::Yield => {}
-    }
-    if extra.contains(&Extra::After(step.at)) {
-        tell(LogKind::Fence);
     }
 }
 
@@ -384,7 +382,8 @@ pub(crate) mod test_steps {
                 other => panic!("{other}"),
             };
             let order = match order {
-                "" => Order::Relaxed,
+                "" => Order::Plain,
+                "rlx" => Order::Relaxed,
                 "rel" => Order::Release,
                 "sc" => Order::SeqCst,
                 other => panic!("{other}"),
@@ -427,8 +426,13 @@ mod tests {
         assert_eq!(found("0wx.rel 0ry 1wy.rel 1rx", &[]), all);
         assert_eq!(found("0wx.sc 0ry 1wy.sc 1rx", &[]), []);
         assert_eq!(found("0wx 0f 0ry 1wy 1f 1rx", &[]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::After(1)]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Before(1)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(1, 2)]), []);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(2, 1), Extra::Full(1, 4)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Stores(1, 2)]), all);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::SeqCst)]), []);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::Release)]), all);
+        // Nothing that is not atomic has an order.
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Order(1, Order::SeqCst)]), all);
     }
 
     #[test]
@@ -440,7 +444,10 @@ mod tests {
         assert_eq!(found("0wx 0uy.sc 1ry 1rx", &[]), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0uy 1ry 1rx", &[]), pso);
         assert_eq!(found("0wx 0s 0wy 1ry 1rx", &[]), []);
-        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Before(2)]), []);
+        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Stores(1, 2)]), []);
+        let released = [Extra::Order(2, Order::Release)];
+        assert_eq!(found("0wx 0wy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0my 1ly 1rx", &[]), []);
     }
 }

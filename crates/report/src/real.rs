@@ -314,7 +314,7 @@ fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     o.end()
 }
 
-fn strings(list: &mut String, items: &[String]) {
+pub(crate) fn strings(list: &mut String, items: &[String]) {
     list.push('[');
     for (i, item) in items.iter().enumerate() {
         list.push_str(if i == 0 { "" } else { "," });

@@ -31,7 +31,8 @@ pub enum Order {
 impl From<Order> for weakspot_live::Order {
     fn from(order: Order) -> weakspot_live::Order {
         match order {
-            Order::Plain | Order::Volatile | Order::Relaxed => weakspot_live::Order::Relaxed,
+            Order::Plain | Order::Volatile => weakspot_live::Order::Plain,
+            Order::Relaxed => weakspot_live::Order::Relaxed,
             Order::Acquire => weakspot_live::Order::Acquire,
             Order::Release => weakspot_live::Order::Release,
             Order::AcquireRelease => weakspot_live::Order::AcqRel,

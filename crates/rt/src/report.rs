@@ -4,7 +4,7 @@
 use core::fmt::Write;
 
 use weakspot_live::wire::{Message, Place, PlacedFence};
-use weakspot_live::{Extra, Schedule, Watch, preventing};
+use weakspot_live::{Schedule, Watch, preventing};
 
 use crate::runtime::Runtime;
 use crate::sys;
@@ -81,11 +81,10 @@ pub unsafe fn overtakings(rt: *mut Runtime, new: usize) {
     let nowhere = Place { module: None, offset: 0 };
     let at = |pc: u64| place(rt, pc as usize).unwrap_or(nowhere);
     for (i, f) in findings.iter().enumerate().skip(findings.len() - new) {
-        let fence = |fence: Extra| match fence {
-            Extra::After(pc) => PlacedFence { after: true, place: at(pc) },
-            Extra::Before(pc) => PlacedFence { after: false, place: at(pc) },
-        };
-        let fences = preventing(watch.steps(), f, watch.extra()).into_iter().map(fence).collect();
+        let fences = preventing(watch.steps(), f, watch.extra())
+            .into_iter()
+            .map(|extra| PlacedFence::placed(extra, at))
+            .collect();
         let message = Message::Overtaking {
             number: i as u64 + 1,
             model: f.model,

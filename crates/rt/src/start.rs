@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use std::ffi::CString;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Message, Place, PlacedFence};
+use weakspot_live::wire::{Message, Place};
 use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Transactions, Watch};
 
 use crate::config::{self, Config};
@@ -316,8 +316,7 @@ unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
         Some(m) => (&(*rt).modules).get(usize::from(m)).map(|m| m.base as u64 + place.offset),
         None => Some(place.offset),
     };
-    let fence = |fence: &PlacedFence| address(fence.place).map(|at| fence.at(at));
-    let extra: Vec<Extra> = fences.iter().filter_map(fence).collect();
+    let extra: Vec<Extra> = fences.iter().filter_map(|f| f.addressed(address)).collect();
     let transactions = match ((*rt).config.transactions.is_some(), (*rt).config.fence_transactions)
     {
         (false, _) => Transactions::None,

@@ -35,7 +35,8 @@ pub(crate) struct CompilerArgs {
     before_help = "\
 Example:
   weakspot cc -O1 -pthread -o dekker corpus/c/dekker.c && weakspot run ./dekker
-  weakspot run --model tso --strategy bounded --preemptions 2 ./dekker",
+  weakspot run --model tso --strategy bounded --preemptions 2 ./dekker
+  weakspot run --fences ./dekker | patch -p0",
     after_help = "\
 The program is executed again and again with another schedule, its threads one at a time. Each
 execution is watched by monitors that report where TSO or PSO would let an access overtake a store;
@@ -104,6 +105,9 @@ pub(crate) struct RunArgs {
     /// Look at the program as if each transaction ended in a fence.
     #[arg(long)]
     pub(crate) fence_transactions: bool,
+    /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
+    #[arg(long)]
+    pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE", requires = "replay")]
     pub(crate) log: Option<PathBuf>,

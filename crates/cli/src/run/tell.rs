@@ -9,8 +9,8 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
-    failures_text, model_key, real_json, real_statistics, real_text, unserializable_json,
-    unserializable_text,
+    failures_text, model_key, real_advice_json, real_advice_text, real_json, real_statistics,
+    real_text, unserializable_json, unserializable_text,
 };
 
 use super::heard::Overtaking;
@@ -133,6 +133,13 @@ impl Exploration<'_> {
         }
         if self.transactions.is_some() {
             self.tell_transactions(&explored, &verdicts, &mut answer)?;
+        }
+        if self.args.fences {
+            let advice = self.advise()?;
+            answer.out += &match shared.format {
+                OutputFormat::Json => real_advice_json(&explored, &advice) + "\n",
+                _ => real_advice_text(&explored, &advice),
+            };
         }
         if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
             let steps = self.replay(&schedule.to_string())?;

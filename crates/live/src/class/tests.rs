@@ -115,7 +115,8 @@ fn check(
     let steps = random_steps(seed, threads, len, mixed);
     let mut more = [0; 2];
     for (classes, orders) in classes.iter_mut().zip([true, false]) {
-        classes.follow(&steps, orders, &[], false);
+        classes.begin();
+        steps.iter().for_each(|step| classes.step(step, orders, None, false));
         for tso in [true, false] {
             let model = if tso { Model::Tso } else { Model::Pso(Drain::Own) };
             let pair = |p: &Pair| (p.tso == tso).then_some((p.store, p.access));
