@@ -106,7 +106,7 @@ fn one_execution_of_each_class() {
         assert!(!strong.report.contains("overtaking"), "{lock}");
         let relaxed = compile("classes", &["-O2", &lock, "-DORDER=memory_order_relaxed"]);
         let relaxed = run(&relaxed, "strategy=dpor models=tso executions=1");
-        assert!(relaxed.report.contains("\novertaking 1 tso"), "{lock}: {}", relaxed.report);
+        assert!(relaxed.report.contains("\novertaking 1 TSO"), "{lock}: {}", relaxed.report);
     }
 }
 
