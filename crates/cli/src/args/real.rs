@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) fence_transactions: bool,
     /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "under")]
     pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE", requires = "replay")]
