@@ -2,6 +2,7 @@
 
 mod advice;
 mod child;
+mod delays;
 mod heard;
 mod log;
 pub(crate) mod measure;

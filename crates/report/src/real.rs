@@ -53,6 +53,8 @@ pub struct RealFailure<'a> {
     pub thread: Option<&'a str>,
     /// The source, innermost function first.
     pub frames: &'a [String],
+    /// Which stores were late in it.
+    pub delays: &'a [String],
     /// In how many executions.
     pub executions: u64,
     /// The first of these, from 1.
@@ -150,6 +152,9 @@ pub fn failures_text(
         }
         for (i, frame) in failure.frames.iter().enumerate() {
             let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
+        }
+        for delay in failure.delays {
+            let _ = writeln!(out, "  {:<9}{}", "late", plain(delay));
         }
         out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
     }
@@ -288,6 +293,9 @@ pub fn failures_json(
             v.string("thread", thread);
         }
         strings(v.key("at"), failure.frames);
+        if under != Model::Sc {
+            strings(v.key("late"), failure.delays);
+        }
         v.raw("executions", failure.executions).raw("first", failure.first);
         v.string("schedule", failure.schedule);
         list.push_str(&v.end());

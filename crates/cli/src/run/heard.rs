@@ -73,6 +73,7 @@ impl Heard {
             Message::Module { base, end, path } => self.modules.push((base, end, path)),
             Message::Failure { number, kind, thread, place, execution, schedule, text } => {
                 let (first, executions) = (execution, 1);
+                self.executions = self.executions.max(execution);
                 self.failures.push(Failure {
                     number,
                     kind,
@@ -86,6 +87,7 @@ impl Heard {
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
                 let (first, executions) = (execution, 1);
+                self.executions = self.executions.max(execution);
                 self.overtakings.push(Overtaking {
                     number,
                     model,

@@ -15,7 +15,7 @@ use weakspot_report::{
 
 use super::heard::Overtaking;
 use super::log::{self, Replayed};
-use super::{Exploration, child};
+use super::{Exploration, child, delays};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
@@ -64,12 +64,24 @@ impl Exploration<'_> {
             .collect();
         let threads: Vec<Option<String>> =
             self.failures.iter().map(|f| f.thread.map(log::thread_name)).collect();
+        let mut delays: Vec<Vec<String>> = Vec::new();
+        for f in &self.failures {
+            let shown = self.args.under.is_some() && !f.schedule.is_empty();
+            let steps = if shown && delays.len() < MAX_SHOWN {
+                self.replay(&f.schedule)?
+            } else {
+                Vec::new()
+            };
+            delays.push(delays::delays(&steps, &self.symbols));
+        }
         let failures: Vec<RealFailure<'_>> = self
             .failures
             .iter()
             .zip(&frames)
             .zip(&threads)
-            .map(|((f, frames), thread)| RealFailure {
+            .zip(&delays)
+            .map(|(((f, frames), thread), delays)| RealFailure {
+                delays,
                 kind: &f.kind,
                 text: &f.text,
                 thread: thread.as_deref(),
