@@ -6,19 +6,21 @@ mod log;
 mod symbols;
 mod tell;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_core::{Limit, Model};
+use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::Plan;
 use weakspot_report::{error_json, model_key};
 
+pub(crate) use self::child::libraries;
 use self::child::{Ended, Start, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
-use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy};
+use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -27,8 +29,50 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// In auto, the preemptions before all executions are explored.
 const FIRST_PREEMPTIONS: u32 = 2;
 
+/// What is explored.
+pub(crate) struct Subject {
+    /// The program and its arguments.
+    pub(crate) command: Vec<OsString>,
+    /// What it is called.
+    pub(crate) name: String,
+    /// The command that executes a schedule again: what comes before it, and after it.
+    pub(crate) again: (String, String),
+    /// Where it runs, if not here, and what it finds in its environment.
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+    /// Whether it was written in Rust, and made by cargo.
+    pub(crate) rust: bool,
+    /// How long its exploration goes on unless the user says something else.
+    pub(crate) timeout: Duration,
+}
+
+/// What came out.
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) executions: u64,
+    /// For SC and the models that were watched for; nothing if there was an error.
+    pub(crate) verdicts: Vec<(Model, Verdict)>,
+}
+
 /// Explores a program and tells what was found.
-pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
+pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
+    let words: Vec<String> =
+        args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let name = words.join(" ");
+    let subject = Subject {
+        command: args.command.clone(),
+        again: ("weakspot run --replay".to_owned(), name.clone()),
+        name,
+        folder: None,
+        variables: Vec::new(),
+        rust: false,
+        timeout: TIMEOUT,
+    };
+    Ok(explore(&args.run, &[subject])?.0)
+}
+
+/// Explores programs, several at a time, and tells what was found.
+pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
     if args.model.contains(&Model::Sc) {
         bail!(
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
@@ -39,27 +83,28 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
             "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
         );
     }
-    let (exit, _) = pool::run(std::slice::from_ref(args), &args.shared, |args| {
-        answer(args).unwrap_or_else(|error| {
-            let mut answer: Answer<()> = Answer::new();
+    pool::run(subjects, &args.shared, |subject| {
+        answer(args, subject).unwrap_or_else(|error| {
+            let mut answer = Answer::new();
             answer.exit = Exit::Bad;
             answer.err = format!("error: {error:#}\n");
             if args.shared.format == OutputFormat::Json {
-                let program = args.command.first().map_or("".into(), |p| p.to_string_lossy());
-                answer.out = error_json(&program, "run", None, &format!("{error:#}"), None) + "\n";
+                answer.out =
+                    error_json(&subject.name, "run", None, &format!("{error:#}"), None) + "\n";
             }
+            let (name, verdicts) = (subject.name.clone(), Vec::new());
+            answer.results.push(Outcome { name, executions: 0, verdicts });
             answer
         })
-    })?;
-    Ok(exit)
+    })
 }
 
-fn answer(args: &RunArgs) -> Result<Answer<()>> {
+fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let since = Instant::now();
-    let [program, ..] = &args.command[..] else { bail!("no program was named") };
+    let [program, ..] = &subject.command[..] else { bail!("no program was named") };
     symbols::check_instrumented(&child::find(program)?)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let mut exploration = Exploration::new(args, runtime);
+    let mut exploration = Exploration::new(args, subject, runtime);
     exploration.find_transactions()?;
     exploration.explore(since)?;
     exploration.tell(since)
@@ -68,7 +113,7 @@ fn answer(args: &RunArgs) -> Result<Answer<()>> {
 /// A program while it is explored.
 struct Exploration<'a> {
     args: &'a RunArgs,
-    program: String,
+    subject: &'a Subject,
     runtime: PathBuf,
     symbols: Symbols,
     overtakings: Vec<Overtaking>,
@@ -100,14 +145,12 @@ struct Phase {
 }
 
 impl<'a> Exploration<'a> {
-    fn new(args: &'a RunArgs, runtime: PathBuf) -> Exploration<'a> {
-        let words: Vec<String> =
-            args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    fn new(args: &'a RunArgs, subject: &'a Subject, runtime: PathBuf) -> Exploration<'a> {
         Exploration {
             args,
-            program: words.join(" "),
+            subject,
             runtime,
-            symbols: Symbols::default(),
+            symbols: Symbols::below(subject.folder.clone()),
             overtakings: Vec::new(),
             failures: Vec::new(),
             executions: 0,
@@ -145,7 +188,7 @@ impl<'a> Exploration<'a> {
 
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
-        let timeout = self.args.shared.timeout.unwrap_or(TIMEOUT);
+        let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
         for phase in self.phases() {
             let left = timeout.saturating_sub(since.elapsed());
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
@@ -182,7 +225,7 @@ impl<'a> Exploration<'a> {
             format!("steps={} memory={}", args.steps, args.shared.memory),
             format!("isolate={}", if args.isolate == Isolate::Fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
-            format!("reuse={} progress=200", on(args.reuse)),
+            format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
         ]
@@ -191,7 +234,7 @@ impl<'a> Exploration<'a> {
 
     fn start(&self, left: Duration) -> Start<'_> {
         Start {
-            command: &self.args.command,
+            subject: self.subject,
             runtime: &self.runtime,
             output: self.args.output,
             // The library stops by itself, and should have the time to say so.
@@ -214,7 +257,7 @@ impl<'a> Exploration<'a> {
             self.transactions = Some("marked".to_owned());
         }
         if !args.transaction.is_empty() {
-            let [program, ..] = &args.command[..] else { return Ok(()) };
+            let [program, ..] = &self.subject.command[..] else { return Ok(()) };
             let found = symbols::functions(&child::find(program)?, &args.transaction)?;
             let parts: Vec<String> =
                 found.iter().map(|(start, len)| format!("{start:#x}+{len:#x}")).collect();
@@ -251,13 +294,13 @@ impl<'a> Exploration<'a> {
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
                 "{} {} before it could be controlled; was it compiled by `weakspot cc` or \
                  `weakspot c++`?",
-                self.program,
+                self.subject.name,
                 status_text(status)
             ),
             (Ended::Silent(status), _) => bail!(
                 "{} {} under control; this is a defect of weakspot, please report it with the \
                  program",
-                self.program,
+                self.subject.name,
                 status_text(status)
             ),
         })
@@ -320,7 +363,7 @@ impl<'a> Exploration<'a> {
             );
         }
         // The main thread begins and ends, whatever it does.
-        if heard.steps <= 2 * heard.executions && heard.executions > 0 {
+        if heard.steps <= 2 * heard.executions && heard.executions > 0 && !self.subject.rust {
             self.remark(
                 "no access to shared memory was seen: was the program compiled by `weakspot cc`?"
                     .to_owned(),

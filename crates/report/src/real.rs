@@ -15,6 +15,8 @@ use crate::show::{counted, grouped, plain};
 pub struct Explored<'a> {
     /// The program as the user named it.
     pub program: &'a str,
+    /// The command that executes a schedule again: what comes before the schedule, and after it.
+    pub again: (&'a str, &'a str),
     /// How many executions there were.
     pub executions: u64,
     /// How many steps they took together.
@@ -162,8 +164,8 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         grouped(u128::from(first))
     );
     if !schedule.is_empty() {
-        let program = plain(explored.program);
-        let _ = writeln!(out, "  {:<9}weakspot run --replay {schedule} {program}", "again by");
+        let (before, after) = (plain(explored.again.0), plain(explored.again.1));
+        let _ = writeln!(out, "  {:<9}{before} {schedule} {after}", "again by");
     }
     out
 }
@@ -221,6 +223,74 @@ pub fn unserializable_json(
         o.string("schedule", shown.schedule);
     }
     closing(o, explored)
+}
+
+/// What came out for one of several programs.
+#[derive(Clone, Copy, Debug)]
+pub struct RealOutcome<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// How many executions were explored.
+    pub executions: u64,
+    /// Under SC, whether executions fail; under others, whether they break SC. Empty after an error.
+    pub verdicts: &'a [(Model, Verdict)],
+}
+
+/// A line for each program, and how many of them are all right.
+#[must_use]
+pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
+    let models = outcomes.iter().map(|o| o.verdicts).find(|v| !v.is_empty()).unwrap_or(&[]);
+    let mut lines = vec![vec!["test".to_owned(), "executions".to_owned()]];
+    lines[0].extend(models.iter().map(|(model, _)| model.to_string()));
+    for o in outcomes {
+        let word = |(model, verdict): &(Model, Verdict)| match (model, verdict) {
+            (Model::Sc, Verdict::Holds) => "holds",
+            (Model::Sc, Verdict::Violated) => "fails",
+            (_, Verdict::Holds) => "robust",
+            (_, Verdict::Violated) => "breaks SC",
+            (_, Verdict::Unknown(_)) => "unknown",
+        };
+        let mut line = vec![plain(o.name).to_string(), grouped(u128::from(o.executions))];
+        line.extend(o.verdicts.iter().map(|v| word(v).to_owned()));
+        if o.verdicts.is_empty() {
+            line.push("error".to_owned());
+        }
+        lines.push(line);
+    }
+    let mut widths = vec![0; lines[0].len()];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for line in &lines {
+        let mut text = String::new();
+        for (i, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+            let _ = match i {
+                1 => write!(text, "{cell:>width$}  "),
+                _ => write!(text, "{cell:<width$}  "),
+            };
+        }
+        let _ = writeln!(out, "{}", text.trim_end());
+    }
+    let count = |f: &dyn Fn(&Verdict) -> bool| {
+        outcomes.iter().filter(|o| o.verdicts.iter().any(|(_, v)| f(v))).count()
+    };
+    let bad = count(&|v| *v == Verdict::Violated);
+    let errors = outcomes.iter().filter(|o| o.verdicts.is_empty()).count();
+    let good = outcomes
+        .iter()
+        .filter(|o| !o.verdicts.is_empty() && o.verdicts.iter().all(|(_, v)| *v == Verdict::Holds))
+        .count();
+    let unknown = outcomes.len() - bad - errors - good;
+    let _ = write!(
+        out,
+        "{}: {good} hold, {bad} violated, {unknown} unknown",
+        counted(outcomes.len() as u64, "test")
+    );
+    let _ = if errors > 0 { writeln!(out, ", {errors} with errors") } else { writeln!(out) };
+    out
 }
 
 /// A line about the exploration, and what the user should know.

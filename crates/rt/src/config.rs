@@ -56,6 +56,8 @@ pub struct Config {
     pub fork: bool,
     /// `shared=ADDR+LEN,...`: bytes that are known to be shared, hexadecimal.
     pub shared: Vec<(usize, usize)>,
+    /// `codes=on`: an exit code that is not 0 is a failure.
+    pub codes: bool,
     /// `trace=on`: each step is a line of the report.
     pub trace: bool,
     /// `progress`: milliseconds between two lines that tell how far it is, 0 for none.
@@ -86,6 +88,7 @@ impl Config {
             all_output: false,
             fork: false,
             shared: Vec::new(),
+            codes: false,
             trace: false,
             progress: 0,
         };
@@ -146,6 +149,7 @@ impl Config {
                         config.shared.push((hex(addr)?, hex(len)?.min(1 << 30)));
                     }
                 }
+                "codes" => config.codes = choice("on", "off")?,
                 "trace" => config.trace = choice("on", "off")?,
                 "progress" => config.progress = number()?,
                 _ => return Err(format!("there is no option `{key}`")),

@@ -8,6 +8,7 @@ use weakspot_live::{Agent, Ended, Next, Schedule, Strategy, Watch};
 use crate::config::Config;
 use crate::coroutine::Slot;
 use crate::heap::Heap;
+use crate::panics::Said;
 use crate::report::{Finding, Module};
 use crate::shadow::Shadow;
 use crate::threads::Thread;
@@ -132,6 +133,8 @@ pub struct Runtime {
     pub started: bool,
     /// Whether what the program prints has been switched off.
     pub silent: bool,
+    /// What this execution has said about its failure.
+    pub said: Said,
     /// Virtual time in nanoseconds.
     pub now: u64,
     /// State of what is random for the program.

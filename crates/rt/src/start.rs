@@ -17,7 +17,7 @@ use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, ends, heap, mappings, marks, report, sys, threads};
+use crate::{arena, ends, heap, mappings, marks, panics, report, sys, threads};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -141,6 +141,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         stop: false,
         started: false,
         silent: false,
+        said: panics::Said::default(),
         now: 0,
         random: 0,
         arguments: (argc as usize, argv as usize, 0),
@@ -380,6 +381,11 @@ unsafe fn close(rt: *mut Runtime) {
             (*rt).unserializable = (*rt).schedule.to_string();
         }
     }
+    (*rt).executions += 1;
+    if (*rt).stop && ended == Ended::Cut {
+        // It would have gone on, had there been time: nothing is left for the strategy to learn.
+        return;
+    }
     if ended == Ended::Over {
         // It was not about to do that, it has done it.
         let current = (*rt).current;
@@ -392,7 +398,6 @@ unsafe fn close(rt: *mut Runtime) {
         let (step, thread) = (step as u64, agent.of());
         report::tell((*rt).config.fd, &Message::Diverged { step, thread });
     }
-    (*rt).executions += 1;
 }
 
 /// From the second execution on, what the program prints is not shown.

@@ -104,6 +104,7 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).wakes.clear();
     (*rt).exiting = false;
     (*rt).now = 0;
+    (*rt).said.clear();
     (*rt).random = (*rt).config.seed;
     let keys = (*rt).keys_before.0;
     (*rt).keys.truncate(keys);
@@ -164,8 +165,8 @@ unsafe extern "C" fn run(t: usize) -> ! {
     if t == 0 {
         let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
         let (argc, argv, envp) = (*rt).arguments;
-        main(argc, argv, envp);
-        ends::leave(rt)
+        let code = main(argc, argv, envp);
+        ends::leave(rt, code)
     } else {
         let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
         let value = f(arg);
@@ -188,7 +189,7 @@ pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
         (&mut (*rt).threads)[n.agent.of() as usize].position -= 1;
     }
     if (*rt).next.is_empty() {
-        ends::leave_last(rt);
+        ends::leave_last(rt, 0);
     }
     let to = choose(rt);
     go(rt, me, to);

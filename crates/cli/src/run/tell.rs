@@ -14,7 +14,7 @@ use weakspot_report::{
 
 use super::heard::Overtaking;
 use super::log::{self, Replayed};
-use super::{Exploration, child};
+use super::{Exploration, Outcome, child};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
@@ -24,7 +24,7 @@ const MAX_SHOWN: usize = 100;
 
 impl Exploration<'_> {
     /// Says what was found.
-    pub(super) fn tell(&self, since: Instant) -> Result<Answer<()>> {
+    pub(super) fn tell(&self, since: Instant) -> Result<Answer<Outcome>> {
         let shared = &self.args.shared;
         let mut replays: BTreeMap<String, Replayed> = BTreeMap::new();
         for found in self.overtakings.iter().take(MAX_SHOWN) {
@@ -35,7 +35,8 @@ impl Exploration<'_> {
         }
         let strategy = self.strategies.join(", then ");
         let explored = Explored {
-            program: &self.program,
+            program: &self.subject.name,
+            again: (&self.subject.again.0, &self.subject.again.1),
             executions: self.executions,
             steps: self.steps,
             strategy: &strategy,
@@ -48,7 +49,7 @@ impl Exploration<'_> {
             (Some(limit), false) => Verdict::Unknown(limit.clone()),
         };
         let color = pool::colored(shared.color, std::io::stdout().is_terminal());
-        let mut answer: Answer<()> = Answer::new();
+        let mut answer = Answer::new();
         let failed = verdict(!self.failures.is_empty());
         answer.exit = answer.exit.max(Exit::of(&failed));
         let frames: Vec<Vec<String>> = self
@@ -96,7 +97,7 @@ impl Exploration<'_> {
                 .iter()
                 .map(|(found, replayed, reports)| RealOvertaking {
                     shown: MonitorAnswer {
-                        file: &self.program,
+                        file: &self.subject.name,
                         id: None,
                         tables: &replayed.under(model).tables,
                         log: &replayed.under(model).events,
@@ -131,6 +132,9 @@ impl Exploration<'_> {
         if shared.format == OutputFormat::Text && !shared.quiet {
             answer.out += &real_statistics(&explored);
         }
+        verdicts.insert(0, (Model::Sc, failed));
+        let (name, executions) = (self.subject.name.clone(), self.executions);
+        answer.results.push(Outcome { name, executions, verdicts });
         Ok(answer)
     }
 
@@ -139,7 +143,7 @@ impl Exploration<'_> {
         &self,
         explored: &Explored<'_>,
         verdicts: &[(Model, Verdict)],
-        answer: &mut Answer<()>,
+        answer: &mut Answer<Outcome>,
     ) -> Result<()> {
         let shared = &self.args.shared;
         let found = self.unserializable.as_ref();
