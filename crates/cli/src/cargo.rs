@@ -23,7 +23,7 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Explores each test of a crate.
 pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
-    let words = Words::of_test(&args.args)?;
+    let words = Words::of_test(&args.args, &args.rest)?;
     let cargo = Cargo::find(&words, args.run.shared.quiet)?;
     let binaries = cargo.build("test", &["--no-run"])?;
     if binaries.is_empty() {
@@ -64,7 +64,7 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
 
 /// Explores a program of a crate.
 pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
-    let words = Words::of_run(&args.args)?;
+    let words = Words::of_run(&args.args, &args.rest)?;
     let cargo = Cargo::find(&words, args.run.shared.quiet)?;
     let binaries = cargo.build("build", &[])?;
     let programs: Vec<&Built> = binaries.iter().filter(|b| b.runs).collect();
@@ -80,10 +80,11 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
     let subject = Subject {
         command,
         name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
-        again: ("weakspot cargo run --replay".to_owned(), args.args.join(" ")),
+        again: ("weakspot cargo run --replay".to_owned(), words.shown()),
         folder: None,
         variables: variables(program),
         rust: true,
+        harness: false,
         timeout: RUN_TIMEOUT,
     };
     Ok(explore(&args.run, &[subject])?.0)
@@ -108,6 +109,7 @@ fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
         folder: Some(binary.folder.clone()),
         variables: variables(binary),
         rust: true,
+        harness: true,
         timeout: TEST_TIMEOUT,
     }
 }
@@ -121,6 +123,8 @@ fn variables(binary: &Built) -> Vec<(&'static str, OsString)> {
         ("CARGO_PKG_VERSION", binary.version.clone().into()),
         ("RUST_BACKTRACE", "0".into()),
         ("RUST_LIB_BACKTRACE", "0".into()),
+        // Otherwise the harness reads all about the terminal, in each execution.
+        ("TERM", "".into()),
     ]
 }
 

@@ -5,6 +5,8 @@ mod heard;
 mod log;
 mod symbols;
 mod tell;
+mod unseen;
+mod x86;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::Plan;
+use weakspot_live::wire::Message;
 use weakspot_report::{error_json, model_key};
 
 pub(crate) use self::child::libraries;
@@ -26,6 +29,8 @@ use crate::pool::{self, Answer};
 
 /// How long an exploration goes on unless the user says something else.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// So many executions show which bytes are shared.
+const LEARNT: u64 = 2000;
 /// In auto, the preemptions before all executions are explored.
 const FIRST_PREEMPTIONS: u32 = 2;
 
@@ -42,6 +47,8 @@ pub(crate) struct Subject {
     pub(crate) variables: Vec<(&'static str, OsString)>,
     /// Whether it was written in Rust, and made by cargo.
     pub(crate) rust: bool,
+    /// Whether it is one test in its harness.
+    pub(crate) harness: bool,
     /// How long its exploration goes on unless the user says something else.
     pub(crate) timeout: Duration,
 }
@@ -66,6 +73,7 @@ pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
         folder: None,
         variables: Vec::new(),
         rust: false,
+        harness: false,
         timeout: TIMEOUT,
     };
     Ok(explore(&args.run, &[subject])?.0)
@@ -106,6 +114,7 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let mut exploration = Exploration::new(args, subject, runtime);
     exploration.find_transactions()?;
+    exploration.find_updates()?;
     exploration.explore(since)?;
     exploration.tell(since)
 }
@@ -132,6 +141,8 @@ struct Exploration<'a> {
     unserializable: Option<Unserializable>,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
+    /// Atomic updates that are not instrumented, as the library is told about them.
+    traps: String,
     remarks: Vec<String>,
 }
 
@@ -161,6 +172,7 @@ impl<'a> Exploration<'a> {
             all_orders: false,
             unserializable: None,
             transactions: None,
+            traps: String::new(),
             remarks: Vec::new(),
         }
     }
@@ -189,27 +201,63 @@ impl<'a> Exploration<'a> {
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
         let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
-        for phase in self.phases() {
+        let phases = self.phases();
+        let last = phases.len() - 1;
+        for (i, phase) in phases.into_iter().enumerate() {
             let left = timeout.saturating_sub(since.elapsed());
+            // Those that follow need time, too.
+            let left = if i < last { left / 2 } else { left };
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
             if left.is_zero() || executions == Some(0) {
                 break;
             }
-            let mut heard = Heard::default();
             let first = self.args.first;
-            let config = self.config(&phase, left, executions);
-            let ended = child::run(&self.start(left), &config, &mut |message| {
-                heard.hear(message);
-                first && heard.found()
-            })?;
+            let (mut ended, mut heard) = self.follow(&phase, left, executions)?;
+            if self.args.replay.is_some() && heard.diverged.is_some() {
+                // When the schedule was made, more was known to be shared.
+                self.learn(left)?;
+                (ended, heard) = self.follow(&phase, left, executions)?;
+            }
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
             self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
-            let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
+            let stopped = matches!(self.limit, Some(Limit::Interrupted));
             if self.limit.is_none() || stopped || first && self.found() {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Follows one strategy.
+    fn follow(
+        &self,
+        phase: &Phase,
+        left: Duration,
+        executions: Option<u64>,
+    ) -> Result<(Ended, Heard)> {
+        let mut heard = Heard::default();
+        let config = self.config(phase, left, executions);
+        let ended = child::run(&self.start(left), &config, &mut |message| {
+            heard.hear(message);
+            self.args.first && heard.found()
+        })?;
+        Ok((ended, heard))
+    }
+
+    /// Finds out which bytes are shared.
+    fn learn(&mut self, left: Duration) -> Result<()> {
+        let plan = Plan::Bounded(Some(FIRST_PREEMPTIONS));
+        let phase = Phase { name: "bounded", plan, bound: None };
+        let config = self.config(&phase, left, Some(LEARNT));
+        let mut shared = Vec::new();
+        child::run(&self.start(left), &config, &mut |message| {
+            if let Message::Shared { addr, len } = message {
+                shared.push((addr, len));
+            }
+            false
+        })?;
+        self.shared.extend(shared);
         Ok(())
     }
 
@@ -218,7 +266,7 @@ impl<'a> Exploration<'a> {
         let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
-            format!("strategy={}{}", phase.plan, self.known()),
+            format!("strategy={}{}", phase.plan, self.known(self.shared.len())),
             format!("models={}", models.join(",")),
             format!("timeout={}", left.as_millis().max(1)),
             format!("executions={}", executions.unwrap_or(0)),
@@ -228,6 +276,7 @@ impl<'a> Exploration<'a> {
             format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
+            self.traps.clone(),
         ]
         .join(" ")
     }
@@ -266,10 +315,32 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// What is known to be shared, which schedules depend on.
-    fn known(&self) -> String {
-        let parts: Vec<String> =
-            self.shared.iter().map(|(addr, len)| format!("{addr:#x}+{len:#x}")).collect();
+    /// Finds the atomic updates inside of Rust's standard library.
+    fn find_updates(&mut self) -> Result<()> {
+        if let (true, [program, ..]) = (self.subject.rust, &self.subject.command[..]) {
+            let found = unseen::updates(&child::find(program)?)?;
+            for (key, sites) in [("traps", found.seen), ("quiet-traps", found.quiet)] {
+                let parts: Vec<String> =
+                    sites.iter().map(|(at, len)| format!("{at:#x}+{len:#x}")).collect();
+                if !parts.is_empty() {
+                    self.traps += &format!(" {key}={}", parts.join(","));
+                }
+            }
+            if self.subject.harness {
+                self.traps += " harness=on";
+            }
+        }
+        Ok(())
+    }
+
+    /// What was known to be shared at some time, which schedules of that time depend on.
+    fn known(&self, first: usize) -> String {
+        let parts: Vec<String> = self
+            .shared
+            .iter()
+            .take(first)
+            .map(|(addr, len)| format!("{addr:#x}+{len:#x}"))
+            .collect();
         if parts.is_empty() { String::new() } else { format!(" shared={}", parts.join(",")) }
     }
 
@@ -314,6 +385,7 @@ impl<'a> Exploration<'a> {
     fn take(&mut self, name: &'static str, heard: Heard) {
         self.strategies.push(name);
         self.shared.extend(heard.shared);
+        let known = self.shared.len();
         if let Some(step) = heard.diverged {
             self.remark(format!(
                 "the schedule could not be followed beyond step {step}: it is of another program, \
@@ -336,7 +408,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 None => {
                     let first = self.executions + new.first;
-                    self.overtakings.push(Overtaking { first, ..new });
+                    self.overtakings.push(Overtaking { first, known, ..new });
                 }
             }
         }
@@ -374,7 +446,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 none => {
                     let first = self.executions + new.first;
-                    *none = Some(Unserializable { first, ..new });
+                    *none = Some(Unserializable { first, known, ..new });
                 }
             }
         }

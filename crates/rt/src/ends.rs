@@ -182,19 +182,23 @@ pub unsafe fn finishers() -> Vec<unsafe extern "C" fn()> {
     found
 }
 
+fn is_caught(signal: i32) -> bool {
+    [HANG, libc::SIGTRAP].contains(&signal) || CRASHES.iter().any(|c| c.0 == signal)
+}
+
 /// The program's own handlers of crashes would hide them.
 unsafe extern "C" fn sigaction_inner(
     signal: i32,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> i32 {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     let new = if !live().is_null() && caught { core::ptr::null() } else { new };
     native!(sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32)
 }
 
 unsafe extern "C" fn signal_inner(signal: i32, handler: usize) -> usize {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     if !live().is_null() && caught {
         return libc::SIG_DFL;
     }

@@ -38,6 +38,7 @@ mod spin;
 mod start;
 mod sys;
 mod threads;
+mod traps;
 mod tsan;
 mod waits;
 

@@ -12,6 +12,7 @@ use crate::panics::Said;
 use crate::report::{Finding, Module};
 use crate::shadow::Shadow;
 use crate::threads::Thread;
+use crate::traps::Trap;
 
 /// The runtime, while threads of the program run under control; null in a program that runs on its
 /// own, before its `main`, and between executions.
@@ -111,6 +112,8 @@ pub struct Runtime {
     pub unserializable: String,
     /// Functions that are transactions, from and to.
     pub transactions: Vec<(usize, usize)>,
+    /// Instructions with a trap, by rising address.
+    pub traps: Vec<Trap>,
     /// What was said to be unsupported.
     pub unsupported: Vec<&'static str>,
     /// Executions that are over.

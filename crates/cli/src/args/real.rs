@@ -86,9 +86,12 @@ left out. Code inside of the standard library is not seen unless it is generic o
 pub(crate) struct CargoTestArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// What `cargo test` gets, and after `--` what selects tests.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CARGO_ARG")]
+    /// What `cargo test` gets.
+    #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
     pub(crate) args: Vec<String>,
+    /// After `--`: what selects tests.
+    #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) rest: Vec<String>,
 }
 
 /// What do TSO and PSO do to a program of a Rust crate?
@@ -108,9 +111,12 @@ weakspot come first, then those of `cargo run`, then, after `--`, arguments of t
 pub(crate) struct CargoRunArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// What `cargo run` gets, and after `--` the arguments of the program.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CARGO_ARG")]
+    /// What `cargo run` gets.
+    #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
     pub(crate) args: Vec<String>,
+    /// After `--`: the arguments of the program.
+    #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) rest: Vec<String>,
 }
 
 /// How a program is explored, however it came to be.

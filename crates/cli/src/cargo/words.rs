@@ -44,16 +44,16 @@ const REFUSED: [(&str, &str); 4] = [
 
 impl Words {
     /// Of `cargo test`: names of tests may come before `--`, too.
-    pub(super) fn of_test(words: &[String]) -> Result<Words> {
-        Words::new(words, false)
+    pub(super) fn of_test(words: &[String], rest: &[String]) -> Result<Words> {
+        Words::new(words, rest, false)
     }
 
     /// Of `cargo run`: after its first argument everything is for the program.
-    pub(super) fn of_run(words: &[String]) -> Result<Words> {
-        Words::new(words, true)
+    pub(super) fn of_run(words: &[String], rest: &[String]) -> Result<Words> {
+        Words::new(words, rest, true)
     }
 
-    fn new(words: &[String], first_ends: bool) -> Result<Words> {
+    fn new(words: &[String], after: &[String], first_ends: bool) -> Result<Words> {
         let mut cargo = Vec::new();
         let mut rest = Vec::new();
         let mut words = words.iter();
@@ -77,7 +77,14 @@ impl Words {
             }
         }
         rest.extend(words.cloned());
+        rest.extend_from_slice(after);
         Ok(Words { cargo, rest })
+    }
+
+    /// All of them, to be typed again.
+    pub(super) fn shown(&self) -> String {
+        let between = if self.rest.is_empty() { &[][..] } else { &["--".to_owned()] };
+        [&self.cargo[..], between, &self.rest].concat().join(" ")
     }
 
     /// The value of an option of cargo: the last one.
@@ -109,16 +116,19 @@ mod tests {
     fn words_of_cargo_and_of_tests() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         check(
-            Words::of_test(&words("--release -p a --features=x push -- --exact b::c")),
+            Words::of_test(&words("--release -p a --features=x push -- --exact b::c"), &[]),
             "--release -p a --features=x",
             "push --exact b::c",
         );
-        check(Words::of_run(&words("--bin a -- -p 1")), "--bin a", "-p 1");
-        check(Words::of_run(&words("--release 1 -p -- 2")), "--release", "1 -p -- 2");
-        let one = Words::of_test(&words("--profile=a --profile b --test")).unwrap();
+        check(Words::of_run(&words("--bin a -- -p 1"), &[]), "--bin a", "-p 1");
+        check(Words::of_run(&words("--release 1 -p -- 2"), &[]), "--release", "1 -p -- 2");
+        check(Words::of_test(&[], &words("--exact b::c")), "", "--exact b::c");
+        let run = Words::of_run(&words("--release"), &words("-p 1")).unwrap();
+        assert_eq!(run.shown(), "--release -- -p 1");
+        let one = Words::of_test(&words("--profile=a --profile b --test"), &[]).unwrap();
         assert_eq!(one.value("--profile"), Some("b"));
         assert_eq!(one.value("--test"), None);
-        assert!(Words::of_test(&words("--doc")).is_err());
-        assert!(Words::of_test(&words("--message-format=json")).is_err());
+        assert!(Words::of_test(&words("--doc"), &[]).is_err());
+        assert!(Words::of_test(&words("--message-format=json"), &[]).is_err());
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Overtaking {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// A failure as it was reported.
@@ -33,6 +35,8 @@ pub(super) struct Unserializable {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// What was heard while one strategy was followed.
@@ -94,6 +98,7 @@ impl Heard {
                     first,
                     schedule,
                     executions,
+                    known: 0,
                 });
             }
             Message::Seen { number, executions } => {
@@ -123,7 +128,7 @@ impl Heard {
             Message::Cut(executions) => self.cut = executions,
             Message::Unserializable { execution, schedule, executions } => {
                 self.unserializable =
-                    Some(Unserializable { first: execution, schedule, executions });
+                    Some(Unserializable { first: execution, schedule, executions, known: 0 });
             }
             Message::Idle(times) => self.idle = times,
             Message::Progress { executions, steps } => {

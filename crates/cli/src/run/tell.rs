@@ -29,7 +29,7 @@ impl Exploration<'_> {
         let mut replays: BTreeMap<String, Replayed> = BTreeMap::new();
         for found in self.overtakings.iter().take(MAX_SHOWN) {
             if !replays.contains_key(&found.schedule) {
-                let steps = self.replay(&found.schedule)?;
+                let steps = self.replay(&found.schedule, found.known)?;
                 replays.insert(found.schedule.clone(), Replayed::new(&steps, &self.symbols));
             }
         }
@@ -126,7 +126,7 @@ impl Exploration<'_> {
             self.tell_transactions(&explored, &verdicts, &mut answer)?;
         }
         if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
-            let steps = self.replay(&schedule.to_string())?;
+            let steps = self.replay(&schedule.to_string(), self.shared.len())?;
             log::write(path, Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
         }
         if shared.format == OutputFormat::Text && !shared.quiet {
@@ -182,7 +182,7 @@ impl Exploration<'_> {
             say(Model::Tso, &verdict, true);
         }
         if let Some(found) = found.filter(|_| !shared.quiet) {
-            let steps = self.replay(&found.schedule)?;
+            let steps = self.replay(&found.schedule, found.known)?;
             let log = log::Temporary::new(Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
             answer.out += &crate::serial::explain(log.path(), shared)?;
         }
@@ -190,12 +190,13 @@ impl Exploration<'_> {
     }
 
     /// The steps of an execution.
-    fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
+    fn replay(&self, schedule: &str, known: usize) -> Result<Vec<TracedStep>> {
         let config = format!(
-            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
-            self.known() + " " + &self.marked(),
+            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={} {}",
+            self.known(known) + " " + &self.marked(),
             self.args.steps,
-            self.args.shared.memory
+            self.args.shared.memory,
+            self.traps
         );
         let mut steps = Vec::new();
         child::run(&self.start(Duration::from_secs(60)), &config, &mut |message| {
