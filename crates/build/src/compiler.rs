@@ -318,6 +318,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-fno-builtin",
             "--param",
             "tsan-distinguish-volatile=1",
+            // Fences are seen, whatever ThreadSanitizer makes of them.
+            "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
         ],
         // Without the second flag the load of `x++` would not be told.

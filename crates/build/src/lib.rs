@@ -2,11 +2,13 @@
 //!
 //! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`] what is done about
 //! inline assembly on the way, and [`compile`](compile()) does it;
-//! [`runtime`] is the library that is linked in.
+//! [`runtime`] is the library that is linked in; [`source`] says where statements can be put into a
+//! source.
 
 pub mod assembly;
 pub mod compiler;
 mod drive;
 pub mod runtime;
+pub mod source;
 
 pub use drive::{Language, Remark, compile};

@@ -80,7 +80,8 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
     let subject = Subject {
         command,
         name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
-        again: ("weakspot cargo run --replay".to_owned(), words.shown()),
+        explorer: "weakspot cargo run",
+        target: words.shown(),
         folder: None,
         variables: variables(program),
         rust: true,
@@ -105,7 +106,8 @@ fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
     Subject {
         command,
         name: format!("{}::{name}", binary.name),
-        again: ("weakspot cargo test --replay".to_owned(), after.join(" ")),
+        explorer: "weakspot cargo test",
+        target: after.join(" "),
         folder: Some(binary.folder.clone()),
         variables: variables(binary),
         rust: true,

@@ -1,8 +1,11 @@
 //! `weakspot run`.
 
+mod advice;
 mod child;
 mod heard;
 mod log;
+pub(crate) mod measure;
+mod sources;
 mod symbols;
 mod tell;
 mod unseen;
@@ -14,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_core::{Limit, Model, Verdict};
+use weakspot_core::{Drain, Limit, Model, Verdict};
 use weakspot_live::Plan;
-use weakspot_live::wire::Message;
+use weakspot_live::wire::{Message, PlacedFence};
 use weakspot_report::{error_json, model_key};
 
 pub(crate) use self::child::libraries;
@@ -31,8 +34,10 @@ use crate::pool::{self, Answer};
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// So many executions show which bytes are shared.
 const LEARNT: u64 = 2000;
-/// In auto, the preemptions before all executions are explored.
+/// In auto, the preemptions before all executions are explored, and how many executions of these are
+/// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
+const FIRST_EXECUTIONS: u64 = 1000;
 
 /// What is explored.
 pub(crate) struct Subject {
@@ -40,8 +45,9 @@ pub(crate) struct Subject {
     pub(crate) command: Vec<OsString>,
     /// What it is called.
     pub(crate) name: String,
-    /// The command that executes a schedule again: what comes before it, and after it.
-    pub(crate) again: (String, String),
+    /// What explores it, and what that is told about it.
+    pub(crate) explorer: &'static str,
+    pub(crate) target: String,
     /// Where it runs, if not here, and what it finds in its environment.
     pub(crate) folder: Option<PathBuf>,
     pub(crate) variables: Vec<(&'static str, OsString)>,
@@ -63,20 +69,27 @@ pub(crate) struct Outcome {
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
-    let words: Vec<String> =
-        args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let name = words.join(" ");
-    let subject = Subject {
-        command: args.command.clone(),
-        again: ("weakspot run --replay".to_owned(), name.clone()),
-        name,
-        folder: None,
-        variables: Vec::new(),
-        rust: false,
-        harness: false,
-        timeout: TIMEOUT,
-    };
+    let subject = Subject::program(args.command.clone());
     Ok(explore(&args.run, &[subject])?.0)
+}
+
+impl Subject {
+    /// A program by the command that runs it.
+    fn program(command: Vec<OsString>) -> Subject {
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let name = words.join(" ");
+        Subject {
+            command,
+            explorer: "weakspot run",
+            target: name.clone(),
+            name,
+            folder: None,
+            variables: Vec::new(),
+            rust: false,
+            harness: false,
+            timeout: TIMEOUT,
+        }
+    }
 }
 
 /// Explores programs, several at a time, and tells what was found.
@@ -85,6 +98,9 @@ pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec
         bail!(
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
         );
+    }
+    if let Some(model @ (Model::Sc | Model::Pso(Drain::Own))) = args.under {
+        bail!("buffers of {model} are not executed; expected --under tso or pso");
     }
     if args.shared.format == OutputFormat::Dot {
         bail!(
@@ -136,14 +152,26 @@ struct Exploration<'a> {
     shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
-    /// Whether each order of steps was explored, not only one of each class.
-    all_orders: bool,
     unserializable: Option<Unserializable>,
+    /// It is looked at as if it had these.
+    fences: Vec<PlacedFence>,
+    until: Until,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     /// Atomic updates that are not instrumented, as the library is told about them.
     traps: String,
     remarks: Vec<String>,
+}
+
+/// How long an exploration goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// To its end.
+    End,
+    /// Until something is found.
+    Found,
+    /// Until an access overtakes a store.
+    Overtaken,
 }
 
 /// A strategy.
@@ -153,6 +181,8 @@ struct Phase {
     plan: Plan,
     /// All that it can explore, if that is less than everything.
     bound: Option<u32>,
+    /// At most so many executions, if another one follows.
+    most: Option<u64>,
 }
 
 impl<'a> Exploration<'a> {
@@ -169,8 +199,9 @@ impl<'a> Exploration<'a> {
             strategies: Vec::new(),
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
-            all_orders: false,
             unserializable: None,
+            fences: Vec::new(),
+            until: if args.first { Until::Found } else { Until::End },
             transactions: None,
             traps: String::new(),
             remarks: Vec::new(),
@@ -179,15 +210,15 @@ impl<'a> Exploration<'a> {
 
     fn phases(&self) -> Vec<Phase> {
         let args = self.args;
-        let phase = |name, plan| Phase { name, plan, bound: None };
-        let bounded =
-            |most: Option<u32>| Phase { name: "bounded", plan: Plan::Bounded(most), bound: most };
+        let phase = |name, plan| Phase { name, plan, bound: None, most: None };
+        let bounded = |bound| Phase { bound, ..phase("bounded", Plan::Bounded(bound)) };
+        let first = || Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
         let dpor = || phase("dpor", Plan::Dpor);
         match (&args.replay, args.strategy) {
             (Some(schedule), _) => vec![phase("replay", Plan::Replay(schedule.clone()))],
             (None, RunStrategy::Auto) => match args.preemptions {
                 Some(most) => vec![bounded(Some(most))],
-                None => vec![bounded(Some(FIRST_PREEMPTIONS)), dpor()],
+                None => vec![first(), dpor()],
             },
             (None, RunStrategy::Bounded) => vec![bounded(args.preemptions)],
             (None, RunStrategy::Dpor) => vec![dpor()],
@@ -208,10 +239,10 @@ impl<'a> Exploration<'a> {
             // Those that follow need time, too.
             let left = if i < last { left / 2 } else { left };
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
+            let executions = [executions, phase.most].into_iter().flatten().min();
             if left.is_zero() || executions == Some(0) {
                 break;
             }
-            let first = self.args.first;
             let (mut ended, mut heard) = self.follow(&phase, left, executions)?;
             if self.args.replay.is_some() && heard.diverged.is_some() {
                 // When the schedule was made, more was known to be shared.
@@ -219,10 +250,9 @@ impl<'a> Exploration<'a> {
                 (ended, heard) = self.follow(&phase, left, executions)?;
             }
             self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
-            self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted));
-            if self.limit.is_none() || stopped || first && self.found() {
+            if self.limit.is_none() || stopped || self.is_enough() {
                 break;
             }
         }
@@ -240,7 +270,7 @@ impl<'a> Exploration<'a> {
         let config = self.config(phase, left, executions);
         let ended = child::run(&self.start(left), &config, &mut |message| {
             heard.hear(message);
-            self.args.first && heard.found()
+            heard.is_enough(self.until)
         })?;
         Ok((ended, heard))
     }
@@ -248,7 +278,7 @@ impl<'a> Exploration<'a> {
     /// Finds out which bytes are shared.
     fn learn(&mut self, left: Duration) -> Result<()> {
         let plan = Plan::Bounded(Some(FIRST_PREEMPTIONS));
-        let phase = Phase { name: "bounded", plan, bound: None };
+        let phase = Phase { name: "bounded", plan, bound: None, most: None };
         let config = self.config(&phase, left, Some(LEARNT));
         let mut shared = Vec::new();
         child::run(&self.start(left), &config, &mut |message| {
@@ -263,11 +293,12 @@ impl<'a> Exploration<'a> {
 
     fn config(&self, phase: &Phase, left: Duration, executions: Option<u64>) -> String {
         let args = self.args;
-        let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
+        let models: Vec<&str> = self.watched().iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
             format!("strategy={}{}", phase.plan, self.known(self.shared.len())),
-            format!("models={}", models.join(",")),
+            self.under(),
+            if models.is_empty() { String::new() } else { format!("models={}", models.join(",")) },
             format!("timeout={}", left.as_millis().max(1)),
             format!("executions={}", executions.unwrap_or(0)),
             format!("steps={} memory={}", args.steps, args.shared.memory),
@@ -276,6 +307,7 @@ impl<'a> Exploration<'a> {
             format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
+            self.fenced(),
             self.traps.clone(),
         ]
         .join(" ")
@@ -291,9 +323,25 @@ impl<'a> Exploration<'a> {
         }
     }
 
+    /// The models that executions are watched for.
+    fn watched(&self) -> &[Model] {
+        if self.args.under.is_some() { &[] } else { &self.args.model }
+    }
+
+    /// The buffers for the configuration.
+    fn under(&self) -> String {
+        self.args.under.map_or(String::new(), |model| format!("under={}", model_key(model)))
+    }
+
     /// The transactions for the configuration.
     fn marked(&self) -> String {
         self.transactions.as_ref().map_or(String::new(), |t| format!("transactions={t}"))
+    }
+
+    /// The fences for the configuration.
+    fn fenced(&self) -> String {
+        let fences: Vec<String> = self.fences.iter().map(PlacedFence::to_string).collect();
+        if fences.is_empty() { String::new() } else { format!("fences={}", fences.join(",")) }
     }
 
     /// Finds the functions that are transactions.
@@ -359,7 +407,8 @@ impl<'a> Exploration<'a> {
         Ok(match (ended, heard.done.as_deref()) {
             (Ended::Interrupted, _) => Some(Limit::Interrupted),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
-            (_, Some("complete")) => None,
+            // What cannot be controlled ends an execution before its time.
+            (_, Some("complete")) if heard.unsupported.is_empty() => None,
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
@@ -377,8 +426,12 @@ impl<'a> Exploration<'a> {
         })
     }
 
-    fn found(&self) -> bool {
-        !(self.overtakings.is_empty() && self.failures.is_empty())
+    fn is_enough(&self) -> bool {
+        match self.until {
+            Until::End => false,
+            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            Until::Overtaken => !self.overtakings.is_empty(),
+        }
     }
 
     /// Adds what was heard.

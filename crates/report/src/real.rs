@@ -15,10 +15,12 @@ use crate::show::{counted, grouped, plain};
 pub struct Explored<'a> {
     /// The program as the user named it.
     pub program: &'a str,
-    /// The command that executes a schedule again: what comes before the schedule, and after it.
-    pub again: (&'a str, &'a str),
     /// How many executions there were.
     pub executions: u64,
+    /// The command that explores it, without the program.
+    pub command: &'a str,
+    /// The program as that command names it.
+    pub target: &'a str,
     /// How many steps they took together.
     pub steps: u64,
     /// How they were chosen.
@@ -140,9 +142,9 @@ pub fn failures_text(
         return out;
     }
     for failure in failures.iter().take(MAX_TOLD) {
-        let _ = write!(out, "\n  {:<9}", failure.kind);
+        let _ = write!(out, "\n  {:<8}", failure.kind);
         if !failure.text.is_empty() {
-            let _ = write!(out, "{}", plain(failure.text));
+            let _ = write!(out, " {}", plain(failure.text));
         }
         out.push('\n');
         if let Some(thread) = failure.thread {
@@ -164,8 +166,8 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         grouped(u128::from(first))
     );
     if !schedule.is_empty() {
-        let (before, after) = (plain(explored.again.0), plain(explored.again.1));
-        let _ = writeln!(out, "  {:<9}{before} {schedule} {after}", "again by");
+        let (command, target) = (explored.command, plain(explored.target));
+        let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {target}", "again by");
     }
     out
 }
@@ -382,7 +384,7 @@ fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     o.end()
 }
 
-fn strings(list: &mut String, items: &[String]) {
+pub(crate) fn strings(list: &mut String, items: &[String]) {
     list.push('[');
     for (i, item) in items.iter().enumerate() {
         list.push_str(if i == 0 { "" } else { "," });

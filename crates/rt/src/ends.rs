@@ -80,7 +80,8 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
     finish(rt, Ended::Over)
 }
 
-/// The program fails here: reported, and the execution is over.
+/// The program fails here: reported, and the execution is over when the others have done what they
+/// can, because what they do does not depend on it.
 pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) -> ! {
     if live().is_null() {
         report::tell((*rt).config.fd, &Message::Defect(text.to_owned()));
@@ -100,6 +101,8 @@ pub unsafe fn fail_in(
 ) -> ! {
     settle(rt);
     report::finding(rt, kind, Some(thread), pc, text);
+    let limit = (*rt).steps + PATIENCE;
+    wait(rt, Op::plain(OpKind::Exit), alone_at_last, limit as usize, true);
     finish(rt, Ended::Over)
 }
 

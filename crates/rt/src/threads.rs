@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use weakspot_core::Model;
 use weakspot_live::wire::{Message, TracedStep};
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Step};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step};
 
 use crate::access::{Order, Pending};
+use crate::buffers::{self, Buffer};
 use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
 use crate::runtime::{AtExit, LIVE, Runtime};
 use crate::shadow::mark;
@@ -68,6 +70,8 @@ pub struct Thread {
     special: bool,
     /// A store that it was allowed to do and has done by its next call.
     pub pending: Option<Pending>,
+    /// Its stores that others do not see yet.
+    pub buffer: Buffer,
     /// How many steps it made that changed shared memory; taking and freeing a lock, which loops
     /// do in turn, is none.
     pub stores: u64,
@@ -96,8 +100,10 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).alone = true;
     (*rt).next.clear();
     (*rt).special = 0;
+    (*rt).buffered = (*rt).config.under != Model::Sc;
     (*rt).last = None;
     (*rt).schedule.clear();
+    (*rt).taken.clear();
     (*rt).steps = 0;
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
@@ -148,11 +154,12 @@ pub unsafe fn add(rt: *mut Runtime, start: usize, arg: usize) -> Option<usize> {
 impl Thread {
     /// A new thread with the room of this one.
     fn emptied(self) -> Thread {
-        let Thread { mut spin, mut at_exit, mut keys, .. } = self;
+        let Thread { mut spin, mut at_exit, mut keys, mut buffer, .. } = self;
+        buffer.clear();
         spin.clear();
         at_exit.clear();
         keys.clear();
-        Thread { spin, at_exit, keys, ..Thread::default() }
+        Thread { spin, at_exit, keys, buffer, ..Thread::default() }
     }
 }
 
@@ -312,12 +319,14 @@ unsafe fn count(rt: *mut Runtime) {
 
 /// Who is next.
 unsafe fn choose(rt: *mut Runtime) -> usize {
+    if (*rt).buffered {
+        return choose_buffered(rt);
+    }
     count(rt);
     if (*rt).special > 0 {
         refresh(rt);
     }
-    // What the harness of a test does is nobody's business: it goes on whenever it can.
-    if (*rt).config.harness && (&(*rt).next)[0].enabled && (&(*rt).next)[0].agent.of() == 0 {
+    if harness_goes_on(rt) {
         return 0;
     }
     if (*rt).learning {
@@ -333,6 +342,43 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
     }
 }
 
+/// Who is next, after the buffers have done what they do before.
+unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
+    let me = (*rt).current;
+    (&mut (*rt).threads)[me].buffer.hide();
+    loop {
+        count(rt);
+        refresh(rt);
+        if harness_goes_on(rt) {
+            (&mut (*rt).threads)[0].buffer.show();
+            return 0;
+        }
+        let mut all = core::mem::take(&mut (*rt).all);
+        all.clear();
+        all.extend_from_slice(&(*rt).next);
+        buffers::next(rt, &mut all);
+        (*rt).all = all;
+        let last = (*rt).last;
+        let Choice::Run(agent) = (*rt).strategy.choose(&(*rt).all, last) else {
+            finish(rt, Ended::Stopped)
+        };
+        (*rt).schedule.push(agent);
+        if !agent.is_buffer() {
+            let to = agent.of() as usize;
+            (&mut (*rt).threads)[to].buffer.show();
+            return to;
+        }
+        buffers::commit(rt, agent);
+        (*rt).last = Some(agent);
+    }
+}
+
+/// What the harness of a test does is nobody's business: it goes on whenever it can.
+unsafe fn harness_goes_on(rt: *const Runtime) -> bool {
+    let first = (&(*rt).next).first();
+    (*rt).config.harness && first.is_some_and(|n| n.agent.of() == 0 && n.enabled)
+}
+
 /// Whoever can go on, when the strategy does not care.
 unsafe fn any(rt: *mut Runtime) -> usize {
     let next = &(*rt).next;
@@ -344,29 +390,45 @@ unsafe fn any(rt: *mut Runtime) -> usize {
 
 /// Looks at the threads that wait for something: who can go on now?
 unsafe fn refresh(rt: *mut Runtime) {
-    let mut going = false;
+    // A schedule that was shortened may let them go on while others could, too.
+    let early = matches!((*rt).config.plan, Plan::Replay(_));
+    let count = (*rt).count;
+    // What is in a buffer can always leave it.
+    let mut going = (&(*rt).threads)[..count].iter().any(|t| !t.buffer.is_empty());
     let mut waiting = false;
     for i in 0..(&(*rt).next).len() {
         let t = (&(*rt).next)[i].agent.of() as usize;
-        let thread = &(&(*rt).threads)[t];
+        let thread = &mut (&mut (*rt).threads)[t];
+        let stores = !thread.buffer.is_empty();
+        let kind = (&(*rt).next)[i].op.kind;
         if !thread.special {
-            going = true;
+            let enabled = !(stores && buffers::waits(kind));
+            going |= enabled;
+            (&mut (*rt).next)[i].enabled = enabled;
             continue;
         }
         let ready = thread.ready;
         let timed = thread.timed;
-        let (enabled, idle);
+        let (mut enabled, idle);
         if let Some(varying) = thread.varying {
             (&mut (*rt).next)[i].op.kind = varying.kind(rt);
         }
-        let spin = (&(*rt).threads)[t].spin.idle();
+        let thread = &mut (&mut (*rt).threads)[t];
+        if stores {
+            thread.buffer.show();
+        }
+        let spin = thread.spin.idle();
+        if stores {
+            thread.buffer.hide();
+        }
         if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
             idle = spin != Idle::No;
-            enabled = !idle;
+            enabled = !idle || early && spin == Idle::Guess;
+            enabled &= !(stores && buffers::waits(kind));
             waiting |= spin == Idle::Guess;
         } else {
             idle = timed;
-            enabled = false;
+            enabled = early && timed;
             waiting |= timed;
         }
         going |= enabled;
@@ -416,6 +478,16 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
 pub unsafe fn learn(rt: *mut Runtime, addr: usize, len: usize) {
     report::shared(rt, addr, len);
     (*rt).learning = true;
+    if (*rt).buffered {
+        settle(rt);
+        let me = (*rt).current;
+        (&mut (*rt).threads)[me].buffer.hide();
+        buffers::empty(rt);
+        (*rt).buffered = false;
+        for n in &mut (*rt).next {
+            n.enabled |= !(&(*rt).threads)[n.agent.of() as usize].special;
+        }
+    }
     // A thread that waits for these bytes did not know that it does.
     let count = (*rt).count;
     for thread in &mut (&mut (*rt).threads)[..count] {
@@ -437,6 +509,9 @@ unsafe fn settle_now(rt: *mut Runtime, me: usize) {
         let value = crate::access::value(p.op.addr as usize, p.op.len);
         if value != p.old {
             changed(rt, me);
+        }
+        if p.buffered {
+            (&mut (*rt).threads)[me].buffer.settle();
         }
         happened(rt, me, p.op, p.order, p.pc, Some(value), None);
     }
@@ -460,6 +535,7 @@ pub unsafe fn happened(
     let order = weakspot_live::Order::from(order);
     if let Some(watch) = &mut (*rt).watch {
         watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+        (*rt).taken.push((*rt).schedule.len());
     }
     if (*rt).config.trace {
         let Op { kind, len, addr } = op;

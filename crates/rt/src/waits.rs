@@ -27,7 +27,9 @@ unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         changed(rt, me);
     }
-    happened(rt, me, op, Order::Strong, pc, None, None);
+    // All of them are full fences, which for monitors only what concerns locks is.
+    let kind = if op.kind == OpKind::Update { OpKind::Release } else { op.kind };
+    happened(rt, me, Op { kind, ..op }, Order::Strong, pc, None, None);
 }
 
 /// How many wake-ups are waiting for a thread of the queue.

@@ -120,7 +120,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Overlap => "overlap",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
-                Limit::Classes => "classes",
+                Limit::Unrepeatable => "unrepeatable",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

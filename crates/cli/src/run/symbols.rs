@@ -38,6 +38,9 @@ pub(crate) struct Frame {
     pub(crate) line: Option<u32>,
     /// Whether it is in the standard library of Rust.
     pub(crate) library: bool,
+    pub(crate) column: Option<u32>,
+    /// The file with all of its folders.
+    pub(crate) path: Option<String>,
 }
 
 impl Symbols {
@@ -89,6 +92,8 @@ impl Symbols {
                     file: location.and_then(|l| l.file).map(|file| self.shorter(file)),
                     line: location.and_then(|l| l.line),
                     library: location.and_then(|l| l.file).is_some_and(|f| f.starts_with(LIBRARY)),
+                    column: location.and_then(|l| l.column),
+                    path: location.and_then(|l| l.file).map(str::to_owned),
                 });
             }
         }
