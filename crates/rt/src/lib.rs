@@ -29,6 +29,7 @@ mod locks;
 mod mappings;
 mod marks;
 mod native;
+mod panics;
 mod pthread;
 mod report;
 mod runtime;
@@ -38,6 +39,7 @@ mod spin;
 mod start;
 mod sys;
 mod threads;
+mod traps;
 mod tsan;
 mod waits;
 

@@ -18,7 +18,7 @@ use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, buffers, ends, heap, mappings, marks, report, sys, threads};
+use crate::{arena, buffers, ends, heap, mappings, marks, panics, report, sys, threads, traps};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -134,6 +134,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         watch: None,
         unserializable: String::new(),
         transactions: Vec::new(),
+        traps: Vec::new(),
         unsupported: Vec::new(),
         executions: 0,
         all_steps: 0,
@@ -145,6 +146,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         stop: false,
         started: false,
         silent: false,
+        said: panics::Said::default(),
         now: 0,
         random: 0,
         arguments: (argc as usize, argv as usize, 0),
@@ -174,6 +176,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     report::modules(rt);
     (*rt).watch = monitors(rt);
     marks::find(rt);
+    traps::set(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
@@ -267,6 +270,7 @@ unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64) -> i32 {
 unsafe fn work(rt: *mut Runtime) -> ! {
     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
     ends::catch_crashes();
+    traps::catch(rt);
     for t in 0..(*rt).slots.len() {
         coroutine::map_stack(t);
     }
@@ -280,7 +284,8 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         (*rt).started = true;
     }
     let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
-    let descriptors = Descriptors::now((*rt).config.fd);
+    // To look at what is open, libc allocates, and not for the program.
+    let descriptors = heap::on_behalf_of_runtime(|| Descriptors::now((*rt).config.fd));
     loop {
         if (*rt).stop {
             (*rt).finished = Some("timeout");
@@ -383,6 +388,11 @@ unsafe fn close(rt: *mut Runtime) {
             (*rt).unserializable = (*rt).schedule.to_string();
         }
     }
+    (*rt).executions += 1;
+    if (*rt).stop && ended == Ended::Cut {
+        // It would have gone on, had there been time: nothing is left for the strategy to learn.
+        return;
+    }
     if ended == Ended::Over {
         // It was not about to do that, it has done it.
         let current = (*rt).current;
@@ -401,7 +411,6 @@ unsafe fn close(rt: *mut Runtime) {
         let (step, thread) = (step as u64, agent.of());
         report::tell((*rt).config.fd, &Message::Diverged { step, thread });
     }
-    (*rt).executions += 1;
 }
 
 /// From the second execution on, what the program prints is not shown.

@@ -110,6 +110,7 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).wakes.clear();
     (*rt).exiting = false;
     (*rt).now = 0;
+    (*rt).said.clear();
     (*rt).random = (*rt).config.seed;
     let keys = (*rt).keys_before.0;
     (*rt).keys.truncate(keys);
@@ -171,8 +172,8 @@ unsafe extern "C" fn run(t: usize) -> ! {
     if t == 0 {
         let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
         let (argc, argv, envp) = (*rt).arguments;
-        main(argc, argv, envp);
-        ends::leave(rt)
+        let code = main(argc, argv, envp);
+        ends::leave(rt, code)
     } else {
         let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
         let value = f(arg);
@@ -195,7 +196,7 @@ pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
         (&mut (*rt).threads)[n.agent.of() as usize].position -= 1;
     }
     if (*rt).next.is_empty() {
-        ends::leave_last(rt);
+        ends::leave_last(rt, 0);
     }
     let to = choose(rt);
     go(rt, me, to);
@@ -280,7 +281,9 @@ unsafe fn turn_of(rt: *mut Runtime, t: usize) {
         n.enabled = true;
         n.idle = false;
     }
-    (*rt).last = Some(Agent::thread(t as u16));
+    if t > 0 || !(*rt).config.harness {
+        (*rt).last = Some(Agent::thread(t as u16));
+    }
 }
 
 /// Another thread goes on.
@@ -323,6 +326,9 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
     if (*rt).special > 0 {
         refresh(rt);
     }
+    if harness_goes_on(rt) {
+        return 0;
+    }
     if (*rt).learning {
         return any(rt);
     }
@@ -343,6 +349,10 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
     loop {
         count(rt);
         refresh(rt);
+        if harness_goes_on(rt) {
+            (&mut (*rt).threads)[0].buffer.show();
+            return 0;
+        }
         let mut all = core::mem::take(&mut (*rt).all);
         all.clear();
         all.extend_from_slice(&(*rt).next);
@@ -361,6 +371,12 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
         buffers::commit(rt, agent);
         (*rt).last = Some(agent);
     }
+}
+
+/// What the harness of a test does is nobody's business: it goes on whenever it can.
+unsafe fn harness_goes_on(rt: *const Runtime) -> bool {
+    let first = (&(*rt).next).first();
+    (*rt).config.harness && first.is_some_and(|n| n.agent.of() == 0 && n.enabled)
 }
 
 /// Whoever can go on, when the strategy does not care.

@@ -15,6 +15,8 @@ pub(super) struct Overtaking {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
     /// Any one of these prevents it where it was first seen.
     pub(super) fences: Vec<PlacedFence>,
 }
@@ -36,6 +38,8 @@ pub(super) struct Unserializable {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// What was heard while one strategy was followed.
@@ -96,6 +100,7 @@ impl Heard {
                     first,
                     schedule,
                     executions,
+                    known: 0,
                     fences,
                 });
             }
@@ -126,7 +131,7 @@ impl Heard {
             Message::Cut(executions) => self.cut = executions,
             Message::Unserializable { execution, schedule, executions } => {
                 self.unserializable =
-                    Some(Unserializable { first: execution, schedule, executions });
+                    Some(Unserializable { first: execution, schedule, executions, known: 0 });
             }
             Message::Idle(times) => self.idle = times,
             Message::Progress { executions, steps } => {
