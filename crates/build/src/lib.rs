@@ -1,12 +1,14 @@
 //! Real code in: compilers called so that what they build can be controlled.
 //!
-//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`] what is done about
-//! inline assembly on the way, and [`compile`](compile()) does it;
+//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`], [`bits`] and
+//! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way, and [`compile`](compile()) does it;
 //! [`runtime`] is the library that is linked in.
 
 pub mod assembly;
+pub mod bits;
 pub mod compiler;
 mod drive;
+pub mod endless;
 pub mod runtime;
 
 pub use drive::{Language, Remark, compile};

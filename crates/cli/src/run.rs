@@ -26,6 +26,8 @@ use crate::pool::{self, Answer};
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// In auto, the preemptions before all executions are explored.
 const FIRST_PREEMPTIONS: u32 = 2;
+/// And how many executions with them: with many threads there are too many even of those.
+const FIRST_EXECUTIONS: u64 = 20_000;
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
@@ -97,6 +99,8 @@ struct Phase {
     plan: Plan,
     /// All that it can explore, if that is less than everything.
     bound: Option<u32>,
+    /// How many executions it gets, if others come after it.
+    most: Option<u64>,
 }
 
 impl<'a> Exploration<'a> {
@@ -124,15 +128,20 @@ impl<'a> Exploration<'a> {
 
     fn phases(&self) -> Vec<Phase> {
         let args = self.args;
-        let phase = |name, plan| Phase { name, plan, bound: None };
-        let bounded =
-            |most: Option<u32>| Phase { name: "bounded", plan: Plan::Bounded(most), bound: most };
+        let phase = |name, plan| Phase { name, plan, bound: None, most: None };
+        let bounded = |bound: Option<u32>| Phase {
+            name: "bounded",
+            plan: Plan::Bounded(bound),
+            bound,
+            most: None,
+        };
+        let first = Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
         let dpor = || phase("dpor", Plan::Dpor);
         match (&args.replay, args.strategy) {
             (Some(schedule), _) => vec![phase("replay", Plan::Replay(schedule.clone()))],
             (None, RunStrategy::Auto) => match args.preemptions {
                 Some(most) => vec![bounded(Some(most))],
-                None => vec![bounded(Some(FIRST_PREEMPTIONS)), dpor()],
+                None => vec![first, dpor()],
             },
             (None, RunStrategy::Bounded) => vec![bounded(args.preemptions)],
             (None, RunStrategy::Dpor) => vec![dpor()],
@@ -152,6 +161,7 @@ impl<'a> Exploration<'a> {
             if left.is_zero() || executions == Some(0) {
                 break;
             }
+            let executions = [executions, phase.most].into_iter().flatten().min();
             let mut heard = Heard::default();
             let first = self.args.first;
             let config = self.config(&phase, left, executions);
@@ -159,7 +169,10 @@ impl<'a> Exploration<'a> {
                 heard.hear(message);
                 first && heard.found()
             })?;
-            self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            let limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            // A strategy that only comes first leaves the time to those that come after it.
+            let enough = phase.most.is_some_and(|most| heard.executions >= most);
+            self.limit = if enough { phase.bound.map(Limit::Preemptions) } else { limit };
             self.all_orders = self.limit.is_none() && phase.name == "bounded";
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
@@ -178,6 +191,7 @@ impl<'a> Exploration<'a> {
             format!("strategy={}{}", phase.plan, self.known()),
             format!("models={}", models.join(",")),
             format!("timeout={}", left.as_millis().max(1)),
+            format!("hang={}", (left / 10).as_millis().clamp(200, 2000)),
             format!("executions={}", executions.unwrap_or(0)),
             format!("steps={} memory={}", args.steps, args.shared.memory),
             format!("isolate={}", if args.isolate == Isolate::Fork { "fork" } else { "memory" }),
@@ -245,6 +259,10 @@ impl<'a> Exploration<'a> {
         Ok(match (ended, heard.done.as_deref()) {
             (Ended::Interrupted, _) => Some(Limit::Interrupted),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
+            // What it would have done otherwise is not known.
+            (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
+                Some(Limit::Uncontrolled)
+            }
             (_, Some("complete")) => None,
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),

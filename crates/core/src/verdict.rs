@@ -69,6 +69,8 @@ pub enum Limit {
     Preemptions(u32),
     /// One execution of each class of equivalent ones was looked at, and others of a class may show more.
     Classes,
+    /// The program did something that cannot be controlled.
+    Uncontrolled,
 }
 
 /// What a search may use.

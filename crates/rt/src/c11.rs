@@ -8,7 +8,7 @@ use crate::frame::{caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::live;
-use crate::threads::{end, step};
+use crate::threads::{Patience, end, step};
 use crate::{pthread, waits};
 
 const SUCCESS: i32 = 0;
@@ -87,7 +87,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(mtx_lock(mutex: *mut Mutex) -> i32);
     }
-    result(locks::lock(rt, mutex, false, frame()))
+    result(locks::lock(rt, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
@@ -95,7 +95,7 @@ unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(mtx_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    result(locks::lock(rt, mutex, true, frame()))
+    result(locks::lock(rt, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut Mutex) -> i32 {
@@ -120,8 +120,7 @@ unsafe extern "C" fn wait(condition: usize, mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(cnd_wait(condition: usize, mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, false, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usize) -> i32 {
@@ -129,8 +128,7 @@ unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usiz
     if rt.is_null() {
         return native!(cnd_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, true, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn signal(condition: usize) -> i32 {

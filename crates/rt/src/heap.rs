@@ -50,7 +50,7 @@ pub struct Heap {
     /// What the first heap had before `main`.
     before: Vec<u8>,
     /// Bytes allocated in this execution.
-    used: usize,
+    pub used: usize,
     /// Freed blocks by class, if they are to be used again.
     free: Vec<Vec<usize>>,
     /// How many heaps are mapped in this process.
@@ -158,13 +158,27 @@ unsafe fn take(rt: *mut Runtime, align: usize, size: usize, pc: usize) -> *mut c
             *libc::__errno_location() = libc::ENOMEM;
             return null_mut();
         }
-        report::finding(rt, "memory", Some(t), pc, "the program allocates more than it may");
-        threads::finish(rt, weakspot_live::Ended::Over);
+        too_much(rt, pc);
     }
     heap.tops[t] = end;
     heap.used = used;
     set_header(block, size);
     block as *mut c_void
+}
+
+/// Counts memory that the program has mapped itself; too much of it ends the execution.
+pub unsafe fn count(rt: *mut Runtime, len: usize, pc: usize) {
+    let used = (*rt).heap.used.saturating_add(len);
+    if used > (*rt).config.memory && len <= (*rt).config.memory {
+        too_much(rt, pc);
+    }
+    (*rt).heap.used = used;
+}
+
+unsafe fn too_much(rt: *mut Runtime, pc: usize) -> ! {
+    let me = (*rt).current;
+    report::finding(rt, "memory", Some(me), pc, "the program allocates more than it may");
+    threads::finish(rt, weakspot_live::Ended::Over)
 }
 
 unsafe fn set_header(block: usize, size: usize) {

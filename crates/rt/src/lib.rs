@@ -28,6 +28,7 @@ mod locks;
 mod mappings;
 mod marks;
 mod native;
+mod outside;
 mod pthread;
 mod report;
 mod runtime;

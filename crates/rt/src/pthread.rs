@@ -10,7 +10,7 @@ use crate::ends::refuse;
 use crate::frame::{caller, entry};
 use crate::native::native;
 use crate::runtime::{Runtime, home, live};
-use crate::threads::{add, changed, end, happened, step, wait};
+use crate::threads::{Patience, add, changed, end, happened, step, wait};
 use crate::{coroutine, report};
 
 /// Keys from here on are ours; those before were made before the library was asked.
@@ -54,7 +54,7 @@ pub unsafe fn join(rt: *mut Runtime, handle: usize, pc: usize) -> Result<usize, 
         return Err(libc::EDEADLK);
     }
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
-    wait(rt, op, is_over, t, false);
+    wait(rt, op, is_over, t, Patience::Endless);
     let thread = &mut (&mut (*rt).threads)[t];
     thread.joined = true;
     let value = thread.value;
@@ -204,7 +204,7 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
         *(control as *const i32) != RUNNING
     }
     let op = Op { kind: OpKind::Acquire, len: 4, addr: control as u64 };
-    wait(rt, op, rests, control as usize, false);
+    wait(rt, op, rests, control as usize, Patience::Endless);
     let me = (*rt).current;
     if *control == DONE {
         happened(rt, me, Op { kind: OpKind::Read, ..op }, Order::Acquire, pc, None, None);

@@ -2,7 +2,7 @@
 //! was there before: it will go round until another thread changes something that it reads in there.
 //!
 //! The state is made of the registers that outlive a call, the part of the stack that the loop can
-//! see, and how many stores the thread has made. If it is the same, and all that was read since has
+//! see, what a compare-and-swap expects, and how many other stores the thread has made. If it is the same, and all that was read since has
 //! not changed, the thread will do again what it has just done: that is certain as far as a thread
 //! changes memory only where it is instrumented. If only the value that it reads is the same, a
 //! number of times, it is taken to wait as well, which is a guess, and counted. Taking a lock is
@@ -14,6 +14,19 @@ use crate::runtime::Runtime;
 
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;
+
+/// The current thread stores to memory of its own. What is close to the top of its stack will be
+/// looked at itself.
+#[inline(always)]
+pub unsafe fn private_store(rt: *mut Runtime, addr: usize, len: usize) {
+    let here = 0_u8;
+    let above = addr.wrapping_sub(&raw const here as usize);
+    if above < WORDS * 4 {
+        (*rt).near = (*rt).near.max(addr + len);
+    } else {
+        (*rt).private_stores += 1;
+    }
+}
 
 /// What a thread has read since its last store.
 #[derive(Default)]
@@ -56,6 +69,11 @@ impl Spin {
         self.idle = None;
     }
 
+    /// The thread is to wait until nobody else can go on.
+    pub fn tired(&mut self) {
+        self.idle = Some((u64::MAX, false));
+    }
+
     /// Whether the thread waits, with memory as it is now.
     pub unsafe fn idle(&self) -> Idle {
         let Some((since, certain)) = self.idle else { return Idle::No };
@@ -81,12 +99,23 @@ impl Spin {
     }
 }
 
-/// The current thread is about to read `len` bytes, or to take the lock there, with `len` 0. Whether
-/// it waits in a loop.
-pub unsafe fn load(rt: *mut Runtime, frame: *const Frame, addr: usize, len: u32) -> Idle {
+/// The current thread is about to read `len` bytes, or to take the lock there, with `len` 0, and
+/// expects something of them that belongs to its state. Whether it waits in a loop.
+pub unsafe fn load(
+    rt: *mut Runtime,
+    frame: *const Frame,
+    addr: usize,
+    len: u32,
+    expected: u64,
+) -> Idle {
     let seen = if len == 0 { 0 } else { value(addr, len) };
     let me = (*rt).current;
-    let state = state(frame, (&(*rt).slots)[me].top, (*rt).private_stores);
+    let top = (&(*rt).slots)[me].top;
+    if (*rt).near > frame as usize + WORDS * 8 {
+        (*rt).private_stores += 1;
+    }
+    (*rt).near = 0;
+    let state = state(frame, top, (*rt).private_stores.wrapping_add(expected.rotate_left(32)));
     let limit = (*rt).config.spins;
     let thread = &mut (&mut (*rt).threads)[me];
     let free = thread.held == 0;

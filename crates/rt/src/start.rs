@@ -17,12 +17,20 @@ use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, ends, heap, mappings, marks, report, sys, threads};
+use crate::threads::Parked;
+use crate::{arena, descriptors, ends, heap, mappings, marks, report, sys, threads};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
 /// Exit code of a worker that failed itself.
 const DEFECT: i32 = 70;
+/// After so many milliseconds of processor time without a step the keeper asks whether there is an
+/// obvious reason.
+const PROBE: u64 = 30;
+/// How many milliseconds a worker has to end by itself.
+const GRACE: u64 = 500;
+/// How often in a row the keeper must see its worker wait in the kernel.
+const ASLEEP: u32 = 10;
 /// The keeper looks after its worker so often, in milliseconds.
 const LOOK: u64 = 20;
 
@@ -79,6 +87,8 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         give_up("failed to start the program again at fixed addresses");
     }
     libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
+    // What the program starts is not under control.
+    libc::unsetenv(c"WEAKSPOT_RUN".as_ptr());
     let mut config = config;
     if let Some(path) = config.report.take() {
         config.fd = open_report(&path);
@@ -96,7 +106,9 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         mine_written: 0,
         alone: true,
         private_stores: 0,
+        near: 0,
         quiet: 0,
+        rounds: 0,
         current: 0,
         threads: Vec::new(),
         count: 0,
@@ -136,6 +148,13 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         restarts: 0,
         cut: 0,
         guesses: 0,
+        soiled: false,
+        first_free: 0,
+        files: Vec::new(),
+        busy: false,
+        silent_places: Vec::new(),
+        sure: false,
+        blocked: false,
         within: false,
         finished: None,
         stop: false,
@@ -188,8 +207,21 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
         if let Some(how) = (*rt).finished {
             break how;
         }
+        if (*rt).stop {
+            break "timeout";
+        }
+        if (*rt).busy {
+            // It died while it thought about what to do next, and nobody can go on with that.
+            break "incomplete";
+        }
         let lost = !(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
-        if lost && (*rt).within {
+        if (*rt).within && !lost {
+            // By a system call that nobody saw.
+            report::unsupported(rt, "exit or exec behind our back", 0);
+            (*rt).ended = Ended::Cut;
+            (*rt).next.clear();
+            close(rt);
+        } else if (*rt).within {
             let text = if libc::WIFSIGNALED(status) {
                 format!("the process died of signal {}", libc::WTERMSIG(status))
             } else {
@@ -199,9 +231,6 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
             (*rt).ended = Ended::Over;
             (*rt).next.clear();
             close(rt);
-        }
-        if (*rt).stop {
-            break "timeout";
         }
         idle_deaths =
             if ((*rt).executions, (*rt).restarts) == before { idle_deaths + 1 } else { 0 };
@@ -222,6 +251,7 @@ unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64) -> i32 {
     let mut since = (0, 0);
     let mut told = began;
     let mut asked = false;
+    let mut sleeping = 0;
     loop {
         let mut poll = libc::pollfd { fd: pidfd as i32, events: libc::POLLIN, revents: 0 };
         let span = libc::timespec { tv_sec: 0, tv_nsec: LOOK as i64 * 1_000_000 };
@@ -242,26 +272,72 @@ unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64) -> i32 {
         let millis = |from: u64, to: u64| to.saturating_sub(from) / 1_000_000;
         if config.timeout > 0 && millis(began, now) > config.timeout {
             (&raw mut (*rt).stop).write_volatile(true);
+            // It should have heard.
+            if millis(began, now) > config.timeout + GRACE {
+                sys::call(libc::SYS_kill, [pid as usize, libc::SIGKILL as usize, 0, 0, 0, 0]);
+            }
         }
         if config.progress > 0 && millis(told, now) >= config.progress {
             told = now;
             report::progress(rt);
         }
+        // Memory that it takes is a sign of life, too: there is a limit to it.
         let steps = (&raw const (*rt).all_steps).read_volatile()
-            + (&raw const (*rt).executions).read_volatile();
+            + (&raw const (*rt).executions).read_volatile()
+            + (&raw const (*rt).heap.used).read_volatile() as u64;
+        let live = (&raw const (*rt).within).read_volatile();
+        sleeping = if steps == seen && live && sleeps(pid) { sleeping + 1 } else { 0 };
         if steps != seen {
             (seen, since, asked) = (steps, (now, cpu), false);
-        } else if millis(since.1, cpu) > config.hang || millis(since.0, now) > 10 * config.hang {
-            let signal = if asked { libc::SIGKILL } else { ends::HANG };
-            sys::call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]);
+        } else if sleeping > ASLEEP && !asked {
+            (&raw mut (*rt).blocked).write_volatile(true);
+            sys::call(libc::SYS_kill, [pid as usize, ends::HANG as usize, 0, 0, 0, 0]);
             (since, asked) = ((now, cpu), true);
+        } else if millis(since.1, cpu) > config.hang || millis(since.0, now) > 10 * config.hang {
+            let busy = (&raw const (*rt).busy).read_volatile();
+            let signal = if asked && !busy { libc::SIGKILL } else { ends::HANG };
+            (&raw mut (*rt).sure).write_volatile(true);
+            sys::call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]);
+            (since, asked) = ((now, cpu), !busy);
+        } else if millis(since.1, cpu) > PROBE && !asked {
+            (&raw mut (*rt).sure).write_volatile(false);
+            sys::call(libc::SYS_kill, [pid as usize, ends::HANG as usize, 0, 0, 0, 0]);
         }
     }
 }
 
+/// Whether a process waits for something in the kernel. Nothing may be allocated here.
+unsafe fn sleeps(pid: i32) -> bool {
+    let mut name = [0_u8; 32];
+    let mut digits = pid.unsigned_abs();
+    let mut at = 20;
+    name[at..at + 5].copy_from_slice(b"/stat");
+    while digits > 0 {
+        at -= 1;
+        name[at] = b'0' + (digits % 10) as u8;
+        digits /= 10;
+    }
+    let from = at - 6;
+    name[from..at].copy_from_slice(b"/proc/");
+    let cwd = libc::AT_FDCWD as usize;
+    let path = name[from..].as_ptr() as usize;
+    let fd = sys::call(libc::SYS_openat, [cwd, path, libc::O_RDONLY as usize, 0, 0, 0]);
+    if fd < 0 {
+        return false;
+    }
+    let mut text = [0_u8; 256];
+    let args = [fd as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0];
+    let n = sys::call(libc::SYS_read, args).max(0) as usize;
+    sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+    // The name of the program is in parentheses, then comes the state.
+    let state = text[..n].iter().rposition(|&b| b == b')').and_then(|end| text.get(end + 2));
+    state == Some(&b'S')
+}
+
 /// The worker: executions one after the other.
 unsafe fn work(rt: *mut Runtime) -> ! {
-    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+    let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
+    sys::call(libc::SYS_prctl, args);
     ends::catch_crashes();
     for t in 0..(*rt).slots.len() {
         coroutine::map_stack(t);
@@ -277,6 +353,8 @@ unsafe fn work(rt: *mut Runtime) -> ! {
     }
     let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
     let descriptors = Descriptors::now((*rt).config.fd);
+    (*rt).first_free = descriptors.free;
+    (*rt).soiled = false;
     loop {
         if (*rt).stop {
             (*rt).finished = Some("timeout");
@@ -296,6 +374,9 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         close(rt);
         quiet(rt);
         let Some(snapshot) = &mut snapshot else { break };
+        if (*rt).soiled {
+            break;
+        }
         mappings::restore(rt);
         snapshot.restore();
         descriptors.restore();
@@ -328,16 +409,13 @@ unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
 unsafe fn open_report(path: &str) -> i32 {
     let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
     let fd = libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC, 0o644);
-    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FAR) };
+    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, descriptors::FAR) };
     if far < 0 {
         give_up(&format!("failed to open {path}"));
     }
-    libc::close(fd);
+    sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
     far
 }
-
-/// Descriptors from this one on are not those of the program.
-const FAR: i32 = 900;
 
 /// One execution.
 unsafe fn execute(rt: *mut Runtime) {
@@ -357,7 +435,19 @@ unsafe fn execute(rt: *mut Runtime) {
 
 /// After an execution.
 unsafe fn close(rt: *mut Runtime) {
+    (*rt).busy = true;
+    let count = (*rt).count;
+    let threads = &(&(*rt).threads)[..count];
+    if threads.iter().any(|t| matches!(t.parked, Some((_, Parked::Silent)))) {
+        // Who knows what it would have done.
+        (*rt).ended = Ended::Cut;
+    }
+    end_of(rt);
     (*rt).within = false;
+    (*rt).busy = false;
+}
+
+unsafe fn end_of(rt: *mut Runtime) {
     let ended = (*rt).ended;
     if (*rt).learning {
         // The bytes that were learnt would have been scheduling points from the start.
@@ -385,7 +475,7 @@ unsafe fn close(rt: *mut Runtime) {
         let current = (*rt).current;
         (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
     }
-    (*rt).cut += u64::from(ended == Ended::Cut);
+    (*rt).cut += u64::from(ended == Ended::Cut && (*rt).steps > (*rt).config.steps);
     (*rt).strategy.end(ended, &(*rt).next);
     if let Some(diverged) = (*rt).strategy.diverged() {
         let Diverged { step, agent } = diverged;
@@ -406,7 +496,7 @@ unsafe fn quiet(rt: *mut Runtime) {
             sys::call(libc::SYS_dup3, [null as usize, fd as usize, 0, 0, 0, 0]);
         }
     }
-    libc::close(null);
+    sys::call(libc::SYS_close, [null as usize, 0, 0, 0, 0, 0]);
     (*rt).silent = true;
 }
 
