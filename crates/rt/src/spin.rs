@@ -34,6 +34,8 @@ pub struct Spin {
     loads: Vec<Load>,
     stores: u64,
     visits: u64,
+    /// The last visit that read something else than the one before it at the same place.
+    changed: u64,
     /// It waits for one of the loads since this visit to read something else, and whether that is
     /// certain.
     idle: Option<(u64, bool)>,
@@ -65,6 +67,7 @@ impl Spin {
     pub fn clear(&mut self) {
         self.loads.clear();
         self.visits = 0;
+        self.changed = 0;
         self.stores = 0;
         self.idle = None;
     }
@@ -92,6 +95,7 @@ impl Spin {
         if let Some(last) = self.loads.iter_mut().find(|l| l.visit == visit && l.len > 0) {
             let seen = value(last.addr, last.len);
             if seen != last.value {
+                self.changed = visit;
                 last.value = seen;
                 last.times = 1;
             }
@@ -115,7 +119,7 @@ pub unsafe fn load(
         (*rt).private_stores += 1;
     }
     (*rt).near = 0;
-    let state = state(frame, top, (*rt).private_stores.wrapping_add(expected.rotate_left(32)));
+    let state = state(frame, top, (*rt).private_stores, expected);
     let limit = (*rt).config.spins;
     let thread = &mut (&mut (*rt).threads)[me];
     let free = thread.held == 0;
@@ -135,7 +139,11 @@ pub unsafe fn load(
     };
     let since = known.visit;
     let same = known.value == seen;
-    let certain = same && known.state == state;
+    if !same {
+        spin.changed = visit;
+    }
+    // What was read in between must be what would be read again.
+    let certain = same && known.state == state && spin.changed <= since;
     let times = if same { known.times + 1 } else { 1 };
     *known = Load { pc, addr, len, value: seen, state, times, visit };
     if free && (certain || times > limit) {
@@ -146,12 +154,12 @@ pub unsafe fn load(
 
 /// The state of a thread, as a number. Four sums side by side, because each step of a sum waits for
 /// the one before.
-unsafe fn state(frame: *const Frame, stack: usize, stores: u64) -> u64 {
+unsafe fn state(frame: *const Frame, stack: usize, stores: u64, expected: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |a: u64, word: u64| (a.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     let from = frame.cast::<u64>();
     let words = (stack.saturating_sub(frame as usize) / 8).min(WORDS);
-    let mut sums = [stores, from as u64, 1, 2];
+    let mut sums = [stores, from as u64, mix(1, expected), 2];
     for at in (0..words & !3).step_by(4) {
         for (i, sum) in sums.iter_mut().enumerate() {
             *sum = mix(*sum, from.add(at + i).read());

@@ -432,13 +432,15 @@ fn time_may_be_over_at_any_time() {
 
 #[test]
 fn a_loop_that_comes_closer_to_its_end_does_not_wait() {
-    check(
-        "retries",
-        "strategy=dpor",
-        &expect![[r#"
-        done complete
-    "#]],
-    );
+    for name in ["retries", "comes_back"] {
+        check(
+            name,
+            "strategy=dpor",
+            &expect![[r#"
+            done complete
+        "#]],
+        );
+    }
 }
 
 #[test]
