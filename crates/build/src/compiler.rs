@@ -160,7 +160,8 @@ fn sort(args: &[String]) -> Call {
             let kind = kind(arg, language.as_deref());
             call.link.push(Link::Input(call.inputs.len()));
             call.inputs.push(Input { name: arg.clone(), language: language.clone(), kind });
-            call.passes |= arg == "-";
+            // Without a language nobody knows what comes from there.
+            call.passes |= arg == "-" && language.is_none();
             continue;
         }
         let value = WITH_VALUE.contains(&arg.as_str()).then(|| rest.next().cloned()).flatten();

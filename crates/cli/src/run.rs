@@ -2,6 +2,7 @@
 
 mod child;
 mod heard;
+mod isolate;
 mod log;
 mod symbols;
 mod tell;
@@ -18,7 +19,7 @@ use weakspot_report::{error_json, model_key};
 use self::child::{Ended, Start, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
-use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy};
+use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunStrategy};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -63,6 +64,7 @@ fn answer(args: &RunArgs) -> Result<Answer<()>> {
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let mut exploration = Exploration::new(args, runtime);
     exploration.find_transactions()?;
+    exploration.find_isolation()?;
     exploration.explore(since)?;
     exploration.tell(since)
 }
@@ -87,6 +89,8 @@ struct Exploration<'a> {
     /// Whether each order of steps was explored, not only one of each class.
     all_orders: bool,
     unserializable: Option<Unserializable>,
+    /// Each execution has a process of its own.
+    fork: bool,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     remarks: Vec<String>,
@@ -121,6 +125,7 @@ impl<'a> Exploration<'a> {
             limit: Some(Limit::Executions(0)),
             all_orders: false,
             unserializable: None,
+            fork: false,
             transactions: None,
             remarks: Vec::new(),
         }
@@ -194,7 +199,7 @@ impl<'a> Exploration<'a> {
             format!("hang={}", (left / 10).as_millis().clamp(200, 2000)),
             format!("executions={}", executions.unwrap_or(0)),
             format!("steps={} memory={}", args.steps, args.shared.memory),
-            format!("isolate={}", if args.isolate == Isolate::Fork { "fork" } else { "memory" }),
+            format!("isolate={}", if self.fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
             format!("reuse={} progress=200", on(args.reuse)),
             format!("fence-transactions={}", on(args.fence_transactions)),
@@ -267,8 +272,8 @@ impl<'a> Exploration<'a> {
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
-                "{} {} before it could be controlled; was it compiled by `weakspot cc` or \
-                 `weakspot c++`?",
+                "{} {} before it could be controlled; does it run on its own, and was it compiled by \
+                 `weakspot cc` or `weakspot c++`?",
                 self.program,
                 status_text(status)
             ),

@@ -8,7 +8,6 @@
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::alloc::Layout;
 
 use crate::config::MOST_THREADS;
 use crate::frame::{caller, entry};
@@ -78,7 +77,7 @@ fn ours(block: usize) -> bool {
 }
 
 fn in_arena(block: usize) -> bool {
-    (arena::BASE..arena::BASE + arena::SIZE).contains(&block)
+    arena::holds(block)
 }
 
 /// Maps what earlier workers had mapped.
@@ -215,8 +214,7 @@ unsafe fn size_of_block(block: usize) -> usize {
 /// A block from wherever it has to come from: `None` for glibc's heap.
 unsafe fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
     if FOR_RUNTIME.load(Ordering::Relaxed) {
-        let layout = Layout::from_size_align(size.max(1), align.max(64)).ok()?;
-        return Some(std::alloc::alloc_zeroed(layout).cast());
+        return Some(arena::seen(size, align).cast());
     }
     let rt = home();
     if rt.is_null() {

@@ -40,6 +40,7 @@ mod sys;
 mod threads;
 mod tsan;
 mod waits;
+mod watchdog;
 
 #[global_allocator]
 static ARENA: arena::Arena = arena::Arena;

@@ -222,3 +222,50 @@ fn what_cannot_be_controlled_is_not_called_right() {
     let (out, code) = explore("execs", source, &[]);
     assert_eq!(code, Some(3), "{out}");
 }
+
+#[test]
+fn executions_that_soil_each_other_get_processes_of_their_own() {
+    // A system call that nobody looks at changes something that memory does not show.
+    let source = format!(
+        "#define _GNU_SOURCE
+#include <assert.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int n;
+void *p(void *a) {{ (void)a; n = 1; assert(syscall(SYS_umask, 077) != 077); return 0; }}
+void *q(void *a) {{ (void)a; n = 2; return 0; }}
+{MAIN}"
+    );
+    let args = ["--model", "tso", "--strategy", "dpor"];
+    let (out, _) = explore("soiled", &source, &args);
+    assert!(out.contains("SC: no execution fails") && out.contains("--isolate fork"), "{out}");
+    let args = ["--model", "tso", "--isolate", "memory"];
+    let (out, code) = explore("soiled", &source, &args);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn clang_builds_what_gcc_builds() {
+    let there = std::process::Command::new("clang").arg("--version").output();
+    if !there.is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: there is no clang");
+        return;
+    }
+    let dir = folder();
+    for (name, fence, code) in [("clang_sb", "", 1), ("clang_fenced", "__sync_synchronize();", 0)] {
+        let file = dir.join(format!("{name}.c"));
+        std::fs::write(&file, store_buffering(fence)).expect("written");
+        let program = dir.join(name);
+        let built = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
+            .env("WEAKSPOT_CC", "clang")
+            .args(["cc", "-O2", "-pthread", "-o"])
+            .args([&program, &file])
+            .output()
+            .expect("started");
+        assert!(built.status.success(), "{built:?}");
+        let program = program.to_str().expect("UTF-8");
+        let ran = run(&["run", "--model", "tso", "--strategy", "bounded", program], "");
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
+    }
+}
