@@ -264,8 +264,12 @@ pub fn plan(
         }
         let written = assembly.display().to_string();
         to_assembly.extend(["-S", &input.name, "-o", &written].map(str::to_string));
-        let to_object = (!call.only_assembly)
-            .then(|| ["-c", &written, "-o", &object].map(str::to_string).to_vec());
+        // clang warns of its own directives for debuggers.
+        let silent: &[&str] = if family == Family::Clang { &["-w"] } else { &[] };
+        let to_object = (!call.only_assembly).then(|| {
+            let args = silent.iter().chain(&["-c", written.as_str(), "-o", object.as_str()]);
+            args.map(|arg| (*arg).to_owned()).collect()
+        });
         compile.push(Compile { source: input.name.clone(), to_assembly, assembly, to_object });
         objects.push(Some(object));
     }

@@ -8,8 +8,8 @@ use crate::frame::{caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::live;
-use crate::threads::{Patience, end, step};
-use crate::{pthread, waits};
+use crate::threads::{Patience, step};
+use crate::{pthread, unwind, waits};
 
 const SUCCESS: i32 = 0;
 const BUSY: i32 = 1;
@@ -72,7 +72,7 @@ unsafe extern "C" fn exit(value: i32) {
     if rt.is_null() {
         return native!(thrd_exit(value: i32));
     }
-    end(rt, value as usize)
+    unwind::exit(rt, value as usize)
 }
 
 unsafe extern "C" fn yield_inner() {
@@ -157,7 +157,7 @@ unsafe extern "C" fn destroy(condition: usize) {
     }
 }
 
-unsafe extern "C" fn once(control: *mut i32, f: usize) {
+unsafe extern "C-unwind" fn once(control: *mut i32, f: usize) {
     let rt = live();
     if rt.is_null() {
         return native!(call_once(control: *mut i32, f: usize));

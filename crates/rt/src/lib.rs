@@ -39,6 +39,7 @@ mod start;
 mod sys;
 mod threads;
 mod tsan;
+mod unwind;
 mod waits;
 mod watchdog;
 

@@ -10,7 +10,7 @@ use crate::ends::refuse;
 use crate::frame::{caller, entry};
 use crate::native::native;
 use crate::runtime::{Runtime, home, live};
-use crate::threads::{Patience, add, changed, end, happened, step, wait};
+use crate::threads::{Patience, add, changed, happened, step, wait};
 use crate::{coroutine, report};
 
 /// Keys from here on are ours; those before were made before the library was asked.
@@ -132,6 +132,8 @@ unsafe extern "C" fn try_join(handle: usize, value: *mut usize) -> i32 {
     if rt.is_null() {
         return native!(pthread_tryjoin_np(handle: usize, value: *mut usize) -> i32);
     }
+    // The strategy does not know that it matters whether this comes before the end of the thread.
+    report::unsupported(rt, "pthread_tryjoin_np", caller());
     step(rt, Op::plain(OpKind::Yield));
     match number(rt, handle) {
         None => libc::ESRCH,
@@ -140,20 +142,31 @@ unsafe extern "C" fn try_join(handle: usize, value: *mut usize) -> i32 {
     }
 }
 
+/// Its time is never over, which is told.
+unsafe extern "C" fn timed_join(handle: usize, value: *mut usize, until: usize) -> i32 {
+    let rt = live();
+    if rt.is_null() {
+        return native!(pthread_timedjoin_np(handle: usize, value: *mut usize, until: usize) -> i32);
+    }
+    report::unsupported(rt, "pthread_timedjoin_np", caller());
+    join_inner(handle, value)
+}
+
+unsafe extern "C" fn clock_join(handle: usize, value: *mut usize, clock: i32, until: usize) -> i32 {
+    let rt = live();
+    if rt.is_null() {
+        return native!(pthread_clockjoin_np(handle: usize, value: *mut usize, clock: i32, until: usize) -> i32);
+    }
+    report::unsupported(rt, "pthread_clockjoin_np", caller());
+    join_inner(handle, value)
+}
+
 unsafe extern "C" fn detach_inner(handle: usize) -> i32 {
     let rt = live();
     if rt.is_null() {
         return native!(pthread_detach(handle: usize) -> i32);
     }
     detach(rt, handle)
-}
-
-unsafe extern "C" fn exit_inner(value: usize) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_exit(value: usize));
-    }
-    end(rt, value)
 }
 
 unsafe extern "C" fn cancel(handle: usize) -> i32 {
@@ -196,6 +209,28 @@ unsafe extern "C" fn yield_inner() -> i32 {
     0
 }
 
+/// A function that is to run once and ends by an exception: the next thread tries again.
+struct Undone {
+    rt: *mut Runtime,
+    control: *mut i32,
+    pc: usize,
+}
+
+impl Drop for Undone {
+    fn drop(&mut self) {
+        let Undone { rt, control, pc } = *self;
+        let op = Op { kind: OpKind::Release, len: 4, addr: control as u64 };
+        // SAFETY: the control word is the caller's, who is still waiting; the runtime outlives all.
+        unsafe {
+            step(rt, op);
+            *control = 0;
+            let me = (*rt).current;
+            changed(rt, me);
+            happened(rt, me, op, Order::Strong, pc, None, None);
+        }
+    }
+}
+
 /// Runs a function unless that was done; waits while another thread does it.
 pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     const RUNNING: i32 = 1;
@@ -213,8 +248,10 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     *control = RUNNING;
     changed(rt, me);
     happened(rt, me, op, Order::Strong, pc, None, None);
-    let f: extern "C" fn() = transmute(f);
+    let f: extern "C-unwind" fn() = transmute(f);
+    let undone = Undone { rt, control, pc };
     f();
+    core::mem::forget(undone);
     let op = Op { kind: OpKind::Release, ..op };
     step(rt, op);
     *control = DONE;
@@ -222,7 +259,7 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     happened(rt, me, op, Order::Strong, pc, None, None);
 }
 
-unsafe extern "C" fn once_inner(control: *mut i32, f: usize) -> i32 {
+unsafe extern "C-unwind" fn once_inner(control: *mut i32, f: usize) -> i32 {
     let rt = live();
     if rt.is_null() {
         return native!(pthread_once(control: *mut i32, f: usize) -> i32);
@@ -321,8 +358,9 @@ entry! {
     pthread_create => create_inner;
     pthread_join => join_inner;
     pthread_tryjoin_np => try_join;
+    pthread_timedjoin_np => timed_join;
+    pthread_clockjoin_np => clock_join;
     pthread_detach => detach_inner;
-    pthread_exit => exit_inner;
     pthread_cancel => cancel;
     pthread_kill => kill;
     pthread_getattr_np => attributes;

@@ -11,6 +11,7 @@ use crate::frame::FRAME;
 use crate::runtime::{AtExit, LIVE, Runtime};
 use crate::shadow::mark;
 use crate::spin::{Idle, Spin};
+use crate::unwind::Exception;
 use crate::{ends, report};
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
@@ -99,6 +100,12 @@ pub struct Thread {
     pub queue: Option<(usize, bool)>,
     /// The round of a barrier that it waits for.
     pub round: u32,
+    /// The last of what its functions have registered to be cleaned up.
+    pub cleanup: usize,
+    /// Where on its stack the functions of the program begin.
+    pub first: usize,
+    /// By which it ends in the middle of them.
+    pub exception: Exception,
     /// What is to be called when it ends.
     pub at_exit: Vec<AtExit>,
     /// Its values of keys.
@@ -178,6 +185,7 @@ unsafe extern "C" fn run(t: usize) -> ! {
     turn_of(rt, t);
     happened(rt, t, Op::plain(OpKind::Start), Order::Plain, 0, None, None);
     let (start, arg) = (&(*rt).threads)[t].start;
+    (&mut (*rt).threads)[t].first = &raw const arg as usize;
     if t == 0 {
         let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
         let (argc, argv, envp) = (*rt).arguments;

@@ -240,9 +240,17 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
 
 #[test]
 fn functions_of_threads_do_what_they_should() {
-    for name in
-        ["mutexes", "conditions", "others", "c11", "futexes", "atomic_ops", "copies", "polls"]
-    {
+    for name in [
+        "mutexes",
+        "conditions",
+        "others",
+        "c11",
+        "futexes",
+        "atomic_ops",
+        "copies",
+        "polls",
+        "cleanup",
+    ] {
         check(
             name,
             "strategy=dpor",
