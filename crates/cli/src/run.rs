@@ -4,6 +4,7 @@ mod advice;
 mod child;
 mod delays;
 mod heard;
+mod isolate;
 mod log;
 pub(crate) mod measure;
 mod sources;
@@ -27,7 +28,7 @@ pub(crate) use self::child::libraries;
 use self::child::{Ended, Start, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
-use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
+use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -132,6 +133,7 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let mut exploration = Exploration::new(args, subject, runtime);
     exploration.find_transactions()?;
     exploration.find_updates()?;
+    exploration.find_isolation()?;
     exploration.explore(since)?;
     exploration.tell(since)
 }
@@ -157,6 +159,8 @@ struct Exploration<'a> {
     /// It is looked at as if it had these.
     fences: Vec<PlacedFence>,
     until: Until,
+    /// Each execution has a process of its own.
+    fork: bool,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     /// Atomic updates that are not instrumented, as the library is told about them.
@@ -203,6 +207,7 @@ impl<'a> Exploration<'a> {
             unserializable: None,
             fences: Vec::new(),
             until: if args.first { Until::Found } else { Until::End },
+            fork: false,
             transactions: None,
             traps: String::new(),
             remarks: Vec::new(),
@@ -250,7 +255,10 @@ impl<'a> Exploration<'a> {
                 self.learn(left)?;
                 (ended, heard) = self.follow(&phase, left, executions)?;
             }
-            self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            let limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            // A strategy that only comes first leaves the time to those that come after it.
+            let enough = phase.most.is_some_and(|most| heard.executions >= most);
+            self.limit = if enough { phase.bound.map(Limit::Preemptions) } else { limit };
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted));
             if self.limit.is_none() || stopped || self.is_enough() {
@@ -301,9 +309,10 @@ impl<'a> Exploration<'a> {
             self.under(),
             if models.is_empty() { String::new() } else { format!("models={}", models.join(",")) },
             format!("timeout={}", left.as_millis().max(1)),
+            format!("hang={}", (left / 10).as_millis().clamp(200, 2000)),
             format!("executions={}", executions.unwrap_or(0)),
             format!("steps={} memory={}", args.steps, args.shared.memory),
-            format!("isolate={}", if args.isolate == Isolate::Fork { "fork" } else { "memory" }),
+            format!("isolate={}", if self.fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
             format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
             format!("fence-transactions={}", on(args.fence_transactions)),
@@ -408,13 +417,16 @@ impl<'a> Exploration<'a> {
         Ok(match (ended, heard.done.as_deref()) {
             (Ended::Interrupted, _) => Some(Limit::Interrupted),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
-            // What cannot be controlled ends an execution before its time.
-            (_, Some("complete")) if heard.unsupported.is_empty() => None,
+            // What it would have done otherwise is not known.
+            (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
+                Some(Limit::Uncontrolled)
+            }
+            (_, Some("complete")) => None,
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
-                "{} {} before it could be controlled; was it compiled by `weakspot cc` or \
-                 `weakspot c++`?",
+                "{} {} before it could be controlled; does it run on its own, and was it compiled by \
+                 `weakspot cc` or `weakspot c++`?",
                 self.subject.name,
                 status_text(status)
             ),
@@ -474,7 +486,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 None => {
                     let first = self.executions + new.first;
-                    self.failures.push(Failure { first, ..new });
+                    self.failures.push(Failure { first, known, ..new });
                 }
             }
         }

@@ -8,8 +8,8 @@ use crate::frame::{caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::live;
-use crate::threads::{end, step};
-use crate::{pthread, waits};
+use crate::threads::{Patience, step};
+use crate::{pthread, unwind, waits};
 
 const SUCCESS: i32 = 0;
 const BUSY: i32 = 1;
@@ -67,7 +67,7 @@ unsafe extern "C" fn exit(value: i32) {
     if rt.is_null() {
         return native!(thrd_exit(value: i32));
     }
-    end(rt, value as usize)
+    unwind::exit(rt, value as usize)
 }
 
 unsafe extern "C" fn yield_inner() {
@@ -82,7 +82,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(mtx_lock(mutex: *mut Mutex) -> i32);
     }
-    result(locks::lock(rt, mutex, false, frame()))
+    result(locks::lock(rt, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
@@ -90,7 +90,7 @@ unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(mtx_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    result(locks::lock(rt, mutex, true, frame()))
+    result(locks::lock(rt, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut Mutex) -> i32 {
@@ -115,8 +115,7 @@ unsafe extern "C" fn wait(condition: usize, mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(cnd_wait(condition: usize, mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, false, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usize) -> i32 {
@@ -124,8 +123,7 @@ unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usiz
     if rt.is_null() {
         return native!(cnd_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, true, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn signal(condition: usize) -> i32 {
@@ -154,7 +152,7 @@ unsafe extern "C" fn destroy(condition: usize) {
     }
 }
 
-unsafe extern "C" fn once(control: *mut i32, f: usize) {
+unsafe extern "C-unwind" fn once(control: *mut i32, f: usize) {
     let rt = live();
     if rt.is_null() {
         return native!(call_once(control: *mut i32, f: usize));

@@ -29,6 +29,7 @@ mod locks;
 mod mappings;
 mod marks;
 mod native;
+mod outside;
 mod panics;
 mod pthread;
 mod report;
@@ -41,7 +42,9 @@ mod sys;
 mod threads;
 mod traps;
 mod tsan;
+mod unwind;
 mod waits;
+mod watchdog;
 
 #[global_allocator]
 static ARENA: arena::Arena = arena::Arena;

@@ -3,8 +3,6 @@
 //! went wrong.
 
 use crate::ends::fail;
-use crate::frame::entry;
-use crate::native::native;
 use crate::runtime::{Runtime, live};
 
 /// How much of what the program says is kept.
@@ -85,7 +83,8 @@ pub unsafe fn reason(rt: *const Runtime) -> Option<String> {
     Some((*rt).said.panics()).filter(|panics| !panics.is_empty())
 }
 
-unsafe fn heard(fd: i32, bytes: *const u8, len: usize) {
+/// The program writes to a descriptor.
+pub unsafe fn heard(fd: i32, bytes: *const u8, len: usize) {
     let rt = live();
     if fd == 2 && !rt.is_null() && (*rt).config.codes && len < isize::MAX as usize {
         let me = (*rt).current;
@@ -93,20 +92,10 @@ unsafe fn heard(fd: i32, bytes: *const u8, len: usize) {
     }
 }
 
-unsafe extern "C" fn write_inner(fd: i32, bytes: *const u8, len: usize) -> isize {
-    heard(fd, bytes, len);
-    native!(write(fd: i32, bytes: *const u8, len: usize) -> isize)
-}
-
-unsafe extern "C" fn writev_inner(fd: i32, parts: *const libc::iovec, n: i32) -> isize {
+/// The same in parts.
+pub unsafe fn heard_parts(fd: i32, parts: *const libc::iovec, n: i32) {
     for i in 0..usize::try_from(n).unwrap_or(0).min(1024) {
         let part = *parts.add(i);
         heard(fd, part.iov_base.cast(), part.iov_len);
     }
-    native!(writev(fd: i32, parts: *const libc::iovec, n: i32) -> isize)
-}
-
-entry! {
-    write => write_inner;
-    writev => writev_inner;
 }

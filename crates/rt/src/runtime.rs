@@ -43,8 +43,12 @@ pub struct Runtime {
     pub alone: bool,
     /// How many stores to its own memory the current thread has made.
     pub private_stores: u64,
+    /// The end of what it has written on its stack lately, close enough to be part of its state.
+    pub near: usize,
     /// How many loads of its own memory the current thread made since its last step.
     pub quiet: u32,
+    /// How often that were too many.
+    pub rounds: u32,
     /// The thread that runs.
     pub current: usize,
     /// The threads of this execution, and room for those of later ones.
@@ -132,6 +136,20 @@ pub struct Runtime {
     pub cut: u64,
     /// How often a thread was taken to wait without certainty.
     pub guesses: u64,
+    /// The execution has left something in the kernel: the next one needs a new process.
+    pub soiled: bool,
+    /// The lowest number of a descriptor that was free before `main`.
+    pub first_free: i32,
+    /// Files of `stdio` that are locked, by whom, and how often.
+    pub files: Vec<(usize, usize, u32)>,
+    /// The strategy is at work, which may take its time and must not be interrupted.
+    pub busy: bool,
+    /// Where threads were found that take no steps any more.
+    pub silent_places: Vec<usize>,
+    /// The keeper asks why no step is taken: whether it is sure that none will be.
+    pub sure: bool,
+    /// It sees that the worker waits for something in the kernel.
+    pub blocked: bool,
     /// Whether an execution is going on: set while the strategy expects its end.
     pub within: bool,
     /// Whether the worker has nothing left to do, and why.

@@ -156,7 +156,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) first: bool,
     /// How memory is put back between executions.
-    #[arg(long, value_name = "HOW", default_value = "memory")]
+    #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) isolate: Isolate,
     /// What the program prints: nothing of it, that of its first execution, or all.
     #[arg(long, value_name = "WHICH", default_value = "none")]
@@ -202,6 +202,8 @@ pub(crate) enum RunStrategy {
 /// How executions are kept from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Isolate {
+    /// Memory is copied back, unless the first executions show that this is not enough.
+    Auto,
     /// Memory is copied back.
     Memory,
     /// Each has a process of its own.

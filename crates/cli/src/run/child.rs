@@ -62,7 +62,7 @@ pub(crate) fn run(
     let shown = || {
         if start.output == ProgramOutput::None { Stdio::null() } else { Stdio::inherit() }
     };
-    let mut child = Command::new(program);
+    let mut child = Command::new(find(program)?);
     if let Some(folder) = folder {
         child.current_dir(folder);
     }
@@ -171,8 +171,12 @@ fn listen(pipe: std::io::PipeReader) -> Receiver<String> {
 /// The file of a program: as it is named, or in the folders of PATH.
 pub(crate) fn find(program: &OsString) -> Result<PathBuf> {
     let path = Path::new(program);
-    if path.components().count() > 1 || path.is_file() {
+    if path.components().count() > 1 {
         return Ok(path.to_owned());
+    }
+    if path.is_file() {
+        // Without a folder it would be looked for in PATH only.
+        return Ok(Path::new(".").join(path));
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders)

@@ -31,6 +31,8 @@ pub(super) struct Failure {
     pub(super) schedule: String,
     pub(super) text: String,
     pub(super) executions: u64,
+    /// How many of the bytes that are shared were known.
+    pub(super) known: usize,
 }
 
 /// Executions that are not serializable.
@@ -87,6 +89,7 @@ impl Heard {
                     schedule,
                     text,
                     executions,
+                    known: 0,
                 });
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {

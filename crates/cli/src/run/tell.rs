@@ -69,7 +69,7 @@ impl Exploration<'_> {
         for f in &self.failures {
             let shown = self.args.under.is_some() && !f.schedule.is_empty();
             let steps = if shown && delays.len() < MAX_SHOWN {
-                self.replay(&f.schedule)?
+                self.replay(&f.schedule, f.known)?
             } else {
                 Vec::new()
             };
