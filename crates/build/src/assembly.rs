@@ -4,7 +4,10 @@
 //! there get a call of the runtime library beside them; what else touches memory is told with its
 //! place in the source, because its effect cannot be watched.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use crate::bits;
 
 /// Something in inline assembly that cannot be watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,37 +28,82 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     let mut inside = false;
     let mut places = Places::default();
     for line in text.lines() {
-        out.push_str(line);
-        out.push('\n');
+        let mut line = Cow::Borrowed(line);
+        let mut after = String::new();
         match line.trim() {
             "#APP" => inside = true,
             "#NO_APP" => {
                 inside = false;
                 places.asm = None;
             }
-            trimmed if inside => {
-                if places.in_asm(trimmed) {
-                    continue;
-                }
-                for effect in effects(trimmed) {
+            trimmed if inside && !places.in_asm(trimmed) => {
+                let effects = effects(trimmed);
+                for effect in &effects {
                     match effect {
-                        Effect::Call(function) => out.push_str(&call(function)),
+                        Effect::Call(function) => after.push_str(&call(function)),
+                        Effect::Access(..) => {}
                         Effect::Unseen(instruction, why) => {
+                            let instruction = instruction.clone();
                             unseen.push(Unseen { place: places.now(), instruction, why });
                         }
                     }
                 }
+                if effects.iter().any(|effect| matches!(effect, Effect::Access(..))) {
+                    (line, after) = (Cow::Owned(with_accesses(trimmed)), String::new());
+                }
             }
+            _ if inside => {}
             trimmed => places.directive(trimmed),
         }
+        out.push_str(&line);
+        out.push('\n');
+        out.push_str(&after);
     }
     (out, unseen)
+}
+
+/// The statements of a line one by one, each access announced before it is made.
+fn with_accesses(line: &str) -> String {
+    let line = line.split('#').next().unwrap_or("");
+    let mut out = String::new();
+    for Statement { labels, prefix, text } in statements(line) {
+        for label in labels {
+            out += &format!("{label}:\n");
+        }
+        let effect = instruction(prefix, text);
+        if let Some(Effect::Access(kind, len, operand)) = &effect {
+            out += &announce(*kind, *len, operand);
+        }
+        let separator = if prefix.is_empty() { "" } else { "; " };
+        out += &format!("\t{prefix}{separator}{text}\n");
+        if let Some(Effect::Call(function)) = effect {
+            out += &call(function);
+        }
+    }
+    out.trim_end_matches('\n').to_owned()
+}
+
+/// Announces an access: its kind and size and its address are passed on the stack, and no register
+/// and no flag changes.
+fn announce(kind: Kind, len: u32, operand: &str) -> String {
+    // What is relative to the stack pointer is further away by what was pushed.
+    let operand = match operand.strip_prefix("(%rsp") {
+        Some(rest) => format!("136(%rsp{rest}"),
+        None if operand.contains("(%rsp") => format!("136+{operand}"),
+        None => operand.to_owned(),
+    };
+    let what = kind as u32 * 256 + len;
+    format!(
+        "\tleaq -128(%rsp), %rsp\n\tpushq %rax\n\tleaq {operand}, %rax\n\tpushq %rax\n\tpushq \
+         ${what}\n\tcall *{ACCESS}@GOTPCREL(%rip)\n\tleaq 16(%rsp), %rsp\n\tpopq %rax\n\tleaq \
+         128(%rsp), %rsp\n"
+    )
 }
 
 /// A call that changes no register and no flag: the function saves them all. The bytes below the
 /// stack pointer may be in use. The address comes from the table of addresses, not by way of a stub
 /// that binds lazily, which would change registers.
-fn call(function: &str) -> String {
+pub(crate) fn call(function: &str) -> String {
     format!("\tleaq -128(%rsp), %rsp\n\tcall *{function}@GOTPCREL(%rip)\n\tleaq 128(%rsp), %rsp\n")
 }
 
@@ -66,40 +114,69 @@ pub const STORE_FENCE: &str = "__weakspot_asm_store_fence";
 /// For a pause in a loop that waits.
 pub const PAUSE: &str = "__weakspot_asm_pause";
 
+/// The function of the runtime library for an access in assembly.
+pub const ACCESS: &str = "__weakspot_asm_access";
+
+/// Kinds of accesses, as the runtime library knows them.
+#[derive(Clone, Copy)]
+enum Kind {
+    Read = 0,
+    Write = 1,
+    Update = 2,
+}
+
 enum Effect {
     Call(&'static str),
+    /// So many bytes at an operand.
+    Access(Kind, u32, String),
     Unseen(String, &'static str),
 }
 
 /// What a line of inline assembly does.
 fn effects(line: &str) -> Vec<Effect> {
     let line = line.split('#').next().unwrap_or("");
-    let mut effects = Vec::new();
-    let mut prefix = "";
+    let is_code = |s: &Statement<'_>| !s.text.is_empty() && !s.text.starts_with('.');
+    statements(line)
+        .iter()
+        .filter(|s| is_code(s))
+        .filter_map(|s| instruction(s.prefix, s.text))
+        .collect()
+}
+
+/// A statement of assembly.
+#[derive(Default)]
+struct Statement<'a> {
+    labels: Vec<&'a str>,
+    /// `lock`, or one of those that repeat.
+    prefix: &'a str,
+    text: &'a str,
+}
+
+fn statements(line: &str) -> Vec<Statement<'_>> {
+    let mut statements = Vec::new();
+    let mut now = Statement::default();
     for statement in line.split([';', '\n']) {
         let mut rest = statement.trim();
-        // Labels.
         while let Some((label, after)) = rest.split_once(':')
             && label.chars().all(|c| c.is_ascii_alphanumeric() || "._$".contains(c))
         {
+            now.labels.push(label);
             rest = after.trim();
-        }
-        if rest.is_empty() || rest.starts_with('.') {
-            continue;
         }
         let (word, operands) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if matches!(word, "lock" | "rep" | "repz" | "repe" | "repnz" | "repne") {
-            if operands.is_empty() {
-                prefix = word;
-                continue;
-            }
-            effects.extend(instruction(word, operands.trim()));
-        } else {
-            effects.extend(instruction(prefix, rest));
+            now.prefix = word;
+            rest = operands.trim();
         }
-        prefix = "";
+        if !rest.is_empty() {
+            now.text = rest;
+            statements.push(std::mem::take(&mut now));
+        }
     }
-    effects
+    if !now.labels.is_empty() {
+        statements.push(now);
+    }
+    statements
 }
 
 fn instruction(prefix: &str, text: &str) -> Option<Effect> {
@@ -129,7 +206,13 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
             Some(Effect::Call(FENCE))
         }
         _ if prefix == "lock" || word.starts_with("xchg") && in_memory => {
-            Some(Effect::Unseen(shown(), "updates memory unseen"))
+            let seen = access(word, operands, Kind::Update);
+            seen.or_else(|| Some(Effect::Unseen(shown(), "updates memory unseen")))
+        }
+        "mov" | "movb" | "movw" | "movl" | "movq" if in_memory && prefix.is_empty() => {
+            let kind = if operands.ends_with(')') { Kind::Write } else { Kind::Read };
+            let seen = access(word, operands, kind);
+            seen.or_else(|| Some(Effect::Unseen(shown(), "accesses memory unseen")))
         }
         _ if prefix.starts_with("rep") => Some(Effect::Unseen(shown(), "accesses memory unseen")),
         _ if in_memory && !word.starts_with("lea") && !word.starts_with("prefetch") => {
@@ -137,6 +220,27 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
         }
         _ => None,
     }
+}
+
+/// The access to the one operand that is in memory, if its size and address are plain to see.
+fn access(word: &str, operands: &str, kind: Kind) -> Option<Effect> {
+    let operands = bits::split(operands);
+    let mut memory = operands.iter().filter(|operand| operand.contains('('));
+    // Addresses relative to a segment are none that could be computed.
+    let operand = memory.next().filter(|operand| !operand.contains([':', '*']))?;
+    if memory.next().is_some() {
+        return None;
+    }
+    let register = operands.iter().find_map(|operand| operand.strip_prefix('%'));
+    let len = match word {
+        "cmpxchg16b" => 16,
+        "cmpxchg8b" => 8,
+        _ => match register {
+            Some(register) => bits::register_size(register)?,
+            None => bits::size(word, &[])?,
+        },
+    };
+    Some(Effect::Access(kind, len, (*operand).to_owned()))
 }
 
 /// Where in the source the text is from.
@@ -203,13 +307,19 @@ mod tests {
             line.trim().strip_prefix("call *__weakspot_asm_")?.strip_suffix("@GOTPCREL(%rip)")
         });
         let mut found: Vec<String> = calls.map(str::to_string).collect();
+        let announced = out.lines().filter_map(|line| {
+            line.trim().strip_prefix("leaq ")?.strip_suffix(", %rax").map(str::to_string)
+        });
+        let kinds = out.lines().filter_map(|line| line.trim().strip_prefix("pushq $"));
+        found.extend(announced.zip(kinds).map(|(operand, kind)| format!("{operand} {kind}")));
         found.extend(unseen.iter().map(|u| {
             assert_eq!(u.place, Some(("a.c".to_string(), 5)));
             format!("{} {}", u.instruction, u.why)
         }));
         assert_eq!(found.join(", "), expected, "{asm}");
-        let kept: Vec<&str> = out.lines().filter(|line| text.lines().any(|l| l == *line)).collect();
-        assert_eq!(kept, text.lines().collect::<Vec<_>>(), "nothing is lost");
+        let words = |line: &str| line.replace([';', ' ', '\t'], "");
+        let kept: Vec<String> = out.lines().map(words).collect();
+        assert!(text.lines().all(|line| kept.contains(&words(line))), "nothing is lost: {out}");
     }
 
     #[test]
@@ -230,20 +340,29 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_is_told() {
-        check("lock; cmpxchgl %edx, (%rdi)", "lock cmpxchgl %edx, (%rdi) updates memory unseen");
-        check("lock incl counter(%rip)", "lock incl counter(%rip) updates memory unseen");
-        check("xchgl %eax, (%rdi)", "xchgl %eax, (%rdi) updates memory unseen");
-        check("movl (%rdi), %eax", "movl (%rdi), %eax accesses memory unseen");
+        check("lock; incq %fs:(%rdi)", "lock incq %fs:(%rdi) updates memory unseen");
+        check("addl $1, (%rdi)", "addl $1, (%rdi) accesses memory unseen");
+        check("movdqu (%rdi), %xmm0", "movdqu (%rdi), %xmm0 accesses memory unseen");
         check("rep; movsb", "rep movsb accesses memory unseen");
         check("rdtsc", "rdtsc reads the time, which differs from run to run");
-        check("lock addl $0, 4(%rdi)", "lock addl $0, 4(%rdi) updates memory unseen");
-        check("leaq 8(%rdi), %rax", "");
+        check("leaq 8(%rdi), %rbx", "");
+    }
+
+    #[test]
+    fn accesses_are_announced() {
+        check("movl (%rdi), %eax", "access, (%rdi) 4");
+        check("movb %cl, 3(%rsi,%rdx,2)", "access, 3(%rsi,%rdx,2) 257");
+        check("lock; cmpxchgl %edx, (%rdi)", "access, (%rdi) 516");
+        check("lock incl counter(%rip)", "access, counter(%rip) 516");
+        check("lock addl $0, 4(%rdi)", "access, 4(%rdi) 516");
+        check("lock cmpxchg16b (%rdi)", "access, (%rdi) 528");
+        check("xchg %rax, 8(%rsp)", "access, 136+8(%rsp) 520");
+        check("xchgw %ax, (%rsp)", "access, 136(%rsp) 514");
     }
 
     #[test]
     fn clang_says_where_by_directives() {
-        let text =
-            "\t.file 1 \"/src\" \"b.c\"\n\t.loc 1 7 3\n\t#APP\n\tmovl (%rdi), %eax\n\t#NO_APP\n";
+        let text = "\t.file 1 \"/src\" \"b.c\"\n\t.loc 1 7 3\n\t#APP\n\tmovsb\t(%rdi), (%rsi)\n\t#NO_APP\n";
         let (out, unseen) = rewrite(text);
         assert_eq!(out, text);
         assert_eq!(unseen[0].place, Some(("/src/b.c".to_string(), 7)));

@@ -160,7 +160,8 @@ fn sort(args: &[String]) -> Call {
             let kind = kind(arg, language.as_deref());
             call.link.push(Link::Input(call.inputs.len()));
             call.inputs.push(Input { name: arg.clone(), language: language.clone(), kind });
-            call.passes |= arg == "-";
+            // Without a language nobody knows what comes from there.
+            call.passes |= arg == "-" && language.is_none();
             continue;
         }
         let value = WITH_VALUE.contains(&arg.as_str()).then(|| rest.next().cloned()).flatten();
@@ -263,8 +264,12 @@ pub fn plan(
         }
         let written = assembly.display().to_string();
         to_assembly.extend(["-S", &input.name, "-o", &written].map(str::to_string));
-        let to_object = (!call.only_assembly)
-            .then(|| ["-c", &written, "-o", &object].map(str::to_string).to_vec());
+        // clang warns of its own directives for debuggers.
+        let silent: &[&str] = if family == Family::Clang { &["-w"] } else { &[] };
+        let to_object = (!call.only_assembly).then(|| {
+            let rest = ["-c", written.as_str(), "-o", object.as_str()];
+            silent.iter().copied().chain(rest).map(str::to_owned).collect()
+        });
         compile.push(Compile { source: input.name.clone(), to_assembly, assembly, to_object });
         objects.push(Some(object));
     }

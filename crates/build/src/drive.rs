@@ -7,6 +7,7 @@ use std::{env, fs, io, process};
 
 use crate::assembly::{self, Unseen};
 use crate::compiler::{self, Compile, Family, Plan};
+use crate::{bits, endless};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub fn compile(
         Plan::Build { compile, link, remarks } => {
             remarks.into_iter().for_each(|note| remark(Remark::Note(note)));
             for step in &compile {
-                let code = one(&compiler.command, step, remark)?;
+                let code = one(&compiler, step, remark)?;
                 if code != 0 {
                     return Ok(code);
                 }
@@ -52,7 +53,9 @@ pub fn compile(
     }
 }
 
-fn one(compiler: &OsString, step: &Compile, remark: &mut dyn FnMut(Remark)) -> Result<i32, String> {
+fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> Result<i32, String> {
+    let Compiler { command: compiler, family } = compiler;
+    let family = *family;
     let code = call(compiler, &step.to_assembly)?;
     if code != 0 {
         return Ok(code);
@@ -61,7 +64,11 @@ fn one(compiler: &OsString, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
     // Strings in assembly need not be UTF-8; what we look at is ASCII.
     let bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
     if let Ok(text) = str::from_utf8(&bytes) {
-        let (text, unseen) = assembly::rewrite(text);
+        let (mut text, unseen) = assembly::rewrite(text);
+        if family == Family::Gcc {
+            text = bits::announce(&text);
+        }
+        text = endless::mark(&text);
         unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));
         fs::write(&step.assembly, text).map_err(|e| failed("cannot write", e))?;
     } else {

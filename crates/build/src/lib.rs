@@ -1,13 +1,15 @@
 //! Real code in: compilers called so that what they build can be controlled.
 //!
-//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`] what is done about
-//! inline assembly on the way, and [`compile`](compile()) does it;
-//! [`runtime`] is the library that is linked in; [`source`] says where statements can be put into a
-//! source.
+//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`], [`bits`] and
+//! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way, and
+//! [`compile`](compile()) does it; [`runtime`] is the library that is linked in; [`source`] says where
+//! statements can be put into a source.
 
 pub mod assembly;
+pub mod bits;
 pub mod compiler;
 mod drive;
+pub mod endless;
 pub mod runtime;
 pub mod source;
 

@@ -69,6 +69,8 @@ pub enum Limit {
     Preemptions(u32),
     /// Executions did not come out the same again, because the program depends on something outside.
     Unrepeatable,
+    /// The program did something that cannot be controlled.
+    Uncontrolled,
 }
 
 /// What a search may use.

@@ -277,7 +277,10 @@ impl Strategy for Bounded {
         for (cost, range) in self.open.drain(..) {
             self.rounds[cost as usize].push_back(range);
         }
-        if let (Some(&(step, agent)), None) = (self.plan.get(self.planned), self.diverged) {
+        // Who was stopped could not follow the plan to its end.
+        if ended != Ended::Cut
+            && let (Some(&(step, agent)), None) = (self.plan.get(self.planned), self.diverged)
+        {
             self.diverged = Some(Diverged { step: step as usize, agent });
         }
     }

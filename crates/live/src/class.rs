@@ -106,6 +106,8 @@ struct Loc {
     /// there are bits.
     writes_known: u64,
     all_known: u64,
+    /// Whether there are others that it overlaps.
+    overlaps: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -272,20 +274,20 @@ impl Classes {
 
     fn access(&mut self, at: usize, step: &Step, kind: LogKind) {
         let p = usize::from(step.thread);
-        let (n, width) = (self.threads, 3 * self.threads);
+        let n = self.threads;
         let number = self.numbers.of(step.op.addr, step.op.len);
         let x = self.here(number);
         self.touched = Some(x);
+        let updates = kind.is_update();
+        let loc = &self.locs[x];
+        if !loc.overlaps && !updates && (loc.thread == p || loc.stores.is_empty()) {
+            return self.access_own(at, step, kind, x);
+        }
         let around = self.around(number, x);
         let mut before = std::mem::take(&mut self.pending);
         self.find_pending(p, &around, &mut before);
         for &z in &around {
-            let known =
-                if kind.writes() { self.locs[z].all_known } else { self.locs[z].writes_known };
-            if known & bit(p) == 0 {
-                let from = (2 * z + usize::from(kind.writes())) * width;
-                join(&mut self.clocks[width * p..][..width], &self.kept[from..from + width]);
-            }
+            self.learn(p, z, kind.writes());
         }
         for &(z, seen) in &before {
             self.report(at, p, z, seen);
@@ -301,7 +303,6 @@ impl Classes {
             self.commit(z, p, count, last.count);
         }
         self.pending = before;
-        let updates = kind.is_update();
         if updates {
             let mark = self.marks[p];
             let clock = self.clock_mut(p);
@@ -335,6 +336,37 @@ impl Classes {
         }
     }
 
+    /// A load or store of a location by itself in which no other thread has stores: nothing is reported
+    /// or committed.
+    fn access_own(&mut self, at: usize, step: &Step, kind: LogKind, x: usize) {
+        let p = usize::from(step.thread);
+        self.learn(p, x, kind.writes());
+        let clock = &mut self.clock_mut(p)[p];
+        *clock += 1;
+        let count = *clock;
+        if kind.writes() {
+            let mark = self.marks[p];
+            let loc = &mut self.locs[x];
+            if loc.thread != p {
+                loc.thread = p;
+                loc.commits.clear();
+            }
+            loc.stores.push(Store { count, mark, step: at, at: step.at });
+        }
+    }
+
+    /// A thread gets to know what happens before its access to a location.
+    #[inline]
+    fn learn(&mut self, p: usize, z: usize, writes: bool) {
+        let loc = &self.locs[z];
+        let known = if writes { loc.all_known } else { loc.writes_known };
+        if known & bit(p) == 0 {
+            let width = 3 * self.threads;
+            let from = (2 * z + usize::from(writes)) * width;
+            join(&mut self.clocks[width * p..][..width], &self.kept[from..][..width]);
+        }
+    }
+
     /// The step that was about a location is over, and its fences with it.
     fn leave(&mut self, p: usize, x: usize, writes: bool) {
         let width = 3 * self.threads;
@@ -342,18 +374,14 @@ impl Classes {
         let (of_writes, of_all) = self.kept[2 * x * width..][..2 * width].split_at_mut(width);
         let loc = &mut self.locs[x];
         if writes {
-            of_writes.copy_from_slice(clock);
+            join(of_writes, clock);
             loc.writes_known = bit(p);
             loc.all_known = bit(p);
         } else {
             loc.writes_known |= bit(p);
             loc.all_known &= bit(p);
         }
-        if loc.all_known == 0 {
-            join(of_all, clock);
-        } else {
-            of_all.copy_from_slice(clock);
-        }
+        join(of_all, clock);
     }
 
     /// Which of the locations of this execution a location is.
@@ -369,12 +397,18 @@ impl Classes {
             }
             let loc = &mut self.locs[self.used];
             loc.number = number;
+            loc.overlaps = !self.numbers.overlaps[at].is_empty();
             loc.stores.clear();
             loc.commits.clear();
             // There is nothing to know yet.
             (loc.writes_known, loc.all_known) = (u64::MAX, u64::MAX);
             self.used += 1;
             self.kept.resize(self.used * 6 * self.threads, 0);
+            for other in &self.numbers.overlaps[at] {
+                if let Some(&z) = self.local.get(*other as usize).filter(|&&z| z != NONE) {
+                    self.locs[z as usize].overlaps = true;
+                }
+            }
         }
         self.local[at] as usize
     }
@@ -549,9 +583,13 @@ fn bit(thread: usize) -> u64 {
     1_u64.checked_shl(thread as u32).unwrap_or(0)
 }
 
+/// There are room for four threads at least, so that clocks are made of parts of four.
+#[inline]
 fn join(clock: &mut [u32], other: &[u32]) {
-    for (mine, other) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*other);
+    for (mine, other) in clock.as_chunks_mut::<4>().0.iter_mut().zip(other.as_chunks::<4>().0) {
+        for (mine, other) in mine.iter_mut().zip(other) {
+            *mine = (*mine).max(*other);
+        }
     }
 }
 

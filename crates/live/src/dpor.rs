@@ -347,8 +347,11 @@ impl Strategy for Dpor {
         // A deadlock without what is waited for hides its races.
         self.cut |= ended == Ended::Cut || (ended == Ended::Deadlock && left.is_empty());
         if self.depth < self.order.len() {
-            let agent = self.order.steps[self.depth].agent;
-            self.diverged.get_or_insert(Diverged { step: self.depth, agent });
+            // Who was stopped could not repeat all of it; everybody else should have.
+            if ended != Ended::Cut {
+                let agent = self.order.steps[self.depth].agent;
+                self.diverged.get_or_insert(Diverged { step: self.depth, agent });
+            }
             self.order.truncate(self.depth);
         }
         self.then.clear();

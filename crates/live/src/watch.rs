@@ -171,8 +171,11 @@ impl Watch {
     pub fn step(&mut self, mut step: Step) {
         let fence = self.added.as_mut().and_then(|added| added.step(&mut step));
         let fenced = self.transactions == Transactions::Fenced;
-        for Side { classes, drain } in [&mut self.ordered, &mut self.own].into_iter().flatten() {
-            classes.step(&step, *drain == Drain::All, fence, fenced);
+        if let Some(side) = &mut self.ordered {
+            side.classes.step(&step, true, fence, fenced);
+        }
+        if let Some(side) = &mut self.own {
+            side.classes.step(&step, false, fence, fenced);
         }
         self.steps.push(step);
     }

@@ -48,6 +48,7 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
              something outside of it"
                 .to_owned()
         }
+        Limit::Uncontrolled => "the program does something that cannot be controlled".to_owned(),
     }
 }
 
@@ -69,6 +70,7 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
         Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
         Limit::Unrepeatable => o.string("kind", "unrepeatable"),
+        Limit::Uncontrolled => o.string("kind", "uncontrolled"),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -91,6 +93,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         "overlap" => Limit::Overlap,
         "unrepeatable" => Limit::Unrepeatable,
+        "uncontrolled" => Limit::Uncontrolled,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)

@@ -91,7 +91,9 @@ pub unsafe extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize)
         false
     };
     if WRITE {
-        (*rt).private_stores += u64::from(known);
+        if known {
+            spin::private_store(rt, addr, LEN);
+        }
     } else {
         (*rt).quiet += 1;
     }
@@ -102,6 +104,9 @@ pub unsafe extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize)
 /// they are shared: so many loads more are looked at.
 const QUIET: u32 = 10_000;
 const LOOKED_AT: u32 = 200;
+/// After so many times of that the thread may go on for ever, with stores to bytes of which nobody
+/// knows yet that they are shared: others come first.
+const ROUNDS: u32 = 20;
 
 /// A load or store of `LEN` bytes.
 pub unsafe extern "C" fn slow<const LEN: usize, const WRITE: bool, const VOLATILE: bool>(
@@ -116,6 +121,19 @@ pub unsafe extern "C" fn slow_both<const LEN: usize>(addr: usize) {
     let frame = frame();
     access(addr, LEN, false, Order::Plain, frame);
     access(addr, LEN, true, Order::Plain, frame);
+}
+
+/// A store to some bits of `LEN` bytes: the bytes are read, and then all of them are written. The
+/// program will do both when this returns, so that it has to find what was there when they were read.
+pub unsafe extern "C" fn bits<const LEN: usize>(addr: usize) {
+    let frame = frame();
+    if live().is_null() {
+        return;
+    }
+    access(addr, LEN, false, Order::Plain, frame);
+    let before = (addr as *const [u8; LEN]).read();
+    access(addr, LEN, true, Order::Plain, frame);
+    (addr as *mut [u8; LEN]).write(before);
 }
 
 /// A load of many bytes. If a store of many bytes was announced just before, this is a copy whose
@@ -159,17 +177,25 @@ pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: 
     } else if (*rt).config.filter {
         match (*rt).shadow.touch(me, addr, len, write) {
             Seen::Private => {
-                (*rt).private_stores += u64::from(write);
+                if write {
+                    spin::private_store(rt, addr, len);
+                }
                 if write || (*rt).quiet <= QUIET {
                     return;
                 }
                 (*rt).quiet += 1;
                 if (*rt).quiet > QUIET + LOOKED_AT {
                     (*rt).quiet = 0;
+                    (*rt).rounds += 1;
+                    if (*rt).rounds >= ROUNDS {
+                        (*rt).rounds = 0;
+                        threads::let_others(rt);
+                    }
+                    return;
                 }
                 settle(rt);
                 let len = u32::try_from(len).unwrap_or(u32::MAX);
-                if spin::load(rt, frame, addr, len) == Idle::Certain {
+                if spin::load(rt, frame, addr, len, 0) != Idle::No {
                     let op = Op { kind: OpKind::Read, len, addr: addr as u64 };
                     step_special(rt, op, None);
                     (&mut (*rt).threads)[me].spin.go();
@@ -212,7 +238,11 @@ pub unsafe fn read_step(rt: *mut Runtime, op: Op, frame: *const Frame, varying: 
         return step(rt, op);
     }
     settle(rt);
-    let idle = spin::load(rt, frame, op.addr as usize, op.len);
+    let expected = match varying {
+        Some(Varying::Exchange(_, _, expected)) => expected as u64 ^ (expected >> 64) as u64,
+        _ => 0,
+    };
+    let idle = spin::load(rt, frame, op.addr as usize, op.len, expected);
     (*rt).guesses += u64::from(idle == Idle::Guess);
     if idle == Idle::No && varying.is_none() {
         step(rt, op);

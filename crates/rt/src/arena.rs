@@ -16,12 +16,18 @@ pub const BASE: usize = 0x1000_0000_0000;
 /// How far it may grow; pages are taken from the system only when they are touched.
 pub const SIZE: usize = 1 << 37;
 
+/// Where blocks are whose addresses the program gets to see: they must not depend on what else the
+/// library has allocated.
+const SEEN: usize = 0x1c00_0000_0000;
+const SEEN_SIZE: usize = 1 << 34;
+
 const CLASSES: usize = 4 * 48;
 const SMALLEST: usize = 16;
 
 /// The head of the arena.
 struct Head {
     top: usize,
+    seen: usize,
     free: [*mut u8; CLASSES],
 }
 
@@ -29,16 +35,39 @@ static READY: AtomicBool = AtomicBool::new(false);
 
 /// Maps the arena. `false`: the system does not give it.
 pub fn open() -> bool {
-    let ready = sys::map_at(BASE, SIZE, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let ready = sys::map_at(BASE, SIZE, rights, libc::MAP_SHARED)
+        && sys::map_at(SEEN, SEEN_SIZE, rights, libc::MAP_SHARED);
     if ready {
         // SAFETY: the mapping is new, large enough and aligned.
         unsafe {
-            (BASE as *mut Head)
-                .write(Head { top: BASE + size_of::<Head>(), free: [null_mut(); CLASSES] });
+            (BASE as *mut Head).write(Head {
+                top: BASE + size_of::<Head>(),
+                seen: SEEN,
+                free: [null_mut(); CLASSES],
+            });
         }
         READY.store(true, Ordering::Relaxed);
     }
     ready
+}
+
+/// A block that the program gets to see, zeroed and never given back; null if there is no room.
+pub unsafe fn seen(size: usize, align: usize) -> *mut u8 {
+    let head = BASE as *mut Head;
+    let start = (*head).seen.next_multiple_of(align.max(64));
+    match start.checked_add(size) {
+        Some(end) if end <= SEEN + SEEN_SIZE => {
+            (*head).seen = end;
+            start as *mut u8
+        }
+        _ => null_mut(),
+    }
+}
+
+/// Whether an address belongs to the library.
+pub fn holds(addr: usize) -> bool {
+    (BASE..BASE + SIZE).contains(&addr) || (SEEN..SEEN + SEEN_SIZE).contains(&addr)
 }
 
 /// The class of a size and the size of its blocks.

@@ -10,7 +10,7 @@ use core::sync::atomic::{
 use weakspot_core::Model;
 use weakspot_live::{Op, OpKind};
 
-use crate::access::{Order, buffer, read_step};
+use crate::access::{Order, Pending, buffer, read_step};
 use crate::frame::{Frame, entry, frame};
 use crate::runtime::{Runtime, live};
 use crate::shadow::{Seen, Shadow};
@@ -250,6 +250,100 @@ unsafe extern "C" fn compare<T: Word>(addr: *mut T, expected: *mut T, new: T, or
     old == want
 }
 
+/// An atomic update that the program does itself when this returns.
+pub unsafe fn update_follows(addr: usize, len: u32) {
+    let rt = live();
+    if rt.is_null() {
+        return;
+    }
+    let frame = frame();
+    let pc = (*frame).pc;
+    let op = announce(rt, OpKind::Update, addr, len, frame, None);
+    if !(*rt).alone || Shadow::is_shared(addr, len as usize) {
+        let old = crate::access::value(addr, len);
+        let me = (*rt).current;
+        let pending = Pending { op, order: Order::Strong, pc, old, buffered: false };
+        (&mut (*rt).threads)[me].pending = Some(pending);
+    }
+}
+
+/// Atomic operations on objects of any size.
+unsafe fn object(addr: usize, len: usize, kind: OpKind, order: i32, f: impl FnOnce() -> OpKind) {
+    let rt = live();
+    if rt.is_null() {
+        // As libatomic does it: one at a time.
+        static TAKEN: AtomicU8 = AtomicU8::new(0);
+        while TAKEN.swap(1, SeqCst) != 0 {
+            core::hint::spin_loop();
+        }
+        f();
+        return TAKEN.store(0, SeqCst);
+    }
+    let frame = frame();
+    let pc = (*frame).pc;
+    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    let op = announce(rt, kind, addr, len, frame, None);
+    let old = crate::access::value(addr, len);
+    let op = Op { kind: f(), ..op };
+    let new = crate::access::value(addr, len);
+    let me = (*rt).current;
+    if new != old {
+        changed(rt, me);
+    }
+    let was = (op.kind == OpKind::Update).then_some(old);
+    happened(rt, me, op, Order::of(order), pc, Some(new), was);
+}
+
+unsafe extern "C" fn object_load(len: usize, addr: *const u8, to: *mut u8, order: i32) {
+    object(addr as usize, len, OpKind::Read, order, || {
+        addr.copy_to(to, len);
+        OpKind::Read
+    });
+}
+
+unsafe extern "C" fn object_store(len: usize, addr: *mut u8, from: *const u8, order: i32) {
+    object(addr as usize, len, OpKind::Write, order, || {
+        from.copy_to(addr, len);
+        OpKind::Write
+    });
+}
+
+unsafe extern "C" fn object_exchange(
+    len: usize,
+    addr: *mut u8,
+    from: *const u8,
+    to: *mut u8,
+    order: i32,
+) {
+    object(addr as usize, len, OpKind::Update, order, || {
+        addr.copy_to(to, len);
+        from.copy_to(addr, len);
+        OpKind::Update
+    });
+}
+
+unsafe extern "C" fn object_compare(
+    len: usize,
+    addr: *mut u8,
+    expected: *mut u8,
+    new: *const u8,
+    order: i32,
+) -> bool {
+    let mut equal = false;
+    object(addr as usize, len, OpKind::Update, order, || {
+        let bytes = |at: *const u8| core::slice::from_raw_parts(at, len);
+        equal = bytes(addr) == bytes(expected);
+        if equal {
+            new.copy_to(addr, len);
+            OpKind::Update
+        } else {
+            addr.copy_to(expected, len);
+            OpKind::Compare
+        }
+    });
+    equal
+}
+
 /// A fence: full, or between stores, or nothing that TSO and PSO would know.
 unsafe extern "C" fn thread_fence(order: i32) {
     let rt = live();
@@ -294,6 +388,10 @@ entry! {
     __tsan_atomic_thread_fence => thread_fence;
     __tsan_atomic_signal_fence => signal_fence;
     weakspot_fence => assembly_fence;
+    __atomic_load => object_load;
+    __atomic_store => object_store;
+    __atomic_exchange => object_exchange;
+    __atomic_compare_exchange => object_compare;
     __tsan_atomic8_load => load::<u8>;
     __tsan_atomic8_store => store::<u8>;
     __tsan_atomic8_exchange => exchange::<u8>;

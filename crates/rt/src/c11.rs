@@ -8,8 +8,8 @@ use crate::frame::{caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::live;
-use crate::threads::{end, step};
-use crate::{pthread, waits};
+use crate::threads::{Patience, step};
+use crate::{pthread, unwind, waits};
 
 const SUCCESS: i32 = 0;
 const BUSY: i32 = 1;
@@ -33,13 +33,8 @@ unsafe extern "C" fn create(handle: *mut usize, f: usize, arg: usize) -> i32 {
         return native!(thrd_create(handle: *mut usize, f: usize, arg: usize) -> i32);
     }
     let pc = caller();
-    match pthread::create(rt, f, arg, pc) {
-        Some(made) => {
-            *handle = made;
-            SUCCESS
-        }
-        None => NO_MEMORY,
-    }
+    *handle = pthread::create(rt, f, arg, pc);
+    SUCCESS
 }
 
 unsafe extern "C" fn join(handle: usize, value: *mut i32) -> i32 {
@@ -72,7 +67,7 @@ unsafe extern "C" fn exit(value: i32) {
     if rt.is_null() {
         return native!(thrd_exit(value: i32));
     }
-    end(rt, value as usize)
+    unwind::exit(rt, value as usize)
 }
 
 unsafe extern "C" fn yield_inner() {
@@ -87,7 +82,7 @@ unsafe extern "C" fn lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(mtx_lock(mutex: *mut Mutex) -> i32);
     }
-    result(locks::lock(rt, mutex, false, frame()))
+    result(locks::lock(rt, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
@@ -95,7 +90,7 @@ unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(mtx_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    result(locks::lock(rt, mutex, true, frame()))
+    result(locks::lock(rt, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut Mutex) -> i32 {
@@ -120,8 +115,7 @@ unsafe extern "C" fn wait(condition: usize, mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(cnd_wait(condition: usize, mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, false, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Endless, frame()))
 }
 
 unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usize) -> i32 {
@@ -129,8 +123,7 @@ unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usiz
     if rt.is_null() {
         return native!(cnd_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    result(waits::condition_wait(rt, condition, mutex, true, pc))
+    result(waits::condition_wait(rt, condition, mutex, Patience::Timed, frame()))
 }
 
 unsafe extern "C" fn signal(condition: usize) -> i32 {
@@ -159,7 +152,7 @@ unsafe extern "C" fn destroy(condition: usize) {
     }
 }
 
-unsafe extern "C" fn once(control: *mut i32, f: usize) {
+unsafe extern "C-unwind" fn once(control: *mut i32, f: usize) {
     let rt = live();
     if rt.is_null() {
         return native!(call_once(control: *mut i32, f: usize));

@@ -22,7 +22,7 @@ unsafe fn now(rt: *mut Runtime) -> u64 {
 }
 
 /// Sleeps: others may run.
-unsafe fn sleep_for(rt: *mut Runtime, span: u64) {
+pub unsafe fn sleep_for(rt: *mut Runtime, span: u64) {
     step(rt, Op::plain(OpKind::Yield));
     (*rt).now = (*rt).now.saturating_add(span.min(SECOND << 32));
 }

@@ -85,9 +85,11 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     copy(0x20, 0x18);
     copy(0x48, 0x8);
     copy(_thread_db_pthread_tid[2] as usize, 4);
+    // Any thread may be the one that creates the first thread with this number.
+    let current = thread_pointer();
     set_thread_pointer(rt, tcb);
     __ctype_init();
-    set_thread_pointer(rt, main);
+    set_thread_pointer(rt, current);
     let from = tcb - below;
     let pristine = core::slice::from_raw_parts(from as *const u8, size).to_vec();
     Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })

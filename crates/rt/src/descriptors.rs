@@ -9,9 +9,32 @@ use crate::{heap, sys};
 pub struct Descriptors {
     open: Vec<i32>,
     /// The lowest number that was free: the first file that is opened gets it.
-    free: i32,
+    pub free: i32,
     /// Those that can be put back, and where they were.
     places: Vec<(i32, i64)>,
+}
+
+/// Descriptors from this one on are not those of the program.
+pub const FAR: i32 = 900;
+
+/// Whether a call on this descriptor may have to wait for somebody: it is a pipe, a socket, or
+/// something without a name, and was not told not to wait.
+pub fn blocks(fd: i32) -> bool {
+    const TYPE: u32 = libc::S_IFMT;
+    if fd <= 2 {
+        return false;
+    }
+    // SAFETY: a stat record is plain numbers, and the kernel writes only it.
+    let kind = unsafe {
+        let mut stat: libc::stat = core::mem::zeroed();
+        let args = [fd as usize, &raw mut stat as usize, 0, 0, 0, 0];
+        if sys::call(libc::SYS_fstat, args) < 0 {
+            return false;
+        }
+        stat.st_mode & TYPE
+    };
+    let flags = call(libc::SYS_fcntl, [fd as usize, libc::F_GETFL as usize, 0]);
+    matches!(kind, libc::S_IFIFO | libc::S_IFSOCK | 0) && flags & libc::O_NONBLOCK as isize == 0
 }
 
 fn call(number: i64, args: [usize; 3]) -> isize {

@@ -1,6 +1,7 @@
 //! How executions end: `main` returns, `exit`, a crash, a failed assertion, no end at all.
 
 use core::ffi::{CStr, c_char, c_void};
+use std::borrow::Cow;
 
 use weakspot_live::wire::Message;
 use weakspot_live::{Ended, Op, OpKind};
@@ -8,8 +9,8 @@ use weakspot_live::{Ended, Op, OpKind};
 use crate::frame::{caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{AtExit, Runtime, home, live};
-use crate::threads::{Thread, finish, settle, wait};
-use crate::{report, sys};
+use crate::threads::{Parked, Patience, Thread, finish, park, settle, wait};
+use crate::{panics, report, sys};
 
 /// The signal by which the keeper tells that an execution hangs.
 pub const HANG: i32 = 63;
@@ -34,7 +35,7 @@ pub unsafe fn catch_crashes() {
         ss_flags: 0,
         ss_size: SIZE,
     };
-    libc::sigaltstack(&raw const stack, core::ptr::null_mut());
+    sys::call(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]);
     for signal in CRASHES.iter().map(|c| c.0).chain([HANG]) {
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = crashed as *const () as usize;
@@ -58,6 +59,9 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
     let (from, to) = (*rt).own_code;
     // A crash in here is one of the program that gave a bad address.
     let pc = if (from..to).contains(&at) { (*frame()).pc } else { at };
+    if signal == HANG {
+        return silent(rt, at, sp);
+    }
     let me = (*rt).current;
     let thread = &mut (&mut (*rt).threads)[me];
     let slot = &(&(*rt).slots)[me];
@@ -65,18 +69,61 @@ unsafe extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *
         thread.lowest = thread.lowest.min(sp.max(slot.top - crate::coroutine::STACK));
     }
     thread.pending = None;
-    if signal == HANG {
-        report::finding(rt, "hang", Some(me), 0, "no step is taken any more");
-        // Nobody knows what it would have done next.
-        (*rt).next.retain(|n| n.agent.of() as usize != me);
-        finish(rt, Ended::Cut);
-    }
     let name = CRASHES.iter().find(|c| c.0 == signal).map_or("signal", |c| c.1);
     let addr = (*info).si_addr() as usize;
     let overflow = slot.holds(addr) && addr < slot.top - crate::coroutine::STACK;
     let text = if overflow { "the stack is too small" } else { name };
     report::finding(rt, "crash", Some(me), pc, text);
     finish(rt, Ended::Over)
+}
+
+/// The keeper has not seen a step for some time: is there a reason to give up on the thread that
+/// runs? If not, it goes on.
+unsafe fn silent(rt: *mut Runtime, at: usize, sp: usize) {
+    if (*rt).busy {
+        return;
+    }
+    if core::mem::take(&mut (*rt).blocked) {
+        refuse(rt, "something that blocks", called_from(rt, sp));
+    }
+    let me = (*rt).current;
+    let slot = &(&(*rt).slots)[me];
+    if slot.holds(sp) {
+        let thread = &mut (&mut (*rt).threads)[me];
+        thread.lowest = thread.lowest.min(sp.max(slot.top - crate::coroutine::STACK));
+    }
+    if jumps_to_itself(rt, at) {
+        park(rt, at, Parked::Stopped);
+    }
+    // Where in a loop it was interrupted is chance; where it was heard of last is not.
+    let pc = if slot.holds(frame() as usize) { (*frame()).pc } else { 0 };
+    let known = (*rt).silent_places.contains(&pc);
+    if known || (*rt).sure {
+        if !known {
+            (*rt).silent_places.push(pc);
+        }
+        park(rt, pc, Parked::Silent);
+    }
+}
+
+/// From where the program called what it is in: the first return address on the stack that belongs
+/// to it.
+unsafe fn called_from(rt: *const Runtime, sp: usize) -> usize {
+    let me = (*rt).current;
+    let top = (&(*rt).slots)[me].top;
+    let Some(program) = (&(*rt).modules).first() else { return 0 };
+    let words = if (&(*rt).slots)[me].holds(sp) { (top - sp) / 8 } else { 0 };
+    let stack = core::slice::from_raw_parts(sp as *const usize, words.min(4096));
+    stack.iter().copied().find(|at| (program.base..program.end).contains(at)).unwrap_or(0)
+}
+
+/// Whether the instruction is a jump to itself, with nothing but a pause on the way.
+unsafe fn jumps_to_itself(rt: *const Runtime, at: usize) -> bool {
+    if !(&(*rt).modules).iter().any(|m| (m.base..m.end - 8).contains(&at)) {
+        return false;
+    }
+    let code = core::slice::from_raw_parts(at as *const u8, 5);
+    matches!(code, [0xeb, 0xfe, ..] | [0xe9, 0xfb, 0xff, 0xff, 0xff] | [0xf3, 0x90, 0xeb, 0xfc, _])
 }
 
 /// The program fails here: reported, and the execution is over when the others have done what they
@@ -86,28 +133,40 @@ pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) 
         report::tell((*rt).config.fd, &Message::Defect(text.to_owned()));
         sys::quit(70);
     }
-    settle(rt);
     let me = (*rt).current;
-    report::finding(rt, kind, Some(me), pc, text);
+    fail_in(rt, me, kind, pc, text)
+}
+
+/// The same, by the fault of another thread.
+pub unsafe fn fail_in(
+    rt: *mut Runtime,
+    thread: usize,
+    kind: &'static str,
+    pc: usize,
+    text: &str,
+) -> ! {
+    settle(rt);
+    report::finding(rt, kind, Some(thread), pc, text);
     let limit = (*rt).steps + PATIENCE;
-    wait(rt, Op::plain(OpKind::Exit), alone_at_last, limit as usize, true);
+    wait(rt, Op::plain(OpKind::Exit), alone_at_last, limit as usize, Patience::Last);
     finish(rt, Ended::Over)
 }
 
 /// The program does something that cannot be done under control.
 pub unsafe fn refuse(rt: *mut Runtime, what: &'static str, pc: usize) -> ! {
     report::unsupported(rt, what, pc);
-    finish(rt, Ended::Over)
+    settle(rt);
+    finish(rt, Ended::Cut)
 }
 
 /// The current thread ends the program: when the others have done what they can.
-pub unsafe fn leave(rt: *mut Runtime) -> ! {
+pub unsafe fn leave(rt: *mut Runtime, code: i32) -> ! {
     if !(*rt).exiting {
         let op = Op::plain(OpKind::Exit);
         let limit = (*rt).steps + PATIENCE;
-        wait(rt, op, alone_at_last, limit as usize, true);
+        wait(rt, op, alone_at_last, limit as usize, Patience::Last);
     }
-    leave_last(rt)
+    leave_last(rt, code)
 }
 
 unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
@@ -116,7 +175,7 @@ unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
 
 /// The current thread ends the program now: what was registered for the end runs, then what is left
 /// in the buffers of `stdio` is written.
-pub unsafe fn leave_last(rt: *mut Runtime) -> ! {
+pub unsafe fn leave_last(rt: *mut Runtime, code: i32) -> ! {
     settle(rt);
     (*rt).exiting = true;
     thread_functions(rt);
@@ -128,6 +187,7 @@ pub unsafe fn leave_last(rt: *mut Runtime) -> ! {
     }
     libc::fflush(core::ptr::null_mut());
     settle(rt);
+    panics::code(rt, code, 0);
     finish(rt, Ended::Over)
 }
 
@@ -172,21 +232,31 @@ pub unsafe fn finishers() -> Vec<unsafe extern "C" fn()> {
     found
 }
 
+fn is_caught(signal: i32) -> bool {
+    [HANG, libc::SIGTRAP].contains(&signal) || CRASHES.iter().any(|c| c.0 == signal)
+}
+
 /// The program's own handlers of crashes would hide them.
 unsafe extern "C" fn sigaction_inner(
     signal: i32,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> i32 {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     let new = if !live().is_null() && caught { core::ptr::null() } else { new };
+    if !live().is_null() && !new.is_null() {
+        (*live()).soiled = true;
+    }
     native!(sigaction(signal: i32, new: *const libc::sigaction, old: *mut libc::sigaction) -> i32)
 }
 
 unsafe extern "C" fn signal_inner(signal: i32, handler: usize) -> usize {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     if !live().is_null() && caught {
         return libc::SIG_DFL;
+    }
+    if !live().is_null() {
+        (*live()).soiled = true;
     }
     native!(signal(signal: i32, handler: usize) -> usize)
 }
@@ -203,7 +273,7 @@ pub unsafe fn thread_functions(rt: *mut Runtime) {
 
 unsafe extern "C" fn exit_inner(code: i32) {
     let rt = live();
-    if rt.is_null() { native!(exit(code: i32)) } else { leave(rt) }
+    if rt.is_null() { native!(exit(code: i32)) } else { leave(rt, code) }
 }
 
 unsafe extern "C" fn exit_at_once(code: i32) {
@@ -212,15 +282,21 @@ unsafe extern "C" fn exit_at_once(code: i32) {
         sys::quit(code)
     }
     settle(rt);
+    panics::code(rt, code, caller());
     finish(rt, Ended::Over)
 }
 
 unsafe extern "C" fn abort_inner() {
     let rt = live();
-    if rt.is_null() { native!(abort()) } else { fail(rt, "abort", caller(), "abort") }
+    if rt.is_null() {
+        native!(abort())
+    } else {
+        let text = panics::reason(rt).map_or("abort".into(), Cow::Owned);
+        fail(rt, "abort", caller(), &text)
+    }
 }
 
-unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
+unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
     if text.is_null() { "".into() } else { CStr::from_ptr(text).to_string_lossy() }
 }
 

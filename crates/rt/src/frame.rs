@@ -42,17 +42,28 @@ macro_rules! entry {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                // Exceptions and `pthread_exit` go through here.
+                ".cfi_startproc",
                 "push rbp",
+                ".cfi_adjust_cfa_offset 8",
                 "push rbx",
+                ".cfi_adjust_cfa_offset 8",
                 "push r12",
+                ".cfi_adjust_cfa_offset 8",
                 "push r13",
+                ".cfi_adjust_cfa_offset 8",
                 "push r14",
+                ".cfi_adjust_cfa_offset 8",
                 "push r15",
+                ".cfi_adjust_cfa_offset 8",
                 "mov [rip + {frame}], rsp",
                 "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
                 "call {inner}",
                 "add rsp, 56",
+                ".cfi_adjust_cfa_offset -56",
                 "ret",
+                ".cfi_endproc",
                 frame = sym $crate::frame::FRAME,
                 inner = sym $inner,
             )

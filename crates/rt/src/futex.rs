@@ -4,9 +4,9 @@ use weakspot_live::{Op, OpKind};
 
 use crate::access::Order;
 use crate::ends::refuse;
-use crate::frame::{caller, entry, stack_argument};
+use crate::frame::{Frame, entry, frame, stack_argument};
 use crate::runtime::{LIVE, Runtime, live};
-use crate::threads::{Varying, changed, happened, step, step_special};
+use crate::threads::{Patience, Varying, changed, happened, step, step_special};
 use crate::{clock, sys, waits};
 
 unsafe extern "C" fn syscall_inner(
@@ -19,9 +19,10 @@ unsafe extern "C" fn syscall_inner(
 ) -> isize {
     let rt = live();
     let f = stack_argument(0);
-    let pc = caller();
+    let frame = frame();
+    let pc = (*frame).pc;
     let answer = match number {
-        libc::SYS_futex => futex(rt, [a, b, c, d, e], pc),
+        libc::SYS_futex => futex(rt, [a, b, c, d, e], frame),
         libc::SYS_getrandom => clock::fill(rt, a, b),
         libc::SYS_sched_yield => {
             step(rt, Op::plain(OpKind::Yield));
@@ -47,7 +48,8 @@ unsafe extern "C" fn finish(answer: isize) -> isize {
 }
 
 /// Waits on a word, or wakes who waits on it.
-unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
+unsafe fn futex(rt: *mut Runtime, args: [usize; 5], frame: *const Frame) -> isize {
+    let pc = (*frame).pc;
     let [addr, command, value, timeout, other] = args;
     let word = Op { kind: OpKind::Update, len: 4, addr: addr as u64 };
     match command as i32 & 0x7f {
@@ -57,11 +59,12 @@ unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
                 done(rt, Op { kind: OpKind::Read, ..word }, pc);
                 return -(libc::EAGAIN as isize);
             }
+            let patience = if timeout == 0 { Patience::Endless } else { Patience::Timed };
             waits::enter(rt, addr);
-            done(rt, word, pc);
+            waits::entered(rt, word, patience, pc);
             let leave = Op { kind: OpKind::Acquire, ..word };
-            let woken = waits::leave(rt, leave, addr, timeout != 0);
-            done(rt, leave, pc);
+            let woken = waits::leave(rt, leave, addr, patience, frame);
+            done(rt, waits::left(leave, woken), pc);
             if woken { 0 } else { -(libc::ETIMEDOUT as isize) }
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
@@ -86,7 +89,7 @@ unsafe fn futex(rt: *mut Runtime, args: [usize; 5], pc: usize) -> isize {
 
 unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     let me = (*rt).current;
-    if op.kind != OpKind::Read {
+    if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         changed(rt, me);
     }
     happened(rt, me, op, Order::Strong, pc, None, None);

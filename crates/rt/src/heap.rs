@@ -8,7 +8,6 @@
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::alloc::Layout;
 
 use crate::config::MOST_THREADS;
 use crate::frame::{caller, entry};
@@ -50,7 +49,7 @@ pub struct Heap {
     /// What the first heap had before `main`.
     before: Vec<u8>,
     /// Bytes allocated in this execution.
-    used: usize,
+    pub used: usize,
     /// Freed blocks by class, if they are to be used again.
     free: Vec<Vec<usize>>,
     /// How many heaps are mapped in this process.
@@ -78,7 +77,7 @@ fn ours(block: usize) -> bool {
 }
 
 fn in_arena(block: usize) -> bool {
-    (arena::BASE..arena::BASE + arena::SIZE).contains(&block)
+    arena::holds(block)
 }
 
 /// Maps what earlier workers had mapped.
@@ -158,13 +157,27 @@ unsafe fn take(rt: *mut Runtime, align: usize, size: usize, pc: usize) -> *mut c
             *libc::__errno_location() = libc::ENOMEM;
             return null_mut();
         }
-        report::finding(rt, "memory", Some(t), pc, "the program allocates more than it may");
-        threads::finish(rt, weakspot_live::Ended::Over);
+        too_much(rt, pc);
     }
     heap.tops[t] = end;
     heap.used = used;
     set_header(block, size);
     block as *mut c_void
+}
+
+/// Counts memory that the program has mapped itself; too much of it ends the execution.
+pub unsafe fn count(rt: *mut Runtime, len: usize, pc: usize) {
+    let used = (*rt).heap.used.saturating_add(len);
+    if used > (*rt).config.memory && len <= (*rt).config.memory {
+        too_much(rt, pc);
+    }
+    (*rt).heap.used = used;
+}
+
+unsafe fn too_much(rt: *mut Runtime, pc: usize) -> ! {
+    let me = (*rt).current;
+    report::finding(rt, "memory", Some(me), pc, "the program allocates more than it may");
+    threads::finish(rt, weakspot_live::Ended::Over)
 }
 
 unsafe fn set_header(block: usize, size: usize) {
@@ -201,8 +214,7 @@ unsafe fn size_of_block(block: usize) -> usize {
 /// A block from wherever it has to come from: `None` for glibc's heap.
 unsafe fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
     if FOR_RUNTIME.load(Ordering::Relaxed) {
-        let layout = Layout::from_size_align(size.max(1), align.max(64)).ok()?;
-        return Some(std::alloc::alloc_zeroed(layout).cast());
+        return Some(arena::seen(size, align).cast());
     }
     let rt = home();
     if rt.is_null() {

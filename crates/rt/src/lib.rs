@@ -29,6 +29,8 @@ mod locks;
 mod mappings;
 mod marks;
 mod native;
+mod outside;
+mod panics;
 mod pthread;
 mod report;
 mod runtime;
@@ -38,8 +40,11 @@ mod spin;
 mod start;
 mod sys;
 mod threads;
+mod traps;
 mod tsan;
+mod unwind;
 mod waits;
+mod watchdog;
 
 #[global_allocator]
 static ARENA: arena::Arena = arena::Arena;

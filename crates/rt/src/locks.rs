@@ -8,7 +8,7 @@ use crate::frame::{Frame, caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
 use crate::spin;
-use crate::threads::{Ready, Varying, happened, settle, step, wait};
+use crate::threads::{Patience, Ready, Varying, happened, settle, step, wait};
 
 /// What of `pthread_mutex_t` we use, where glibc has it.
 #[repr(C)]
@@ -61,18 +61,23 @@ unsafe fn wait_for(
     rt: *mut Runtime,
     op: Op,
     ready: Ready,
-    timed: bool,
+    patience: Patience,
     frame: *const Frame,
 ) -> bool {
     if !(*rt).alone {
         settle(rt);
-        spin::load(rt, frame, op.addr as usize, 0);
+        spin::load(rt, frame, op.addr as usize, 0, 0);
     }
-    wait(rt, op, ready, op.addr as usize, timed)
+    wait(rt, op, ready, op.addr as usize, patience)
 }
 
 /// Takes a mutex, after waiting for it; 0 or an error.
-pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, frame: *const Frame) -> i32 {
+pub unsafe fn lock(
+    rt: *mut Runtime,
+    mutex: *mut Mutex,
+    patience: Patience,
+    frame: *const Frame,
+) -> i32 {
     let pc = (*frame).pc;
     let me = (*rt).current as u32 + 1;
     if (*mutex).held != 0 && (*mutex).owner == me {
@@ -86,7 +91,7 @@ pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, frame: *con
         }
     }
     let op = op(OpKind::Acquire, mutex as usize, MUTEX);
-    if !wait_for(rt, op, mutex_free, timed, frame) {
+    if !wait_for(rt, op, mutex_free, patience, frame) {
         return libc::ETIMEDOUT;
     }
     take(rt, mutex, pc);
@@ -96,7 +101,7 @@ pub unsafe fn lock(rt: *mut Runtime, mutex: *mut Mutex, timed: bool, frame: *con
 /// Takes a mutex again that a wait has freed.
 pub unsafe fn relock(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) {
     let op = op(OpKind::Acquire, mutex as usize, MUTEX);
-    wait(rt, op, mutex_free, mutex as usize, false);
+    wait(rt, op, mutex_free, mutex as usize, Patience::Endless);
     take(rt, mutex, pc);
 }
 
@@ -151,7 +156,7 @@ unsafe extern "C" fn mutex_lock(mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(pthread_mutex_lock(mutex: *mut Mutex) -> i32);
     }
-    lock(rt, mutex, false, frame())
+    lock(rt, mutex, Patience::Endless, frame())
 }
 
 unsafe extern "C" fn mutex_trylock(mutex: *mut Mutex) -> i32 {
@@ -167,7 +172,7 @@ unsafe extern "C" fn mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32 {
     if rt.is_null() {
         return native!(pthread_mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32);
     }
-    lock(rt, mutex, true, frame())
+    lock(rt, mutex, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32 {
@@ -175,7 +180,7 @@ unsafe extern "C" fn mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize
     if rt.is_null() {
         return native!(pthread_mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32);
     }
-    lock(rt, mutex, true, frame())
+    lock(rt, mutex, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn mutex_unlock(mutex: *mut Mutex) -> i32 {
@@ -206,22 +211,22 @@ unsafe fn write_kind(rt: *mut Runtime, lock: usize) -> OpKind {
 
 /// How a thread wants a read-write lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
+enum Wish {
     /// Waits for it.
     Wait,
-    /// Gives up when nobody else can do anything.
+    /// Waits for some time.
     Timed,
     /// Does not wait.
     Try,
 }
 
-unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, patience: Patience) -> i32 {
+unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, wish: Wish) -> i32 {
     let frame = frame();
     let pc = (*frame).pc;
     let me = (*rt).current as u32 + 1;
     let addr = lock as usize;
     let ready = if write { can_write } else { can_read };
-    if patience == Patience::Try {
+    if wish == Wish::Try {
         let kind = if write { write_kind } else { read_kind };
         let varying = Some(Varying::Other(kind, addr));
         read_step(rt, op(OpKind::Update, addr, RW_LOCK), frame, varying);
@@ -234,7 +239,8 @@ unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, patience: Pa
             return libc::EDEADLK;
         }
         let op = op(OpKind::Acquire, addr, RW_LOCK);
-        if !wait_for(rt, op, ready, patience == Patience::Timed, frame) {
+        let patience = if wish == Wish::Timed { Patience::Timed } else { Patience::Endless };
+        if !wait_for(rt, op, ready, patience, frame) {
             return libc::ETIMEDOUT;
         }
     }
@@ -254,7 +260,7 @@ macro_rules! rw_locks {
             if rt.is_null() {
                 return native!($name(lock: *mut RwLock $(, $arg: $t)*) -> i32);
             }
-            rw_lock(rt, lock, $write, Patience::$patience)
+            rw_lock(rt, lock, $write, Wish::$patience)
         }
     )*};
 }
@@ -310,7 +316,7 @@ unsafe extern "C" fn spin_lock(lock: *mut u32) -> i32 {
     let frame = frame();
     let pc = (*frame).pc;
     let op = op(OpKind::Acquire, lock as usize, 4);
-    wait_for(rt, op, spin_free, false, frame);
+    wait_for(rt, op, spin_free, Patience::Endless, frame);
     *lock = 1;
     done(rt, op, pc);
     0

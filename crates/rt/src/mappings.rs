@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use crate::frame::{caller, entry};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
-use crate::{report, sys};
+use crate::{heap, report, sys};
 
 unsafe extern "C" fn map(
     addr: usize,
@@ -17,6 +17,9 @@ unsafe extern "C" fn map(
 ) -> isize {
     let rt = live();
     let args = [addr, len, prot as usize, flags as usize, fd as usize, offset];
+    if !rt.is_null() && flags & libc::MAP_NORESERVE == 0 && prot != libc::PROT_NONE {
+        heap::count(rt, len, caller());
+    }
     let got = sys::call(libc::SYS_mmap, args);
     if (-4095..0).contains(&got) {
         *libc::__errno_location() = -got as i32;
@@ -38,9 +41,8 @@ unsafe extern "C" fn unmap(addr: usize, len: usize) -> i32 {
         let end = addr.saturating_add(len);
         let known = |m: &(usize, usize)| m.0 <= addr && end <= m.0 + m.1.next_multiple_of(4096);
         if !(*rt).mappings.iter().any(known) {
-            // It was there before `main` and could not be brought back.
-            report::unsupported(rt, "munmap", caller());
-            return 0;
+            // It was there before `main`.
+            (*rt).soiled = true;
         }
     }
     native!(munmap(addr: usize, len: usize) -> i32)

@@ -10,7 +10,7 @@ use crate::ends::refuse;
 use crate::frame::{caller, entry};
 use crate::native::native;
 use crate::runtime::{Runtime, home, live};
-use crate::threads::{add, changed, end, happened, step, wait};
+use crate::threads::{Patience, add, changed, happened, step, wait};
 use crate::{coroutine, report};
 
 /// Keys from here on are ours; those before were made before the library was asked.
@@ -25,21 +25,21 @@ unsafe fn number(rt: *mut Runtime, handle: usize) -> Option<usize> {
     (&(*rt).slots)[..count].iter().position(|slot| slot.tcb == handle)
 }
 
-/// Makes a thread; its handle, or `None` if there are too many.
-pub unsafe fn create(rt: *mut Runtime, f: usize, arg: usize, pc: usize) -> Option<usize> {
+/// Makes a thread; its handle.
+pub unsafe fn create(rt: *mut Runtime, f: usize, arg: usize, pc: usize) -> usize {
     let op = Op { kind: OpKind::Spawn, len: 0, addr: (*rt).count as u64 };
     step(rt, op);
     let me = (*rt).current;
     // Another thread may have made one since that was announced.
     let op = Op { addr: (*rt).count as u64, ..op };
     let Some(t) = add(rt, f, arg) else {
-        report::unsupported(rt, "more-threads", pc);
-        return None;
+        // What it would do without the thread is not what it does on its own.
+        refuse(rt, "more-threads", pc)
     };
     // libstdc++ leaves locks out as long as this says that there is one thread.
     (&raw mut __libc_single_threaded).write(0);
     happened(rt, me, op, Order::Plain, pc, None, None);
-    Some((&(*rt).slots)[t].tcb)
+    (&(*rt).slots)[t].tcb
 }
 
 /// Waits for the end of a thread; what it returned, or an error.
@@ -54,7 +54,7 @@ pub unsafe fn join(rt: *mut Runtime, handle: usize, pc: usize) -> Result<usize, 
         return Err(libc::EDEADLK);
     }
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
-    wait(rt, op, is_over, t, false);
+    wait(rt, op, is_over, t, Patience::Endless);
     if (*rt).buffered && me == 0 && (*rt).unjoined == 1 {
         // From here on nobody else looks, so that nothing has to be in a buffer.
         step(rt, Op::plain(OpKind::Fence));
@@ -97,7 +97,7 @@ unsafe extern "C" fn create_inner(
         return native!(pthread_create(handle: *mut usize, attributes: *const libc::pthread_attr_t, f: usize, arg: usize) -> i32);
     }
     let pc = caller();
-    let Some(made) = create(rt, f, arg, pc) else { return libc::EAGAIN };
+    let made = create(rt, f, arg, pc);
     *handle = made;
     let mut detached = 0;
     if !attributes.is_null() {
@@ -137,6 +137,8 @@ unsafe extern "C" fn try_join(handle: usize, value: *mut usize) -> i32 {
     if rt.is_null() {
         return native!(pthread_tryjoin_np(handle: usize, value: *mut usize) -> i32);
     }
+    // The strategy does not know that it matters whether this comes before the end of the thread.
+    report::unsupported(rt, "pthread_tryjoin_np", caller());
     step(rt, Op::plain(OpKind::Yield));
     match number(rt, handle) {
         None => libc::ESRCH,
@@ -145,20 +147,31 @@ unsafe extern "C" fn try_join(handle: usize, value: *mut usize) -> i32 {
     }
 }
 
+/// Its time is never over, which is told.
+unsafe extern "C" fn timed_join(handle: usize, value: *mut usize, until: usize) -> i32 {
+    let rt = live();
+    if rt.is_null() {
+        return native!(pthread_timedjoin_np(handle: usize, value: *mut usize, until: usize) -> i32);
+    }
+    report::unsupported(rt, "pthread_timedjoin_np", caller());
+    join_inner(handle, value)
+}
+
+unsafe extern "C" fn clock_join(handle: usize, value: *mut usize, clock: i32, until: usize) -> i32 {
+    let rt = live();
+    if rt.is_null() {
+        return native!(pthread_clockjoin_np(handle: usize, value: *mut usize, clock: i32, until: usize) -> i32);
+    }
+    report::unsupported(rt, "pthread_clockjoin_np", caller());
+    join_inner(handle, value)
+}
+
 unsafe extern "C" fn detach_inner(handle: usize) -> i32 {
     let rt = live();
     if rt.is_null() {
         return native!(pthread_detach(handle: usize) -> i32);
     }
     detach(rt, handle)
-}
-
-unsafe extern "C" fn exit_inner(value: usize) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_exit(value: usize));
-    }
-    end(rt, value)
 }
 
 unsafe extern "C" fn cancel(handle: usize) -> i32 {
@@ -201,6 +214,28 @@ unsafe extern "C" fn yield_inner() -> i32 {
     0
 }
 
+/// A function that is to run once and ends by an exception: the next thread tries again.
+struct Undone {
+    rt: *mut Runtime,
+    control: *mut i32,
+    pc: usize,
+}
+
+impl Drop for Undone {
+    fn drop(&mut self) {
+        let Undone { rt, control, pc } = *self;
+        let op = Op { kind: OpKind::Release, len: 4, addr: control as u64 };
+        // SAFETY: the control word is the caller's, who is still waiting; the runtime outlives all.
+        unsafe {
+            step(rt, op);
+            *control = 0;
+            let me = (*rt).current;
+            changed(rt, me);
+            happened(rt, me, op, Order::Strong, pc, None, None);
+        }
+    }
+}
+
 /// Runs a function unless that was done; waits while another thread does it.
 pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     const RUNNING: i32 = 1;
@@ -209,7 +244,7 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
         *(control as *const i32) != RUNNING
     }
     let op = Op { kind: OpKind::Acquire, len: 4, addr: control as u64 };
-    wait(rt, op, rests, control as usize, false);
+    wait(rt, op, rests, control as usize, Patience::Endless);
     let me = (*rt).current;
     if *control == DONE {
         happened(rt, me, Op { kind: OpKind::Read, ..op }, Order::Acquire, pc, None, None);
@@ -218,8 +253,10 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     *control = RUNNING;
     changed(rt, me);
     happened(rt, me, op, Order::Strong, pc, None, None);
-    let f: extern "C" fn() = transmute(f);
+    let f: extern "C-unwind" fn() = transmute(f);
+    let undone = Undone { rt, control, pc };
     f();
+    core::mem::forget(undone);
     let op = Op { kind: OpKind::Release, ..op };
     step(rt, op);
     *control = DONE;
@@ -227,7 +264,7 @@ pub unsafe fn once(rt: *mut Runtime, control: *mut i32, f: usize, pc: usize) {
     happened(rt, me, op, Order::Strong, pc, None, None);
 }
 
-unsafe extern "C" fn once_inner(control: *mut i32, f: usize) -> i32 {
+unsafe extern "C-unwind" fn once_inner(control: *mut i32, f: usize) -> i32 {
     let rt = live();
     if rt.is_null() {
         return native!(pthread_once(control: *mut i32, f: usize) -> i32);
@@ -326,8 +363,9 @@ entry! {
     pthread_create => create_inner;
     pthread_join => join_inner;
     pthread_tryjoin_np => try_join;
+    pthread_timedjoin_np => timed_join;
+    pthread_clockjoin_np => clock_join;
     pthread_detach => detach_inner;
-    pthread_exit => exit_inner;
     pthread_cancel => cancel;
     pthread_kill => kill;
     pthread_getattr_np => attributes;

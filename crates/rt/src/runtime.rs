@@ -8,9 +8,11 @@ use weakspot_live::{Agent, Ended, Next, Schedule, Strategy, Watch};
 use crate::config::Config;
 use crate::coroutine::Slot;
 use crate::heap::Heap;
+use crate::panics::Said;
 use crate::report::{Finding, Module};
 use crate::shadow::Shadow;
 use crate::threads::Thread;
+use crate::traps::Trap;
 
 /// The runtime, while threads of the program run under control; null in a program that runs on its
 /// own, before its `main`, and between executions.
@@ -41,8 +43,12 @@ pub struct Runtime {
     pub alone: bool,
     /// How many stores to its own memory the current thread has made.
     pub private_stores: u64,
+    /// The end of what it has written on its stack lately, close enough to be part of its state.
+    pub near: usize,
     /// How many loads of its own memory the current thread made since its last step.
     pub quiet: u32,
+    /// How often that were too many.
+    pub rounds: u32,
     /// The thread that runs.
     pub current: usize,
     /// The threads of this execution, and room for those of later ones.
@@ -116,6 +122,8 @@ pub struct Runtime {
     pub unserializable: String,
     /// Functions that are transactions, from and to.
     pub transactions: Vec<(usize, usize)>,
+    /// Instructions with a trap, by rising address.
+    pub traps: Vec<Trap>,
     /// What was said to be unsupported.
     pub unsupported: Vec<&'static str>,
     /// Executions that are over.
@@ -128,6 +136,20 @@ pub struct Runtime {
     pub cut: u64,
     /// How often a thread was taken to wait without certainty.
     pub guesses: u64,
+    /// The execution has left something in the kernel: the next one needs a new process.
+    pub soiled: bool,
+    /// The lowest number of a descriptor that was free before `main`.
+    pub first_free: i32,
+    /// Files of `stdio` that are locked, by whom, and how often.
+    pub files: Vec<(usize, usize, u32)>,
+    /// The strategy is at work, which may take its time and must not be interrupted.
+    pub busy: bool,
+    /// Where threads were found that take no steps any more.
+    pub silent_places: Vec<usize>,
+    /// The keeper asks why no step is taken: whether it is sure that none will be.
+    pub sure: bool,
+    /// It sees that the worker waits for something in the kernel.
+    pub blocked: bool,
     /// Whether an execution is going on: set while the strategy expects its end.
     pub within: bool,
     /// Whether the worker has nothing left to do, and why.
@@ -138,6 +160,8 @@ pub struct Runtime {
     pub started: bool,
     /// Whether what the program prints has been switched off.
     pub silent: bool,
+    /// What this execution has said about its failure.
+    pub said: Said,
     /// Virtual time in nanoseconds.
     pub now: u64,
     /// State of what is random for the program.

@@ -8,6 +8,7 @@
 use std::fs;
 
 use crate::config::MOST_THREADS;
+use crate::descriptors::FAR;
 use crate::runtime::Runtime;
 use crate::{arena, coroutine, heap, report, sys};
 
@@ -86,7 +87,11 @@ impl Snapshot {
         let flags = libc::O_RDONLY | libc::O_CLOEXEC;
         let cwd = libc::AT_FDCWD as usize;
         let args = [cwd, path.as_ptr() as usize, flags as usize, 0, 0, 0];
-        let pagemap = sys::call(libc::SYS_openat, args) as i32;
+        let near = sys::call(libc::SYS_openat, args);
+        // The program gets the same numbers for its files as without us.
+        let far = [near as usize, libc::F_DUPFD_CLOEXEC as usize, FAR as usize, 0, 0, 0];
+        let pagemap = if near < 0 { -1 } else { sys::call(libc::SYS_fcntl, far) as i32 };
+        sys::call(libc::SYS_close, [near as usize, 0, 0, 0, 0, 0]);
         let own = (*rt).own_code;
         let mut pieces = Vec::new();
         let mut own_end = own.1;

@@ -2,7 +2,7 @@
 //! was there before: it will go round until another thread changes something that it reads in there.
 //!
 //! The state is made of the registers that outlive a call, the part of the stack that the loop can
-//! see, and how many stores the thread has made. If it is the same, and all that was read since has
+//! see, what a compare-and-swap expects, and how many other stores the thread has made. If it is the same, and all that was read since has
 //! not changed, the thread will do again what it has just done: that is certain as far as a thread
 //! changes memory only where it is instrumented. If only the value that it reads is the same, a
 //! number of times, it is taken to wait as well, which is a guess, and counted. Taking a lock is
@@ -15,12 +15,27 @@ use crate::runtime::Runtime;
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;
 
+/// The current thread stores to memory of its own. What is close to the top of its stack will be
+/// looked at itself.
+#[inline(always)]
+pub unsafe fn private_store(rt: *mut Runtime, addr: usize, len: usize) {
+    let here = 0_u8;
+    let above = addr.wrapping_sub(&raw const here as usize);
+    if above < WORDS * 4 {
+        (*rt).near = (*rt).near.max(addr + len);
+    } else {
+        (*rt).private_stores += 1;
+    }
+}
+
 /// What a thread has read since its last store.
 #[derive(Default)]
 pub struct Spin {
     loads: Vec<Load>,
     stores: u64,
     visits: u64,
+    /// The last visit that read something else than the one before it at the same place.
+    changed: u64,
     /// It waits for one of the loads since this visit to read something else, and whether that is
     /// certain.
     idle: Option<(u64, bool)>,
@@ -52,8 +67,14 @@ impl Spin {
     pub fn clear(&mut self) {
         self.loads.clear();
         self.visits = 0;
+        self.changed = 0;
         self.stores = 0;
         self.idle = None;
+    }
+
+    /// The thread is to wait until nobody else can go on.
+    pub fn tired(&mut self) {
+        self.idle = Some((u64::MAX, false));
     }
 
     /// Whether the thread waits, with memory as it is now.
@@ -74,6 +95,7 @@ impl Spin {
         if let Some(last) = self.loads.iter_mut().find(|l| l.visit == visit && l.len > 0) {
             let seen = value(last.addr, last.len);
             if seen != last.value {
+                self.changed = visit;
                 last.value = seen;
                 last.times = 1;
             }
@@ -81,12 +103,23 @@ impl Spin {
     }
 }
 
-/// The current thread is about to read `len` bytes, or to take the lock there, with `len` 0. Whether
-/// it waits in a loop.
-pub unsafe fn load(rt: *mut Runtime, frame: *const Frame, addr: usize, len: u32) -> Idle {
+/// The current thread is about to read `len` bytes, or to take the lock there, with `len` 0, and
+/// expects something of them that belongs to its state. Whether it waits in a loop.
+pub unsafe fn load(
+    rt: *mut Runtime,
+    frame: *const Frame,
+    addr: usize,
+    len: u32,
+    expected: u64,
+) -> Idle {
     let seen = if len == 0 { 0 } else { value(addr, len) };
     let me = (*rt).current;
-    let state = state(frame, (&(*rt).slots)[me].top, (*rt).private_stores);
+    let top = (&(*rt).slots)[me].top;
+    if (*rt).near > frame as usize + WORDS * 8 {
+        (*rt).private_stores += 1;
+    }
+    (*rt).near = 0;
+    let state = state(frame, top, (*rt).private_stores, expected);
     let limit = (*rt).config.spins;
     let thread = &mut (&mut (*rt).threads)[me];
     let free = thread.held == 0;
@@ -106,7 +139,11 @@ pub unsafe fn load(rt: *mut Runtime, frame: *const Frame, addr: usize, len: u32)
     };
     let since = known.visit;
     let same = known.value == seen;
-    let certain = same && known.state == state;
+    if !same {
+        spin.changed = visit;
+    }
+    // What was read in between must be what would be read again.
+    let certain = same && known.state == state && spin.changed <= since;
     let times = if same { known.times + 1 } else { 1 };
     *known = Load { pc, addr, len, value: seen, state, times, visit };
     if free && (certain || times > limit) {
@@ -117,12 +154,12 @@ pub unsafe fn load(rt: *mut Runtime, frame: *const Frame, addr: usize, len: u32)
 
 /// The state of a thread, as a number. Four sums side by side, because each step of a sum waits for
 /// the one before.
-unsafe fn state(frame: *const Frame, stack: usize, stores: u64) -> u64 {
+unsafe fn state(frame: *const Frame, stack: usize, stores: u64, expected: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |a: u64, word: u64| (a.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     let from = frame.cast::<u64>();
     let words = (stack.saturating_sub(frame as usize) / 8).min(WORDS);
-    let mut sums = [stores, from as u64, 1, 2];
+    let mut sums = [stores, from as u64, mix(1, expected), 2];
     for at in (0..words & !3).step_by(4) {
         for (i, sum) in sums.iter_mut().enumerate() {
             *sum = mix(*sum, from.add(at + i).read());

@@ -18,15 +18,16 @@ use crate::native::native;
 use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
-use crate::{arena, buffers, ends, heap, mappings, marks, report, sys, threads};
+use crate::threads::Parked;
+use crate::{
+    arena, buffers, descriptors, ends, heap, mappings, marks, panics, report, sys, threads, traps,
+    watchdog,
+};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
 /// Exit code of a worker that failed itself.
 const DEFECT: i32 = 70;
-/// The keeper looks after its worker so often, in milliseconds.
-const LOOK: u64 = 20;
-
 /// What the program's first instructions call.
 unsafe extern "C" fn start(
     main: Main,
@@ -80,6 +81,8 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         give_up("failed to start the program again at fixed addresses");
     }
     libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
+    // What the program starts is not under control.
+    libc::unsetenv(c"WEAKSPOT_RUN".as_ptr());
     let mut config = config;
     if let Some(path) = config.report.take() {
         config.fd = open_report(&path);
@@ -97,7 +100,9 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         mine_written: 0,
         alone: true,
         private_stores: 0,
+        near: 0,
         quiet: 0,
+        rounds: 0,
         current: 0,
         threads: Vec::new(),
         count: 0,
@@ -134,17 +139,26 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         watch: None,
         unserializable: String::new(),
         transactions: Vec::new(),
+        traps: Vec::new(),
         unsupported: Vec::new(),
         executions: 0,
         all_steps: 0,
         restarts: 0,
         cut: 0,
         guesses: 0,
+        soiled: false,
+        first_free: 0,
+        files: Vec::new(),
+        busy: false,
+        silent_places: Vec::new(),
+        sure: false,
+        blocked: false,
         within: false,
         finished: None,
         stop: false,
         started: false,
         silent: false,
+        said: panics::Said::default(),
         now: 0,
         random: 0,
         arguments: (argc as usize, argv as usize, 0),
@@ -174,7 +188,9 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     report::modules(rt);
     (*rt).watch = monitors(rt);
     marks::find(rt);
+    traps::set(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+    let mut told = began;
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
     let how = loop {
@@ -185,15 +201,30 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
             0 => work(rt),
             _ => {}
         }
-        let status = watch(rt, pid, began);
+        let status = watchdog::watch(rt, pid, began, &mut told);
+        // Workers that are gone at once are not looked after for long.
+        watchdog::look(rt, began, &mut told);
         if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DEFECT {
             break "defect";
         }
         if let Some(how) = (*rt).finished {
             break how;
         }
+        if (*rt).stop {
+            break "timeout";
+        }
+        if (*rt).busy {
+            // It died while it thought about what to do next, and nobody can go on with that.
+            break "incomplete";
+        }
         let lost = !(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
-        if lost && (*rt).within {
+        if (*rt).within && !lost {
+            // By a system call that nobody saw.
+            report::unsupported(rt, "exit or exec behind our back", 0);
+            (*rt).ended = Ended::Cut;
+            (*rt).next.clear();
+            close(rt);
+        } else if (*rt).within {
             let text = if libc::WIFSIGNALED(status) {
                 format!("the process died of signal {}", libc::WTERMSIG(status))
             } else {
@@ -203,9 +234,6 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
             (*rt).ended = Ended::Over;
             (*rt).next.clear();
             close(rt);
-        }
-        if (*rt).stop {
-            break "timeout";
         }
         idle_deaths =
             if ((*rt).executions, (*rt).restarts) == before { idle_deaths + 1 } else { 0 };
@@ -217,56 +245,12 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     sys::quit(0)
 }
 
-/// Waits for the end of a worker, and helps it out of executions that hang.
-unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64) -> i32 {
-    let config = &(*rt).config;
-    let pidfd = sys::call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]);
-    let clock = ((!pid) << 3) | 2;
-    let mut seen = u64::MAX;
-    let mut since = (0, 0);
-    let mut told = began;
-    let mut asked = false;
-    loop {
-        let mut poll = libc::pollfd { fd: pidfd as i32, events: libc::POLLIN, revents: 0 };
-        let span = libc::timespec { tv_sec: 0, tv_nsec: LOOK as i64 * 1_000_000 };
-        let count = usize::from(pidfd >= 0);
-        let args = [&raw mut poll as usize, count, &raw const span as usize, 0, 8, 0];
-        sys::call(libc::SYS_ppoll, args);
-        let mut status = 0;
-        let wait = if asked || poll.revents == 0 { libc::WNOHANG } else { 0 };
-        let args = [pid as usize, &raw mut status as usize, wait as usize, 0, 0, 0];
-        if sys::call(libc::SYS_wait4, args) == pid as isize {
-            if pidfd >= 0 {
-                sys::call(libc::SYS_close, [pidfd as usize, 0, 0, 0, 0, 0]);
-            }
-            return status;
-        }
-        let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
-        let cpu = sys::nanoseconds(clock);
-        let millis = |from: u64, to: u64| to.saturating_sub(from) / 1_000_000;
-        if config.timeout > 0 && millis(began, now) > config.timeout {
-            (&raw mut (*rt).stop).write_volatile(true);
-        }
-        if config.progress > 0 && millis(told, now) >= config.progress {
-            told = now;
-            report::progress(rt);
-        }
-        let steps = (&raw const (*rt).all_steps).read_volatile()
-            + (&raw const (*rt).executions).read_volatile();
-        if steps != seen {
-            (seen, since, asked) = (steps, (now, cpu), false);
-        } else if millis(since.1, cpu) > config.hang || millis(since.0, now) > 10 * config.hang {
-            let signal = if asked { libc::SIGKILL } else { ends::HANG };
-            sys::call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]);
-            (since, asked) = ((now, cpu), true);
-        }
-    }
-}
-
 /// The worker: executions one after the other.
 unsafe fn work(rt: *mut Runtime) -> ! {
-    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+    let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
+    sys::call(libc::SYS_prctl, args);
     ends::catch_crashes();
+    traps::catch(rt);
     for t in 0..(*rt).slots.len() {
         coroutine::map_stack(t);
     }
@@ -280,7 +264,10 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         (*rt).started = true;
     }
     let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
-    let descriptors = Descriptors::now((*rt).config.fd);
+    // To look at what is open, libc allocates, and not for the program.
+    let descriptors = heap::on_behalf_of_runtime(|| Descriptors::now((*rt).config.fd));
+    (*rt).first_free = descriptors.free;
+    (*rt).soiled = false;
     loop {
         if (*rt).stop {
             (*rt).finished = Some("timeout");
@@ -300,6 +287,9 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         close(rt);
         quiet(rt);
         let Some(snapshot) = &mut snapshot else { break };
+        if (*rt).soiled {
+            break;
+        }
         mappings::restore(rt);
         snapshot.restore();
         descriptors.restore();
@@ -331,16 +321,13 @@ unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
 unsafe fn open_report(path: &str) -> i32 {
     let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
     let fd = libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC, 0o644);
-    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, FAR) };
+    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, descriptors::FAR) };
     if far < 0 {
         give_up(&format!("failed to open {path}"));
     }
-    libc::close(fd);
+    sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
     far
 }
-
-/// Descriptors from this one on are not those of the program.
-const FAR: i32 = 900;
 
 /// One execution.
 unsafe fn execute(rt: *mut Runtime) {
@@ -360,7 +347,19 @@ unsafe fn execute(rt: *mut Runtime) {
 
 /// After an execution.
 unsafe fn close(rt: *mut Runtime) {
+    (*rt).busy = true;
+    let count = (*rt).count;
+    let threads = &(&(*rt).threads)[..count];
+    if threads.iter().any(|t| matches!(t.parked, Some((_, Parked::Silent)))) {
+        // Who knows what it would have done.
+        (*rt).ended = Ended::Cut;
+    }
+    end_of(rt);
     (*rt).within = false;
+    (*rt).busy = false;
+}
+
+unsafe fn end_of(rt: *mut Runtime) {
     let ended = (*rt).ended;
     if (*rt).learning {
         // The bytes that were learnt would have been scheduling points from the start.
@@ -383,12 +382,17 @@ unsafe fn close(rt: *mut Runtime) {
             (*rt).unserializable = (*rt).schedule.to_string();
         }
     }
+    (*rt).executions += 1;
+    if (*rt).stop && ended == Ended::Cut {
+        // It would have gone on, had there been time: nothing is left for the strategy to learn.
+        return;
+    }
     if ended == Ended::Over {
         // It was not about to do that, it has done it.
         let current = (*rt).current;
         (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
     }
-    (*rt).cut += u64::from(ended == Ended::Cut);
+    (*rt).cut += u64::from(ended == Ended::Cut && (*rt).steps > (*rt).config.steps);
     if (*rt).config.under == Model::Sc {
         (*rt).strategy.end(ended, &(*rt).next);
     } else {
@@ -401,7 +405,6 @@ unsafe fn close(rt: *mut Runtime) {
         let (step, thread) = (step as u64, agent.of());
         report::tell((*rt).config.fd, &Message::Diverged { step, thread });
     }
-    (*rt).executions += 1;
 }
 
 /// From the second execution on, what the program prints is not shown.
@@ -415,7 +418,7 @@ unsafe fn quiet(rt: *mut Runtime) {
             sys::call(libc::SYS_dup3, [null as usize, fd as usize, 0, 0, 0, 0]);
         }
     }
-    libc::close(null);
+    sys::call(libc::SYS_close, [null as usize, 0, 0, 0, 0, 0]);
     (*rt).silent = true;
 }
 

@@ -9,15 +9,29 @@ use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step};
 use crate::access::{Order, Pending};
 use crate::buffers::{self, Buffer};
 use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
+use crate::frame::FRAME;
 use crate::runtime::{AtExit, LIVE, Runtime};
 use crate::shadow::mark;
 use crate::spin::{Idle, Spin};
+use crate::unwind::Exception;
 use crate::{ends, report};
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
 /// Whether what a thread waits for is there; the argument is what it said when it began to wait.
 pub type Ready = unsafe fn(rt: *mut Runtime, thread: usize, arg: usize) -> bool;
+
+/// What a thread does that waits for something which does not come.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// It waits for ever.
+    #[default]
+    Endless,
+    /// It may give up at any time: nobody knows how long a span of time is for the others.
+    Timed,
+    /// It goes on when nobody else can do anything.
+    Last,
+}
 
 /// A step whose kind depends on what is in memory when it is taken.
 #[derive(Clone, Copy)]
@@ -62,12 +76,14 @@ pub struct Thread {
     pub position: usize,
     /// What it waits for.
     ready: Option<(Ready, usize)>,
-    /// It goes on without that when nobody else can do anything.
-    timed: bool,
+    /// What happens if that does not come.
+    patience: Patience,
     /// What kind of step it is about to take depends on memory.
     varying: Option<Varying>,
     /// One of the three above holds, or it waits in a loop.
     special: bool,
+    /// It will never take a step again: where it is, and why.
+    pub parked: Option<(usize, Parked)>,
     /// A store that it was allowed to do and has done by its next call.
     pub pending: Option<Pending>,
     /// Its stores that others do not see yet.
@@ -79,14 +95,21 @@ pub struct Thread {
     pub held: u32,
     /// How many transactions are open, within each other.
     pub depth: u32,
-    /// How many stores to its own memory, while it does not run.
+    /// How many stores to its own memory, while it does not run, and how far on its stack.
     pub private_stores: u64,
+    near: usize,
     /// What it has read lately.
     pub spin: Spin,
     /// The queue that it waits in, and whether it may take a wake-up that was given to it.
     pub queue: Option<(usize, bool)>,
     /// The round of a barrier that it waits for.
     pub round: u32,
+    /// The last of what its functions have registered to be cleaned up.
+    pub cleanup: usize,
+    /// Where on its stack the functions of the program begin.
+    pub first: usize,
+    /// By which it ends in the middle of them.
+    pub exception: Exception,
     /// What is to be called when it ends.
     pub at_exit: Vec<AtExit>,
     /// Its values of keys.
@@ -108,8 +131,10 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
     (*rt).wakes.clear();
+    (*rt).files.clear();
     (*rt).exiting = false;
     (*rt).now = 0;
+    (*rt).said.clear();
     (*rt).random = (*rt).config.seed;
     let keys = (*rt).keys_before.0;
     (*rt).keys.truncate(keys);
@@ -168,11 +193,12 @@ unsafe extern "C" fn run(t: usize) -> ! {
     turn_of(rt, t);
     happened(rt, t, Op::plain(OpKind::Start), Order::Plain, 0, None, None);
     let (start, arg) = (&(*rt).threads)[t].start;
+    (&mut (*rt).threads)[t].first = &raw const arg as usize;
     if t == 0 {
         let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
         let (argc, argv, envp) = (*rt).arguments;
-        main(argc, argv, envp);
-        ends::leave(rt)
+        let code = main(argc, argv, envp);
+        ends::leave(rt, code)
     } else {
         let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
         let value = f(arg);
@@ -195,7 +221,7 @@ pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
         (&mut (*rt).threads)[n.agent.of() as usize].position -= 1;
     }
     if (*rt).next.is_empty() {
-        ends::leave_last(rt);
+        ends::leave_last(rt, 0);
     }
     let to = choose(rt);
     go(rt, me, to);
@@ -219,18 +245,18 @@ pub unsafe fn step(rt: *mut Runtime, op: Op) {
 }
 
 /// The current thread announces a step that it cannot take before `ready`; returns when it is its
-/// turn. `timed`: it may go on without, when nobody else can. Whether it was ready.
-pub unsafe fn wait(rt: *mut Runtime, op: Op, ready: Ready, arg: usize, timed: bool) -> bool {
+/// turn. Whether it was ready.
+pub unsafe fn wait(rt: *mut Runtime, op: Op, ready: Ready, arg: usize, patience: Patience) -> bool {
     settle(rt);
     let me = (*rt).current;
-    if (*rt).alone && ready(rt, me, arg) {
+    if (*rt).alone && (patience == Patience::Timed || ready(rt, me, arg)) {
         count(rt);
         (*rt).last = Some(Agent::thread(me as u16));
-        return true;
+        return ready(rt, me, arg);
     }
     let thread = &mut (&mut (*rt).threads)[me];
     thread.ready = Some((ready, arg));
-    thread.timed = timed;
+    thread.patience = patience;
     thread.special = true;
     (*rt).special += 1;
     let position = thread.position;
@@ -257,6 +283,18 @@ pub unsafe fn step_special(rt: *mut Runtime, op: Op, varying: Option<Varying>) {
     pass(rt);
 }
 
+/// The current thread has gone on for long without a step: others come first, if they can.
+pub unsafe fn let_others(rt: *mut Runtime) {
+    let me = (*rt).current;
+    let others = |n: &Next| n.enabled && n.agent.of() as usize != me;
+    if (&(*rt).next).iter().any(others) {
+        settle(rt);
+        (&mut (*rt).threads)[me].spin.tired();
+        step_special(rt, Op::plain(OpKind::Yield), None);
+        (&mut (*rt).threads)[me].spin.clear();
+    }
+}
+
 /// Somebody is chosen; returns when it is the turn of the current thread.
 unsafe fn pass(rt: *mut Runtime) {
     let me = (*rt).current;
@@ -273,26 +311,31 @@ unsafe fn turn_of(rt: *mut Runtime, t: usize) {
     if thread.special {
         thread.special = false;
         thread.ready = None;
-        thread.timed = false;
+        thread.patience = Patience::Endless;
         thread.varying = None;
         (*rt).special -= 1;
         let n = &mut (&mut (*rt).next)[thread.position];
         n.enabled = true;
         n.idle = false;
     }
-    (*rt).last = Some(Agent::thread(t as u16));
+    if t > 0 || !(*rt).config.harness {
+        (*rt).last = Some(Agent::thread(t as u16));
+    }
 }
 
 /// Another thread goes on.
 unsafe fn go(rt: *mut Runtime, from: usize, to: usize) {
     let here = 0_u8;
-    let private = (*rt).private_stores;
+    let (private, near) = ((*rt).private_stores, (*rt).near);
     let thread = &mut (&mut (*rt).threads)[from];
     thread.private_stores = private;
+    thread.near = near;
     thread.lowest = thread.lowest.min(&raw const here as usize);
     let sp = &raw mut thread.sp;
+    let frame = FRAME.load(Ordering::Relaxed);
     enter(rt, to);
     switch(sp, (&(*rt).threads)[to].sp);
+    FRAME.store(frame, Ordering::Relaxed);
 }
 
 /// Makes a thread the current one.
@@ -301,12 +344,14 @@ pub unsafe fn enter(rt: *mut Runtime, to: usize) {
     (*rt).mine = mark(to, false);
     (*rt).mine_written = mark(to, true);
     (*rt).private_stores = (&(*rt).threads)[to].private_stores;
+    (*rt).near = (&(*rt).threads)[to].near;
     set_thread_pointer(rt, (&(*rt).slots)[to].tcb);
 }
 
 /// One more step.
 unsafe fn count(rt: *mut Runtime) {
     (*rt).quiet = 0;
+    (*rt).rounds = 0;
     (*rt).steps += 1;
     (*rt).all_steps += 1;
     if (*rt).steps > (*rt).config.steps || (*rt).stop {
@@ -323,11 +368,17 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
     if (*rt).special > 0 {
         refresh(rt);
     }
+    if harness_goes_on(rt) {
+        return 0;
+    }
     if (*rt).learning {
         return any(rt);
     }
     let last = (*rt).last;
-    match (*rt).strategy.choose(&(*rt).next, last) {
+    (*rt).busy = true;
+    let choice = (*rt).strategy.choose(&(*rt).next, last);
+    (*rt).busy = false;
+    match choice {
         Choice::Run(agent) => {
             (*rt).schedule.push(agent);
             agent.of() as usize
@@ -343,6 +394,10 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
     loop {
         count(rt);
         refresh(rt);
+        if harness_goes_on(rt) {
+            (&mut (*rt).threads)[0].buffer.show();
+            return 0;
+        }
         let mut all = core::mem::take(&mut (*rt).all);
         all.clear();
         all.extend_from_slice(&(*rt).next);
@@ -361,6 +416,47 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
         buffers::commit(rt, agent);
         (*rt).last = Some(agent);
     }
+}
+
+/// What the harness of a test does is nobody's business: it goes on whenever it can.
+unsafe fn harness_goes_on(rt: *const Runtime) -> bool {
+    let first = (&(*rt).next).first();
+    (*rt).config.harness && first.is_some_and(|n| n.agent.of() == 0 && n.enabled)
+}
+
+/// Why a thread takes no steps any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parked {
+    /// It is in an empty loop without end.
+    Stopped,
+    /// Nobody has heard of it for long.
+    Silent,
+}
+
+/// The current thread will never take a step again: others go on. It may be in a signal handler.
+pub unsafe fn park(rt: *mut Runtime, pc: usize, why: Parked) -> ! {
+    unsafe fn never(_rt: *mut Runtime, _thread: usize, _arg: usize) -> bool {
+        false
+    }
+    settle(rt);
+    let me = (*rt).current;
+    let thread = &mut (&mut (*rt).threads)[me];
+    let here = &raw const me as usize;
+    if (&(*rt).slots)[me].holds(here) {
+        thread.lowest = thread.lowest.min(here);
+    }
+    thread.parked = Some((pc, why));
+    thread.ready = Some((never, 0));
+    thread.patience = Patience::Endless;
+    thread.varying = None;
+    thread.special = true;
+    (*rt).special += 1;
+    (&mut (*rt).next)[thread.position].op = Op::plain(OpKind::Yield);
+    let to = choose(rt);
+    enter(rt, to);
+    let mut nowhere = 0;
+    switch(&raw mut nowhere, (&(*rt).threads)[to].sp);
+    crate::sys::quit(70)
 }
 
 /// Whoever can go on, when the strategy does not care.
@@ -392,7 +488,8 @@ unsafe fn refresh(rt: *mut Runtime) {
             continue;
         }
         let ready = thread.ready;
-        let timed = thread.timed;
+        let patience = thread.patience;
+        let woken = thread.queue.is_some_and(|(_, woken)| woken);
         let (mut enabled, idle);
         if let Some(varying) = thread.varying {
             (&mut (*rt).next)[i].op.kind = varying.kind(rt);
@@ -405,15 +502,22 @@ unsafe fn refresh(rt: *mut Runtime) {
         if stores {
             thread.buffer.hide();
         }
-        if ready.is_none_or(|(ready, arg)| ready(rt, t, arg)) {
-            idle = spin != Idle::No;
+        let is_ready = ready.is_none_or(|(ready, arg)| ready(rt, t, arg));
+        let op = &mut (&mut (*rt).next)[i].op;
+        if patience == Patience::Timed {
+            // Without what it waits for, it looks and gives up: it could have come before whoever
+            // made it ready, unlike those who have to wait.
+            op.kind = if is_ready { OpKind::Update } else { OpKind::Compare };
+        }
+        if is_ready || patience == Patience::Timed {
+            idle = spin != Idle::No && !(is_ready && woken);
             enabled = !idle || early && spin == Idle::Guess;
-            enabled &= !(stores && buffers::waits(kind));
+            enabled &= !(stores && buffers::waits(op.kind));
             waiting |= spin == Idle::Guess;
         } else {
-            idle = timed;
-            enabled = early && timed;
-            waiting |= timed;
+            idle = patience == Patience::Last;
+            enabled = early && idle;
+            waiting |= idle;
         }
         going |= enabled;
         let n = &mut (&mut (*rt).next)[i];
@@ -426,11 +530,18 @@ unsafe fn refresh(rt: *mut Runtime) {
     if !waiting {
         stuck(rt);
     }
+    // Who wants to end the program does that before others are found to wait for the outside world.
+    let ends = |n: &Next| n.idle && n.op.kind == OpKind::Exit;
+    let ending = (&(*rt).next).iter().any(ends);
     for i in 0..(&(*rt).next).len() {
         let t = (&(*rt).next)[i].agent.of() as usize;
         let thread = &(&(*rt).threads)[t];
         let n = &mut (&mut (*rt).next)[i];
-        n.enabled = n.idle && (thread.timed || thread.spin.idle() == Idle::Guess);
+        if ending && n.op.kind == OpKind::Acquire {
+            continue;
+        }
+        n.enabled =
+            n.idle && (thread.patience == Patience::Last || thread.spin.idle() == Idle::Guess);
     }
 }
 
@@ -438,9 +549,13 @@ unsafe fn refresh(rt: *mut Runtime) {
 unsafe fn stuck(rt: *mut Runtime) -> ! {
     let mut text = String::new();
     let mut loops = false;
+    let mut hangs = None;
     for n in &(*rt).next {
         let t = n.agent.of() as usize;
+        let parked = (&(*rt).threads)[t].parked;
+        hangs = hangs.or(parked.map(|(pc, why)| (t, pc, why)));
         let word = match n.op.kind {
+            _ if parked.is_some() => "hangs",
             _ if (&(*rt).threads)[t].spin.idle() != Idle::No => {
                 loops = true;
                 "loops"
@@ -453,6 +568,16 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
     if (*rt).learning && loops {
         // What the loop waits for may have been changed before it was known to be shared.
         finish(rt, Ended::Cut);
+    }
+    match hangs {
+        Some((t, pc, Parked::Silent)) => {
+            report::finding(rt, "hang", Some(t), pc, "no step is taken any more");
+            finish(rt, Ended::Cut)
+        }
+        // Who stops in an empty loop wants to: that is how an execution is given up that is of no
+        // interest.
+        Some((_, _, Parked::Stopped)) => finish(rt, Ended::Deadlock),
+        None => {}
     }
     report::finding(rt, if loops { "livelock" } else { "deadlock" }, None, 0, &text);
     finish(rt, Ended::Deadlock)
@@ -497,7 +622,8 @@ unsafe fn settle_now(rt: *mut Runtime, me: usize) {
         if p.buffered {
             (&mut (*rt).threads)[me].buffer.settle();
         }
-        happened(rt, me, p.op, p.order, p.pc, Some(value), None);
+        let old = (p.op.kind == OpKind::Update).then_some(p.old);
+        happened(rt, me, p.op, p.order, p.pc, Some(value), old);
     }
 }
 

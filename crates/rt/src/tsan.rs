@@ -1,7 +1,7 @@
 //! The functions that compilers call for `-fsanitize=thread`, all but the atomic ones: a table from
 //! their names to what they announce.
 
-use crate::access::{quick, read_range, slow, slow_both, write_range};
+use crate::access::{bits, quick, read_range, slow, slow_both, write_range};
 use crate::frame::{access_entry, entry, frame};
 
 access_entry! {
@@ -55,6 +55,10 @@ access_entry! {
 }
 
 entry! {
+    __weakspot_bits1 => bits::<1>;
+    __weakspot_bits2 => bits::<2>;
+    __weakspot_bits4 => bits::<4>;
+    __weakspot_bits8 => bits::<8>;
     __tsan_read_range => read_range;
     __tsan_write_range => write_range;
     __wrap_memcpy => memmove;

@@ -8,11 +8,12 @@
 use weakspot_live::{Op, OpKind};
 
 use crate::access::{Order, read_step};
-use crate::frame::{caller, entry, frame};
+use crate::frame::{Frame, caller, entry, frame};
 use crate::locks::{self, Mutex};
 use crate::native::native;
 use crate::runtime::{Runtime, live};
-use crate::threads::{Varying, changed, happened, step, step_special, wait};
+use crate::spin;
+use crate::threads::{Patience, Varying, changed, happened, settle, step, step_special, wait};
 
 const CONDITION: u32 = 48;
 const SEMAPHORE: u32 = 32;
@@ -30,6 +31,21 @@ unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     // All of them are full fences, which for monitors only what concerns locks is.
     let kind = if op.kind == OpKind::Update { OpKind::Release } else { op.kind };
     happened(rt, me, Op { kind, ..op }, Order::Strong, pc, None, None);
+}
+
+/// The current thread has entered a queue. Who leaves it for lack of patience has changed nothing in
+/// the end; loops that wait for some time again and again do that.
+pub unsafe fn entered(rt: *mut Runtime, op: Op, patience: Patience, pc: usize) {
+    if patience != Patience::Timed {
+        return done(rt, op, pc);
+    }
+    let me = (*rt).current;
+    happened(rt, me, op, Order::Strong, pc, None, None);
+}
+
+/// What leaving a queue was.
+pub fn left(op: Op, woken: bool) -> Op {
+    Op { kind: if woken { OpKind::Acquire } else { OpKind::Compare }, ..op }
 }
 
 /// How many wake-ups are waiting for a thread of the queue.
@@ -56,8 +72,19 @@ pub unsafe fn enter(rt: *mut Runtime, queue: usize) {
 }
 
 /// The current thread waits for a wake-up and leaves the queue. Whether it got one.
-pub unsafe fn leave(rt: *mut Runtime, op: Op, queue: usize, timed: bool) -> bool {
-    let woken = wait(rt, op, is_woken, queue, timed);
+pub unsafe fn leave(
+    rt: *mut Runtime,
+    op: Op,
+    queue: usize,
+    patience: Patience,
+    frame: *const Frame,
+) -> bool {
+    if patience == Patience::Timed && !(*rt).alone {
+        // A loop may wait again and again.
+        settle(rt);
+        spin::load(rt, frame, queue, 0, 0);
+    }
+    let woken = wait(rt, op, is_woken, queue, patience);
     let me = (*rt).current;
     (&mut (*rt).threads)[me].queue = None;
     let left = wakes(rt, queue) - u32::from(woken);
@@ -104,13 +131,14 @@ pub unsafe fn condition_wait(
     rt: *mut Runtime,
     condition: usize,
     mutex: *mut Mutex,
-    timed: bool,
-    pc: usize,
+    patience: Patience,
+    frame: *const Frame,
 ) -> i32 {
+    let pc = (*frame).pc;
     let update = op(OpKind::Update, condition, CONDITION);
     step(rt, update);
     enter(rt, condition);
-    done(rt, update, pc);
+    entered(rt, update, patience, pc);
     let error = locks::unlock(rt, mutex, pc);
     if error != 0 {
         let me = (*rt).current;
@@ -118,8 +146,8 @@ pub unsafe fn condition_wait(
         return error;
     }
     let acquire = op(OpKind::Acquire, condition, CONDITION);
-    let woken = leave(rt, acquire, condition, timed);
-    done(rt, acquire, pc);
+    let woken = leave(rt, acquire, condition, patience, frame);
+    done(rt, left(acquire, woken), pc);
     locks::relock(rt, mutex, pc);
     if woken { 0 } else { libc::ETIMEDOUT }
 }
@@ -137,8 +165,7 @@ unsafe extern "C" fn cond_wait(condition: usize, mutex: *mut Mutex) -> i32 {
     if rt.is_null() {
         return native!(pthread_cond_wait(condition: usize, mutex: *mut Mutex) -> i32);
     }
-    let pc = caller();
-    condition_wait(rt, condition, mutex, false, pc)
+    condition_wait(rt, condition, mutex, Patience::Endless, frame())
 }
 
 unsafe extern "C" fn cond_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32 {
@@ -146,8 +173,7 @@ unsafe extern "C" fn cond_timedwait(condition: usize, mutex: *mut Mutex, until: 
     if rt.is_null() {
         return native!(pthread_cond_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32);
     }
-    let pc = caller();
-    condition_wait(rt, condition, mutex, true, pc)
+    condition_wait(rt, condition, mutex, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn cond_clockwait(
@@ -160,8 +186,7 @@ unsafe extern "C" fn cond_clockwait(
     if rt.is_null() {
         return native!(pthread_cond_clockwait(condition: usize, mutex: *mut Mutex, clock: i32, until: usize) -> i32);
     }
-    let pc = caller();
-    condition_wait(rt, condition, mutex, true, pc)
+    condition_wait(rt, condition, mutex, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn cond_signal(condition: usize) -> i32 {
@@ -204,9 +229,20 @@ unsafe fn raise_kind(_rt: *mut Runtime, semaphore: usize) -> OpKind {
     if *(semaphore as *const u32) > 0 { OpKind::Update } else { OpKind::Release }
 }
 
-unsafe fn semaphore_wait(rt: *mut Runtime, semaphore: *mut u32, timed: bool, pc: usize) -> i32 {
+unsafe fn semaphore_wait(
+    rt: *mut Runtime,
+    semaphore: *mut u32,
+    patience: Patience,
+    frame: *const Frame,
+) -> i32 {
+    let pc = (*frame).pc;
     let op = op(OpKind::Acquire, semaphore as usize, SEMAPHORE);
-    if !wait(rt, op, positive, semaphore as usize, timed) {
+    if patience == Patience::Timed && !(*rt).alone {
+        settle(rt);
+        spin::load(rt, frame, semaphore as usize, 4, 0);
+    }
+    if !wait(rt, op, positive, semaphore as usize, patience) {
+        done(rt, left(op, false), pc);
         *libc::__errno_location() = libc::ETIMEDOUT;
         return -1;
     }
@@ -220,8 +256,7 @@ unsafe extern "C" fn sem_wait_inner(semaphore: *mut u32) -> i32 {
     if rt.is_null() {
         return native!(sem_wait(semaphore: *mut u32) -> i32);
     }
-    let pc = caller();
-    semaphore_wait(rt, semaphore, false, pc)
+    semaphore_wait(rt, semaphore, Patience::Endless, frame())
 }
 
 unsafe extern "C" fn sem_timedwait_inner(semaphore: *mut u32, until: usize) -> i32 {
@@ -229,8 +264,7 @@ unsafe extern "C" fn sem_timedwait_inner(semaphore: *mut u32, until: usize) -> i
     if rt.is_null() {
         return native!(sem_timedwait(semaphore: *mut u32, until: usize) -> i32);
     }
-    let pc = caller();
-    semaphore_wait(rt, semaphore, true, pc)
+    semaphore_wait(rt, semaphore, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn sem_clockwait_inner(semaphore: *mut u32, clock: i32, until: usize) -> i32 {
@@ -238,8 +272,7 @@ unsafe extern "C" fn sem_clockwait_inner(semaphore: *mut u32, clock: i32, until:
     if rt.is_null() {
         return native!(sem_clockwait(semaphore: *mut u32, clock: i32, until: usize) -> i32);
     }
-    let pc = caller();
-    semaphore_wait(rt, semaphore, true, pc)
+    semaphore_wait(rt, semaphore, Patience::Timed, frame())
 }
 
 unsafe extern "C" fn sem_trywait_inner(semaphore: *mut u32) -> i32 {
@@ -344,7 +377,7 @@ unsafe extern "C" fn barrier_wait(barrier: *mut Barrier) -> i32 {
     let me = (*rt).current;
     (&mut (*rt).threads)[me].round = round;
     let acquire = op(OpKind::Acquire, addr, BARRIER);
-    wait(rt, acquire, next_round, addr, false);
+    wait(rt, acquire, next_round, addr, Patience::Endless);
     done(rt, acquire, pc);
     if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }

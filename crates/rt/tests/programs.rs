@@ -233,27 +233,41 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "strategy=dpor",
         &expect![[r#"
             unsupported fork 0
-            done complete
+            done incomplete
         "#]],
     );
     check(
         "hang",
         "strategy=dpor hang=200",
         &expect![[r#"
-            finding 1 hang 2 - no%20step%20is%20taken%20any%20more
+            finding 1 hang 2 0 no%20step%20is%20taken%20any%20more
             token 1
             seen 1 1
-            cut 1
             done incomplete
+        "#]],
+    );
+    check(
+        "stops",
+        "strategy=dpor",
+        &expect![[r#"
+            done complete
         "#]],
     );
 }
 
 #[test]
 fn functions_of_threads_do_what_they_should() {
-    for name in
-        ["mutexes", "conditions", "others", "c11", "futexes", "atomic_ops", "copies", "polls"]
-    {
+    for name in [
+        "mutexes",
+        "conditions",
+        "others",
+        "c11",
+        "futexes",
+        "atomic_ops",
+        "copies",
+        "polls",
+        "cleanup",
+    ] {
         check(
             name,
             "strategy=dpor",
@@ -426,4 +440,76 @@ fn wrong_configurations_are_told() {
     ] {
         said.assert_eq(&run(&program, config).output);
     }
+}
+
+#[test]
+fn time_may_be_over_at_any_time() {
+    check(
+        "timeouts",
+        "strategy=dpor",
+        &expect![[r#"
+            finding 1 assertion 0 0 timeouts.c:46:%20late%20==%200
+            seen 1 5
+            done complete
+        "#]],
+    );
+}
+
+#[test]
+fn a_loop_that_comes_closer_to_its_end_does_not_wait() {
+    for name in ["retries", "comes_back"] {
+        check(
+            name,
+            "strategy=dpor",
+            &expect![[r#"
+            done complete
+        "#]],
+        );
+    }
+}
+
+#[test]
+fn threads_may_talk_through_the_kernel() {
+    check(
+        "pipes",
+        "strategy=dpor",
+        &expect![[r#"
+        done complete
+    "#]],
+    );
+}
+
+#[test]
+fn who_never_comes_back_does_not_stop_the_others() {
+    // The main thread returns while another one goes round without being heard of.
+    check(
+        "silent",
+        "strategy=dpor hang=200",
+        &expect![[r#"
+        done incomplete
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_left_in_the_kernel_is_gone_for_the_next_execution() {
+    check(
+        "soiled",
+        "strategy=dpor",
+        &expect![[r#"
+        done complete
+    "#]],
+    );
+}
+
+#[test]
+fn the_outside_world_is_not_waited_for() {
+    check(
+        "blocked",
+        "strategy=dpor",
+        &expect![[r#"
+        unsupported read 0
+        done incomplete
+    "#]],
+    );
 }

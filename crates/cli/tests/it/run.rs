@@ -140,3 +140,132 @@ fn what_was_not_compiled_for_it_is_told() {
     let ran = run(&["run", "./no-such-program"], "");
     assert_eq!(ran.code, Some(2), "{}", ran.err);
 }
+
+#[test]
+fn neighbouring_bit_fields_are_lost() {
+    let source = |width: u32| {
+        format!(
+            "#include <assert.h>
+#include <pthread.h>
+struct {{ unsigned a : {width}, b : {width}; }} s;
+void *p(void *x) {{ (void)x; s.a = 1; return 0; }}
+void *q(void *x) {{ (void)x; s.b = 1; return 0; }}
+{}",
+            MAIN.replace("return 0;\n}", "assert(s.a && s.b);\n    return 0;\n}")
+        )
+    };
+    let (out, code) = explore("bits", &source(1), &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("s.a && s.b"), "{out}");
+    // These have bytes of their own.
+    let (out, code) = explore("bytes", &source(8), &["--strategy", "bounded"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+#[test]
+fn atomic_instructions_in_assembly_are_seen() {
+    let source = format!(
+        "#include <assert.h>
+#include <pthread.h>
+int lock, n;
+static int exchange(int *at, int value) {{
+    __asm__ volatile(\"xchgl %0, %1\" : \"+r\"(value), \"+m\"(*at) : : \"memory\");
+    return value;
+}}
+static int add(int *at, int by) {{
+    __asm__ volatile(\"lock; xaddl %0, %1\" : \"+r\"(by), \"+m\"(*at) : : \"memory\", \"cc\");
+    return by;
+}}
+int count;
+void *p(void *x) {{
+    (void)x;
+    while (exchange(&lock, 1)) __asm__ volatile(\"pause\");
+    n = n + 1;
+    exchange(&lock, 0);
+    add(&count, 1);
+    return 0;
+}}
+void *q(void *x) {{ return p(x); }}
+{}",
+        MAIN.replace("return 0;\n}", "assert(n == 2 && count == 2);\n    return 0;\n}")
+    );
+    let args = ["--strategy", "bounded", "--model", "tso"];
+    let (out, code) = explore("assembly", &source, &args);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("SC: no execution fails") && out.contains("TSO: robust"), "{out}");
+}
+
+#[test]
+fn an_empty_loop_gives_an_execution_up() {
+    let source = format!(
+        "#include <assert.h>
+#include <pthread.h>
+static void assume(int c) {{ if (!c) for (;;); }}
+int x;
+void *p(void *a) {{ (void)a; x = 1; return 0; }}
+void *q(void *a) {{ (void)a; int seen = x; assume(seen == 1); assert(x == 1); return 0; }}
+{MAIN}"
+    );
+    let (out, code) = explore("assume", &source, &["--strategy", "dpor", "--model", "tso", "-q"]);
+    assert!(out.contains("SC: no execution fails"), "{out}");
+    assert_eq!(code, Some(3), "one of each class does not decide TSO: {out}");
+}
+
+#[test]
+fn what_cannot_be_controlled_is_not_called_right() {
+    let source = "#include <unistd.h>\nint main(void) {\n    int ends[2];\n    char c;\n    \
+                  if (pipe(ends)) return 1;\n    return (int)read(ends[0], &c, 1);\n}\n";
+    let (out, code) = explore("blocked", source, &[]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("calls read at") && out.contains("blocked.c:6"), "{out}");
+    let source = "#include <unistd.h>\nint main(void) { return execl(\"/bin/true\", \"true\", (char *)0); }\n";
+    let (out, code) = explore("execs", source, &[]);
+    assert_eq!(code, Some(3), "{out}");
+}
+
+#[test]
+fn executions_that_soil_each_other_get_processes_of_their_own() {
+    // A system call that nobody looks at changes something that memory does not show.
+    let source = format!(
+        "#define _GNU_SOURCE
+#include <assert.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int n;
+void *p(void *a) {{ (void)a; n = 1; assert(syscall(SYS_umask, 077) != 077); return 0; }}
+void *q(void *a) {{ (void)a; n = 2; return 0; }}
+{MAIN}"
+    );
+    let args = ["--model", "tso", "--strategy", "dpor"];
+    let (out, _) = explore("soiled", &source, &args);
+    assert!(out.contains("SC: no execution fails") && out.contains("--isolate fork"), "{out}");
+    let args = ["--model", "tso", "--isolate", "memory"];
+    let (out, code) = explore("soiled", &source, &args);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn clang_builds_what_gcc_builds() {
+    let there = std::process::Command::new("clang").arg("--version").output();
+    if !there.is_ok_and(|out| out.status.success()) {
+        eprintln!("skipped: there is no clang");
+        return;
+    }
+    let dir = folder();
+    for (name, fence, code) in [("clang_sb", "", 1), ("clang_fenced", "__sync_synchronize();", 0)] {
+        let file = dir.join(format!("{name}.c"));
+        std::fs::write(&file, store_buffering(fence)).expect("written");
+        let program = dir.join(name);
+        let built = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
+            .env("WEAKSPOT_CC", "clang")
+            .args(["cc", "-O2", "-pthread", "-o"])
+            .args([&program, &file])
+            .output()
+            .expect("started");
+        assert!(built.status.success(), "{built:?}");
+        let program = program.to_str().expect("UTF-8");
+        let ran = run(&["run", "--model", "tso", "--strategy", "bounded", program], "");
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
+    }
+}

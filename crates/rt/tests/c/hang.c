@@ -12,7 +12,7 @@ static void *get(void *arg) {
   (void)arg;
   if (x) {
     for (;;)
-      __asm__ volatile("");
+      __asm__ volatile("nop");
   }
   return 0;
 }
