@@ -31,6 +31,8 @@ pub(super) struct Failure {
     pub(super) schedule: String,
     pub(super) text: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// Executions that are not serializable.
@@ -67,7 +69,11 @@ impl Heard {
     pub(super) fn is_enough(&self, until: Until) -> bool {
         match until {
             Until::End => false,
-            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            // A failure may come without a schedule at first.
+            Until::Found => {
+                let shown = |failure: &Failure| !failure.schedule.is_empty();
+                !self.overtakings.is_empty() || self.failures.iter().any(shown)
+            }
             Until::Overtaken => !self.overtakings.is_empty(),
         }
     }
@@ -86,6 +92,7 @@ impl Heard {
                     schedule,
                     text,
                     executions,
+                    known: 0,
                 });
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
