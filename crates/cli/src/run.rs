@@ -5,6 +5,7 @@ mod child;
 mod delays;
 mod heard;
 mod isolate;
+mod kept;
 mod log;
 pub(crate) mod measure;
 mod sources;
@@ -34,6 +35,8 @@ use crate::pool::{self, Answer};
 
 /// How long an exploration goes on unless the user says something else.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How many bytes may say what is shared.
+const MOST_KNOWN: usize = 60_000;
 /// So many executions show which bytes are shared.
 const LEARNT: u64 = 2000;
 /// In auto, the preemptions before all executions are explored, and how many executions of these are
@@ -238,6 +241,11 @@ impl<'a> Exploration<'a> {
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
         let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
+        if let Some(schedule) = &self.args.replay
+            && let Some(known) = kept::find(self.subject, &schedule.to_string())
+        {
+            self.shared = known;
+        }
         let phases = self.phases();
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
@@ -393,13 +401,26 @@ impl<'a> Exploration<'a> {
 
     /// What was known to be shared at some time, which schedules of that time depend on.
     fn known(&self, first: usize) -> String {
-        let parts: Vec<String> = self
-            .shared
-            .iter()
-            .take(first)
-            .map(|(addr, len)| format!("{addr:#x}+{len:#x}"))
-            .collect();
-        if parts.is_empty() { String::new() } else { format!(" shared={}", parts.join(",")) }
+        let mut pieces: Vec<(u64, u64)> =
+            self.shared.iter().take(first).map(|&(addr, len)| (addr, addr + len)).collect();
+        pieces.sort_unstable();
+        pieces.dedup_by(|next, last| {
+            let together = next.0 <= last.1;
+            if together {
+                last.1 = last.1.max(next.1);
+            }
+            together
+        });
+        let mut text = String::new();
+        for (from, to) in pieces {
+            // There is no room for more in a variable; the library will find out by itself.
+            if text.len() > MOST_KNOWN {
+                break;
+            }
+            text += if text.is_empty() { " shared=" } else { "," };
+            text += &format!("{from:#x}+{:#x}", to - from);
+        }
+        text
     }
 
     /// Why a strategy has not explored everything.

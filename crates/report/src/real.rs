@@ -239,7 +239,7 @@ pub struct RealOutcome<'a> {
     pub name: &'a str,
     /// How many executions were explored.
     pub executions: u64,
-    /// Under SC, whether executions fail; under others, whether they break SC. Empty after an error.
+    /// First whether executions fail, then whether they break SC under models. Empty after an error.
     pub verdicts: &'a [(Model, Verdict)],
 }
 
@@ -250,15 +250,15 @@ pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
     let mut lines = vec![vec!["test".to_owned(), "executions".to_owned()]];
     lines[0].extend(models.iter().map(|(model, _)| model.to_string()));
     for o in outcomes {
-        let word = |(model, verdict): &(Model, Verdict)| match (model, verdict) {
-            (Model::Sc, Verdict::Holds) => "holds",
-            (Model::Sc, Verdict::Violated) => "fails",
+        let word = |(i, (_, verdict)): (usize, &(Model, Verdict))| match (i, verdict) {
+            (0, Verdict::Holds) => "holds",
+            (0, Verdict::Violated) => "fails",
             (_, Verdict::Holds) => "robust",
             (_, Verdict::Violated) => "breaks SC",
             (_, Verdict::Unknown(_)) => "unknown",
         };
         let mut line = vec![plain(o.name).to_string(), grouped(u128::from(o.executions))];
-        line.extend(o.verdicts.iter().map(|v| word(v).to_owned()));
+        line.extend(o.verdicts.iter().enumerate().map(|v| word(v).to_owned()));
         if o.verdicts.is_empty() {
             line.push("error".to_owned());
         }

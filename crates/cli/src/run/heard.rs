@@ -31,7 +31,7 @@ pub(super) struct Failure {
     pub(super) schedule: String,
     pub(super) text: String,
     pub(super) executions: u64,
-    /// How many of the bytes that are shared were known.
+    /// How many pieces of memory were known to be shared.
     pub(super) known: usize,
 }
 
@@ -69,7 +69,11 @@ impl Heard {
     pub(super) fn is_enough(&self, until: Until) -> bool {
         match until {
             Until::End => false,
-            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            // A failure may come without a schedule at first.
+            Until::Found => {
+                let shown = |failure: &Failure| !failure.schedule.is_empty();
+                !self.overtakings.is_empty() || self.failures.iter().any(shown)
+            }
             Until::Overtaken => !self.overtakings.is_empty(),
         }
     }
