@@ -624,6 +624,7 @@ fn help() {
               gen      Write inputs to try and to measure with
               record   Record what threads on this very CPU read and write
               run      What do TSO and PSO do to a compiled program, on which lines, and which fence mends it?
+              cargo    Explore the tests or a program of an unmodified Rust crate
               cc       Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
               c++      Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++
               bench    Measure how long the searches take
