@@ -36,6 +36,8 @@ pub struct Explored<'a> {
 pub struct RealOvertaking<'a> {
     /// One execution, with this one report.
     pub shown: MonitorAnswer<'a>,
+    /// The source of the store and of the access, innermost function first.
+    pub frames: [&'a [String]; 2],
     /// In how many executions it was reported.
     pub executions: u64,
     /// The first of these, from 1.
@@ -104,6 +106,11 @@ pub fn real_text(
         for (report, run) in a.reports {
             out.push('\n');
             out.push_str(&told(a, report, run.as_ref()));
+            for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
+                let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
+                let label = if what == "store" { "frames" } else { "" };
+                let _ = writeln!(out, "  {label:<9}{what} {}", frames.join(", inlined at "));
+            }
             out.push_str(&seen(explored, finding.executions, finding.first, finding.schedule));
             if let (0, Some(run)) = (i, run) {
                 out.push('\n');
@@ -335,6 +342,8 @@ pub fn real_json(
         for (report, run) in finding.shown.reports {
             list.push_str(if i == 0 { "" } else { "," });
             let mut v = violation(&finding.shown, report, run.as_ref());
+            strings(v.key("store_frames"), finding.frames[0]);
+            strings(v.key("access_frames"), finding.frames[1]);
             v.raw("executions", finding.executions).raw("first", finding.first);
             v.string("schedule", finding.schedule);
             list.push_str(&v.end());

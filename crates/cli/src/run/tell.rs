@@ -121,9 +121,15 @@ impl Exploration<'_> {
                 none => verdict(!none),
             };
             verdicts.push((model, verdict.clone()));
+            let frames: Vec<[Vec<String>; 2]> = shown
+                .iter()
+                .map(|(found, ..)| [found.store, found.access].map(|at| self.symbols.lines(at)))
+                .collect();
             let findings: Vec<RealOvertaking<'_>> = shown
                 .iter()
-                .map(|(found, replayed, reports)| RealOvertaking {
+                .zip(&frames)
+                .map(|((found, replayed, reports), [store, access])| RealOvertaking {
+                    frames: [store, access],
                     shown: MonitorAnswer {
                         file: &self.subject.name,
                         id: None,
