@@ -267,8 +267,8 @@ pub fn plan(
         // clang warns of its own directives for debuggers.
         let silent: &[&str] = if family == Family::Clang { &["-w"] } else { &[] };
         let to_object = (!call.only_assembly).then(|| {
-            let args = silent.iter().chain(&["-c", written.as_str(), "-o", object.as_str()]);
-            args.map(|arg| (*arg).to_owned()).collect()
+            let rest = ["-c", written.as_str(), "-o", object.as_str()];
+            silent.iter().chain(&rest).map(|arg| (*arg).to_owned()).collect()
         });
         compile.push(Compile { source: input.name.clone(), to_assembly, assembly, to_object });
         objects.push(Some(object));
@@ -323,6 +323,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-fno-builtin",
             "--param",
             "tsan-distinguish-volatile=1",
+            // Fences are seen, whatever ThreadSanitizer makes of them.
+            "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
         ],
         // Without the second flag the load of `x++` would not be told.

@@ -1,8 +1,9 @@
 //! Real code in: compilers called so that what they build can be controlled.
 //!
 //! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`], [`bits`] and
-//! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way, and [`compile`](compile()) does it;
-//! [`runtime`] is the library that is linked in.
+//! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way, and
+//! [`compile`](compile()) does it; [`runtime`] is the library that is linked in; [`source`] says where
+//! statements can be put into a source.
 
 pub mod assembly;
 pub mod bits;
@@ -10,5 +11,6 @@ pub mod compiler;
 mod drive;
 pub mod endless;
 pub mod runtime;
+pub mod source;
 
 pub use drive::{Language, Remark, compile};

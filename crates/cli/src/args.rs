@@ -18,8 +18,8 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 pub(crate) use bench::{
-    BenchCommand, BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchSerialArgs, HistoryTable,
-    ProgramsArgs, SerialTable,
+    BenchCommand, BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs,
+    HistoryTable, ProgramsArgs, SerialTable,
 };
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
 pub(crate) use real::{CompilerArgs, Isolate, ProgramOutput, RunArgs, RunStrategy};

@@ -64,6 +64,7 @@ fn main() -> ExitCode {
             bench::history::cell(&task, timeout)
         }
         Command::Bench(BenchCommand::Serial(args)) => bench::serial::run(&args),
+        Command::Bench(BenchCommand::Real(args)) => bench::real::run(&args),
         Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
         Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
             bench::cell::run(&program, &question, timeout)

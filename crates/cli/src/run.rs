@@ -1,9 +1,12 @@
 //! `weakspot run`.
 
+mod advice;
 mod child;
 mod heard;
 mod isolate;
 mod log;
+pub(crate) mod measure;
+mod sources;
 mod symbols;
 mod tell;
 
@@ -12,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_core::{Limit, Model};
+use weakspot_core::{Drain, Limit, Model};
 use weakspot_live::Plan;
+use weakspot_live::wire::PlacedFence;
 use weakspot_report::{error_json, model_key};
 
 use self::child::{Ended, Start, status_text};
@@ -25,10 +29,10 @@ use crate::pool::{self, Answer};
 
 /// How long an exploration goes on unless the user says something else.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// In auto, the preemptions before all executions are explored.
+/// In auto, the preemptions before all executions are explored, and how many executions of these are
+/// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
-/// And how many executions with them: with many threads there are too many even of those.
-const FIRST_EXECUTIONS: u64 = 20_000;
+const FIRST_EXECUTIONS: u64 = 1000;
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
@@ -36,6 +40,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
         bail!(
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
         );
+    }
+    if let Some(model @ (Model::Sc | Model::Pso(Drain::Own))) = args.under {
+        bail!("buffers of {model} are not executed; expected --under tso or pso");
     }
     if args.shared.format == OutputFormat::Dot {
         bail!(
@@ -86,14 +93,26 @@ struct Exploration<'a> {
     shared: Vec<(u64, u64)>,
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
-    /// Whether each order of steps was explored, not only one of each class.
-    all_orders: bool,
     unserializable: Option<Unserializable>,
     /// Each execution has a process of its own.
     fork: bool,
+    /// It is looked at as if it had these.
+    fences: Vec<PlacedFence>,
+    until: Until,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
     remarks: Vec<String>,
+}
+
+/// How long an exploration goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// To its end.
+    End,
+    /// Until something is found.
+    Found,
+    /// Until an access overtakes a store.
+    Overtaken,
 }
 
 /// A strategy.
@@ -103,7 +122,7 @@ struct Phase {
     plan: Plan,
     /// All that it can explore, if that is less than everything.
     bound: Option<u32>,
-    /// How many executions it gets, if others come after it.
+    /// At most so many executions, if another one follows.
     most: Option<u64>,
 }
 
@@ -123,9 +142,10 @@ impl<'a> Exploration<'a> {
             strategies: Vec::new(),
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
-            all_orders: false,
             unserializable: None,
             fork: false,
+            fences: Vec::new(),
+            until: if args.first { Until::Found } else { Until::End },
             transactions: None,
             remarks: Vec::new(),
         }
@@ -134,19 +154,14 @@ impl<'a> Exploration<'a> {
     fn phases(&self) -> Vec<Phase> {
         let args = self.args;
         let phase = |name, plan| Phase { name, plan, bound: None, most: None };
-        let bounded = |bound: Option<u32>| Phase {
-            name: "bounded",
-            plan: Plan::Bounded(bound),
-            bound,
-            most: None,
-        };
-        let first = Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
+        let bounded = |bound| Phase { bound, ..phase("bounded", Plan::Bounded(bound)) };
+        let first = || Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
         let dpor = || phase("dpor", Plan::Dpor);
         match (&args.replay, args.strategy) {
             (Some(schedule), _) => vec![phase("replay", Plan::Replay(schedule.clone()))],
             (None, RunStrategy::Auto) => match args.preemptions {
                 Some(most) => vec![bounded(Some(most))],
-                None => vec![first, dpor()],
+                None => vec![first(), dpor()],
             },
             (None, RunStrategy::Bounded) => vec![bounded(args.preemptions)],
             (None, RunStrategy::Dpor) => vec![dpor()],
@@ -163,25 +178,21 @@ impl<'a> Exploration<'a> {
         for phase in self.phases() {
             let left = timeout.saturating_sub(since.elapsed());
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
+            let executions = [executions, phase.most].into_iter().flatten().min();
             if left.is_zero() || executions == Some(0) {
                 break;
             }
-            let executions = [executions, phase.most].into_iter().flatten().min();
             let mut heard = Heard::default();
-            let first = self.args.first;
+            let until = self.until;
             let config = self.config(&phase, left, executions);
             let ended = child::run(&self.start(left), &config, &mut |message| {
                 heard.hear(message);
-                first && heard.found()
+                heard.is_enough(until)
             })?;
-            let limit = self.limit_of(&phase, &heard, ended, timeout)?;
-            // A strategy that only comes first leaves the time to those that come after it.
-            let enough = phase.most.is_some_and(|most| heard.executions >= most);
-            self.limit = if enough { phase.bound.map(Limit::Preemptions) } else { limit };
-            self.all_orders = self.limit.is_none() && phase.name == "bounded";
+            self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
             self.take(phase.name, heard);
             let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
-            if self.limit.is_none() || stopped || first && self.found() {
+            if self.limit.is_none() || stopped || self.is_enough() {
                 break;
             }
         }
@@ -190,11 +201,12 @@ impl<'a> Exploration<'a> {
 
     fn config(&self, phase: &Phase, left: Duration, executions: Option<u64>) -> String {
         let args = self.args;
-        let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
+        let models: Vec<&str> = self.watched().iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
             format!("strategy={}{}", phase.plan, self.known()),
-            format!("models={}", models.join(",")),
+            self.under(),
+            if models.is_empty() { String::new() } else { format!("models={}", models.join(",")) },
             format!("timeout={}", left.as_millis().max(1)),
             format!("hang={}", (left / 10).as_millis().clamp(200, 2000)),
             format!("executions={}", executions.unwrap_or(0)),
@@ -204,6 +216,7 @@ impl<'a> Exploration<'a> {
             format!("reuse={} progress=200", on(args.reuse)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
+            self.fenced(),
         ]
         .join(" ")
     }
@@ -218,9 +231,25 @@ impl<'a> Exploration<'a> {
         }
     }
 
+    /// The models that executions are watched for.
+    fn watched(&self) -> &[Model] {
+        if self.args.under.is_some() { &[] } else { &self.args.model }
+    }
+
+    /// The buffers for the configuration.
+    fn under(&self) -> String {
+        self.args.under.map_or(String::new(), |model| format!("under={}", model_key(model)))
+    }
+
     /// The transactions for the configuration.
     fn marked(&self) -> String {
         self.transactions.as_ref().map_or(String::new(), |t| format!("transactions={t}"))
+    }
+
+    /// The fences for the configuration.
+    fn fenced(&self) -> String {
+        let fences: Vec<String> = self.fences.iter().map(PlacedFence::to_string).collect();
+        if fences.is_empty() { String::new() } else { format!("fences={}", fences.join(",")) }
     }
 
     /// Finds the functions that are transactions.
@@ -286,8 +315,12 @@ impl<'a> Exploration<'a> {
         })
     }
 
-    fn found(&self) -> bool {
-        !(self.overtakings.is_empty() && self.failures.is_empty())
+    fn is_enough(&self) -> bool {
+        match self.until {
+            Until::End => false,
+            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            Until::Overtaken => !self.overtakings.is_empty(),
+        }
     }
 
     /// Adds what was heard.

@@ -4,8 +4,10 @@
 //! what each thread is about to do ([`Op`]), asks a [`Strategy`] who may, and passes on what
 //! happened. So all of it can be tested with programs that are only data ([`testing`]).
 
+mod added;
 mod advice;
 mod bounded;
+mod class;
 mod dpor;
 mod op;
 mod pct;
@@ -18,6 +20,7 @@ mod token;
 mod watch;
 pub mod wire;
 
+pub use added::Extra;
 pub use advice::preventing;
 pub use bounded::Bounded;
 pub use dpor::Dpor;
@@ -28,4 +31,4 @@ pub use random::Random;
 pub use replay::Replay;
 pub use strategy::{Choice, Diverged, Ended, Next, Strategy};
 pub use token::{Schedule, TokenError};
-pub use watch::{Compiled, Extra, Finding, Order, Step, Transactions, Watch, compiled};
+pub use watch::{Compiled, Finding, Order, Step, Transactions, Watch, compiled};

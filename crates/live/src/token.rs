@@ -43,6 +43,23 @@ impl Schedule {
         self.steps = 0;
     }
 
+    /// The part of it in which each thread takes only those steps that come before a place in the
+    /// whole, which is 0 for threads beyond the end of `until`.
+    #[must_use]
+    pub fn part(&self, until: &[usize]) -> Schedule {
+        let mut part = Schedule::new();
+        let mut at = 0;
+        for &(agent, times) in &self.runs {
+            let until = until.get(usize::from(agent.of())).copied().unwrap_or(0);
+            let kept = until.saturating_sub(at).min(times as usize);
+            if kept > 0 {
+                part.repeat(agent, kept as u32);
+            }
+            at += times as usize;
+        }
+        part
+    }
+
     /// How many steps there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -7,21 +7,24 @@
 //! in which an atomic update waits only for stores to its own address and orders do not count.
 //! Locks are full fences under both.
 //!
-//! An execution is kept as events and given to the monitors when it is over, all at once, which is
-//! what they are fastest at.
+//! Each execution stands for all those of its class (`class.rs`): what is reported does not depend
+//! on the order of steps that have nothing to do with each other.
 
 use rustc_hash::FxHashMap;
 use weakspot_core::serial::Question;
-use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model, Overtaking};
-use weakspot_monitor::{Form, Monitor};
-use weakspot_serial::{Follow, fence_transactions};
+use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model};
+use weakspot_serial::Follow;
 
-use crate::{Op, OpKind};
+use crate::added::Added;
+use crate::class::Classes;
+use crate::{Extra, Op, OpKind};
 
-/// The order of an access, as C11 has it. An access that is not atomic is `Relaxed`.
+/// The order of an access, as C11 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// None.
+    /// It is not atomic.
+    Plain,
+    /// Atomic, with no more than that.
     Relaxed,
     /// Acquire or consume.
     Acquire,
@@ -33,22 +36,16 @@ pub enum Order {
     SeqCst,
 }
 
-/// A fence that the program does not have but is looked at as if it had it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Extra {
-    /// A full fence after each step of this program address.
-    After(u64),
-    /// A store-store fence before each.
-    Before(u64),
-}
-
 /// An access that can overtake a pending store, by the program addresses of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Under which model.
     pub model: Model,
-    /// The first report.
-    pub report: Overtaking,
+    /// Steps of the first execution that had it, by their numbers: only these, in this order, are
+    /// one that ends in the access.
+    pub shown: Vec<usize>,
+    /// Which of them is the store.
+    pub at: usize,
     /// The program address of the store.
     pub store: u64,
     /// The program address of the access.
@@ -57,6 +54,8 @@ pub struct Finding {
     pub executions: u64,
     /// The first of them, from 0.
     pub first: u64,
+    /// The last of them.
+    last: u64,
 }
 
 /// What is watched about transactions.
@@ -93,6 +92,7 @@ pub struct Watch {
     own: Option<Side>,
     names: Names,
     extra: Vec<Extra>,
+    added: Option<Added>,
     executions: u64,
     /// Whether transactions are watched.
     transactions: Transactions,
@@ -113,30 +113,29 @@ pub(crate) struct Names {
     addresses: Vec<u64>,
 }
 
-/// A monitor with the models that it watches.
+/// Monitors that see the same events.
 #[derive(Debug)]
 struct Side {
-    monitor: Monitor,
-    models: Vec<Model>,
-    /// Whether orders of atomics count.
-    orders: bool,
-    events: Vec<LogEvent>,
+    classes: Classes,
+    /// Which of the two readings of PSO theirs is; it says whether orders of atomics count.
+    drain: Drain,
 }
 
 impl Watch {
     /// Watches for these models, as if the program had some more fences.
     #[must_use]
     pub fn new(models: &[Model], extra: &[Extra]) -> Watch {
-        let (own, ordered): (Vec<Model>, Vec<Model>) = models
-            .iter()
-            .filter(|model| **model != Model::Sc)
-            .partition(|model| **model == Model::Pso(Drain::Own));
+        let asked = |model| models.contains(&model);
+        let (tso, pso) = (asked(Model::Tso), asked(Model::Pso(Drain::All)));
+        let own = asked(Model::Pso(Drain::Own));
+        let side = |tso, pso, drain| Side { classes: Classes::new(tso, pso), drain };
         Watch {
             steps: Vec::new(),
-            ordered: Side::new(ordered, true),
-            own: Side::new(own, false),
+            ordered: (tso || pso).then(|| side(tso, pso, Drain::All)),
+            own: own.then(|| side(false, true, Drain::Own)),
             names: Names::default(),
             extra: extra.to_vec(),
+            added: Added::new(extra),
             transactions: Transactions::None,
             unserializable: (0, 0),
             executions: 0,
@@ -160,10 +159,24 @@ impl Watch {
     /// An execution begins.
     pub fn begin(&mut self) {
         self.steps.clear();
+        if let Some(added) = &mut self.added {
+            added.begin();
+        }
+        for side in [&mut self.ordered, &mut self.own].into_iter().flatten() {
+            side.classes.begin();
+        }
     }
 
     /// A thread took a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, mut step: Step) {
+        let fence = self.added.as_mut().and_then(|added| added.step(&mut step));
+        let fenced = self.transactions == Transactions::Fenced;
+        if let Some(side) = &mut self.ordered {
+            side.classes.step(&step, true, fence, fenced);
+        }
+        if let Some(side) = &mut self.own {
+            side.classes.step(&step, false, fence, fenced);
+        }
         self.steps.push(step);
     }
 
@@ -171,35 +184,35 @@ impl Watch {
     /// [`findings`](Watch::findings).
     pub fn end(&mut self) -> usize {
         let before = self.findings.len();
-        let fence = self.transactions == Transactions::Fenced;
         if self.transactions != Transactions::None && !self.is_serializable() {
             if self.unserializable.0 == 0 {
                 self.unserializable.1 = self.executions;
             }
             self.unserializable.0 += 1;
         }
-        let Watch { steps, ordered, own, names, extra, executions, findings, known, .. } = self;
-        for side in [ordered, own].into_iter().flatten() {
-            side.follow(steps, extra, fence, names);
-            for &model in &side.models {
-                if side.monitor.pairs(model) == 0 {
-                    continue;
-                }
-                for report in side.monitor.reports(model) {
-                    let [store, access] =
-                        [report.store, report.access].map(|end| names.address(end.site));
-                    let at = *known.entry((model, store, access)).or_insert(findings.len());
-                    if at == findings.len() {
-                        let first = *executions;
-                        findings.push(Finding {
-                            model,
-                            report,
-                            store,
-                            access,
-                            executions: 0,
-                            first,
-                        });
-                    }
+        let Watch { steps, ordered, own, executions, findings, known, .. } = self;
+        for Side { classes, drain } in [ordered, own].into_iter().flatten() {
+            for pair in classes.pairs() {
+                let model = if pair.tso { Model::Tso } else { Model::Pso(*drain) };
+                let [store, access] = [pair.store, pair.access].map(|at| steps[at].at);
+                let at = *known.entry((model, store, access)).or_insert(findings.len());
+                if at == findings.len() {
+                    let shown = classes.shown(pair, steps);
+                    let at = shown.iter().position(|&at| at == pair.store).unwrap_or(0);
+                    let (first, last) = (*executions, *executions);
+                    let executions = 1;
+                    findings.push(Finding {
+                        model,
+                        shown,
+                        at,
+                        store,
+                        access,
+                        executions,
+                        first,
+                        last,
+                    });
+                } else if findings[at].last != *executions {
+                    findings[at].last = *executions;
                     findings[at].executions += 1;
                 }
             }
@@ -212,7 +225,7 @@ impl Watch {
     fn is_serializable(&mut self) -> bool {
         let mut events = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            compile(step, true, &[], &mut self.names, &mut events);
+            compile(step, true, &mut self.names, &mut events);
         }
         let question = Question::ScSerializable;
         let mut follow = Follow::new(&[question], false, &self.names.tables, false);
@@ -240,43 +253,10 @@ impl Watch {
         &self.extra
     }
 
-    /// The bytes of a location in a report.
-    #[must_use]
-    pub fn bytes(&self, loc: u32) -> Option<Bytes> {
-        self.names.tables.locs.get(loc as usize)?.bytes
-    }
-
     /// How many executions there have been.
     #[must_use]
     pub fn executions(&self) -> u64 {
         self.executions
-    }
-}
-
-impl Side {
-    fn new(models: Vec<Model>, orders: bool) -> Option<Side> {
-        // Under both readings of PSO an update drains its own address; orders are fences beside it.
-        let asked = models.iter().map(|model| match model {
-            Model::Pso(_) => Model::Pso(Drain::Own),
-            model => *model,
-        });
-        let monitor = Monitor::new(&asked.collect::<Vec<_>>(), Form::All);
-        (!models.is_empty()).then_some(Side { monitor, models, orders, events: Vec::new() })
-    }
-
-    fn follow(&mut self, steps: &[Step], extra: &[Extra], fence: bool, names: &mut Names) {
-        self.events.clear();
-        for step in steps {
-            compile(step, self.orders, extra, names, &mut self.events);
-        }
-        if fence {
-            self.events = fence_transactions(&self.events).events;
-        }
-        self.monitor.restart();
-        self.monitor.learn(&names.tables);
-        // Steps become no commits, and the runtime has fewer threads than a monitor can follow.
-        let followed = self.monitor.events(&self.events);
-        debug_assert!(followed.is_ok(), "{followed:?}");
     }
 }
 
@@ -297,71 +277,68 @@ pub struct Compiled {
 pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
     let mut names = Names::default();
     let mut events = Vec::with_capacity(steps.len());
-    steps.iter().for_each(|step| compile(step, orders, &[], &mut names, &mut events));
+    steps.iter().for_each(|step| compile(step, orders, &mut names, &mut events));
     let locs = names.tables.locs.iter().filter_map(|loc| loc.bytes).collect();
     Compiled { events, locs, sites: names.addresses }
 }
 
 /// Appends the events of a step.
-pub(crate) fn compile(
-    step: &Step,
-    orders: bool,
-    extra: &[Extra],
-    names: &mut Names,
-    out: &mut Vec<LogEvent>,
-) {
-    let Step { thread, op, order, at } = *step;
-    let site = names.site(at);
-    let event = |kind, loc| LogEvent { site, ..LogEvent::new(thread, kind, loc) };
-    let order = if orders { order } else { Order::Relaxed };
-    if extra.contains(&Extra::Before(at)) {
-        out.push(event(LogKind::StoreFence, 0));
-    }
-    match op.kind {
-        OpKind::Read => out.push(event(LogKind::Read, names.loc(op))),
+fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>) {
+    let site = names.site(step.at);
+    parts(step, orders, &mut |kind| {
+        let loc = match kind {
+            LogKind::Spawn | LogKind::Join => step.op.addr as u32,
+            kind if kind.is_access() || kind == LogKind::Commit => names.loc(step.op),
+            _ => 0,
+        };
+        out.push(LogEvent { site, ..LogEvent::new(step.thread, kind, loc) });
+    });
+}
+
+/// The events that a step is made of. What its order demands, if `orders` count, are fences beside it.
+pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
+    let order = if orders { step.order } else { Order::Relaxed };
+    match step.op.kind {
+        OpKind::Read => tell(LogKind::Read),
         // On x86 it waits for the stores of its thread, whether it succeeds or not.
         OpKind::Compare => {
-            if orders {
-                out.push(event(LogKind::Fence, 0));
-            }
-            out.push(event(LogKind::Read, names.loc(op)));
+            tell(LogKind::Fence);
+            tell(LogKind::Read);
         }
-        OpKind::Write if !orders && step.order == Order::SeqCst => {
-            out.push(event(LogKind::Update, names.loc(op)));
-        }
+        OpKind::Write if !orders && step.order == Order::SeqCst => tell(LogKind::Update),
         OpKind::Write => {
             if order >= Order::Release {
-                out.push(event(LogKind::StoreFence, 0));
+                tell(LogKind::StoreFence);
             }
-            out.push(event(LogKind::Write, names.loc(op)));
+            tell(LogKind::Write);
             if order == Order::SeqCst {
-                out.push(event(LogKind::Fence, 0));
+                tell(LogKind::Fence);
             }
         }
         OpKind::Update => {
             match order {
-                Order::Relaxed | Order::Acquire => {}
-                Order::Release | Order::AcqRel => out.push(event(LogKind::StoreFence, 0)),
-                Order::SeqCst => out.push(event(LogKind::Fence, 0)),
+                Order::Plain | Order::Relaxed | Order::Acquire => {}
+                Order::Release | Order::AcqRel => tell(LogKind::StoreFence),
+                Order::SeqCst => tell(LogKind::Fence),
             }
-            out.push(event(LogKind::Update, names.loc(op)));
+            tell(LogKind::Update);
         }
         OpKind::Acquire => {
-            out.extend([event(LogKind::Fence, 0), event(LogKind::Acquire, names.loc(op))]);
+            tell(LogKind::Fence);
+            tell(LogKind::Acquire);
         }
         OpKind::Release => {
-            out.extend([event(LogKind::Fence, 0), event(LogKind::Release, names.loc(op))]);
+            tell(LogKind::Fence);
+            tell(LogKind::Release);
         }
-        OpKind::Fence => out.push(event(LogKind::Fence, 0)),
-        OpKind::StoreFence => out.push(event(LogKind::StoreFence, 0)),
-        OpKind::Spawn => out.push(event(LogKind::Spawn, op.addr as u32)),
-        OpKind::Join => out.push(event(LogKind::Join, op.addr as u32)),
-        OpKind::Begin => out.push(event(LogKind::Begin, 0)),
-        OpKind::End => out.push(event(LogKind::End, 0)),
-        OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::Commit => {}
-    }
-    if extra.contains(&Extra::After(at)) {
-        out.push(event(LogKind::Fence, 0));
+        OpKind::Fence => tell(LogKind::Fence),
+        OpKind::StoreFence => tell(LogKind::StoreFence),
+        OpKind::Spawn => tell(LogKind::Spawn),
+        OpKind::Join => tell(LogKind::Join),
+        OpKind::Begin => tell(LogKind::Begin),
+        OpKind::End => tell(LogKind::End),
+        OpKind::Commit => tell(LogKind::Commit),
+        OpKind::Start | OpKind::Exit | OpKind::Yield => {}
     }
 }
 
@@ -383,11 +360,6 @@ impl Names {
             self.addresses.push(at);
         }
         site
-    }
-
-    /// The program address of a site of a report.
-    fn address(&self, site: u32) -> u64 {
-        (site as usize).checked_sub(1).and_then(|at| self.addresses.get(at)).map_or(0, |a| *a)
     }
 }
 
@@ -413,7 +385,8 @@ pub(crate) mod test_steps {
                 other => panic!("{other}"),
             };
             let order = match order {
-                "" => Order::Relaxed,
+                "" => Order::Plain,
+                "rlx" => Order::Relaxed,
                 "rel" => Order::Release,
                 "sc" => Order::SeqCst,
                 other => panic!("{other}"),
@@ -456,8 +429,13 @@ mod tests {
         assert_eq!(found("0wx.rel 0ry 1wy.rel 1rx", &[]), all);
         assert_eq!(found("0wx.sc 0ry 1wy.sc 1rx", &[]), []);
         assert_eq!(found("0wx 0f 0ry 1wy 1f 1rx", &[]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::After(1)]), []);
-        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Before(1)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(1, 2)]), []);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Full(2, 1), Extra::Full(1, 4)]), all);
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Stores(1, 2)]), all);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::SeqCst)]), []);
+        assert_eq!(found("0wx.rlx 0ry 1wy.rlx 1rx", &[Extra::Order(1, Order::Release)]), all);
+        // Nothing that is not atomic has an order.
+        assert_eq!(found("0wx 0ry 1wy 1rx", &[Extra::Order(1, Order::SeqCst)]), all);
     }
 
     #[test]
@@ -469,7 +447,10 @@ mod tests {
         assert_eq!(found("0wx 0uy.sc 1ry 1rx", &[]), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0uy 1ry 1rx", &[]), pso);
         assert_eq!(found("0wx 0s 0wy 1ry 1rx", &[]), []);
-        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Before(2)]), []);
+        assert_eq!(found("0wx 0wy 1ry 1rx", &[Extra::Stores(1, 2)]), []);
+        let released = [Extra::Order(2, Order::Release)];
+        assert_eq!(found("0wx 0wy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
+        assert_eq!(found("0wx 0uy.rlx 1ry 1rx", &released), [(OWN, 1, 4)]);
         assert_eq!(found("0wx 0my 1ly 1rx", &[]), []);
     }
 }

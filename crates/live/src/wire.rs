@@ -147,13 +147,15 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// A fence at a place.
+/// A fence between two places, or a stronger order at one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlacedFence {
-    /// A full fence after the place; else a store-store fence before it.
-    pub after: bool,
-    /// Where.
-    pub place: Place,
+pub enum PlacedFence {
+    /// A full fence, when a thread goes from the first place to the second.
+    Full(Place, Place),
+    /// A store-store fence there.
+    Stores(Place, Place),
+    /// At least this order.
+    Order(Place, Order),
 }
 
 /// A step of an execution with what it read and wrote.
@@ -332,15 +334,31 @@ impl fmt::Display for Place {
 
 impl fmt::Display for PlacedFence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.after { 'a' } else { 'b' }, self.place)
+        match self {
+            PlacedFence::Full(after, before) => write!(f, "f:{after}:{before}"),
+            PlacedFence::Stores(after, before) => write!(f, "s:{after}:{before}"),
+            PlacedFence::Order(at, order) => write!(f, "o:{at}:{order:?}"),
+        }
     }
 }
 
 impl PlacedFence {
-    /// The fence at the address that its place has in a run.
-    #[must_use]
-    pub fn at(self, address: u64) -> Extra {
-        if self.after { Extra::After(address) } else { Extra::Before(address) }
+    /// The fence at the addresses that its places have in a run; nothing if they have none.
+    pub fn addressed(self, address: impl Fn(Place) -> Option<u64>) -> Option<Extra> {
+        Some(match self {
+            PlacedFence::Full(after, before) => Extra::Full(address(after)?, address(before)?),
+            PlacedFence::Stores(after, before) => Extra::Stores(address(after)?, address(before)?),
+            PlacedFence::Order(at, order) => Extra::Order(address(at)?, order),
+        })
+    }
+
+    /// The fence by the places of its addresses.
+    pub fn placed(extra: Extra, place: impl Fn(u64) -> Place) -> PlacedFence {
+        match extra {
+            Extra::Full(after, before) => PlacedFence::Full(place(after), place(before)),
+            Extra::Stores(after, before) => PlacedFence::Stores(place(after), place(before)),
+            Extra::Order(at, order) => PlacedFence::Order(place(at), order),
+        }
     }
 }
 
@@ -348,12 +366,16 @@ impl PlacedFence {
 #[must_use]
 pub fn fences(word: &str) -> Option<Vec<PlacedFence>> {
     let fence = |word: &str| {
-        let after = match word.chars().next()? {
-            'a' => true,
-            'b' => false,
+        let mut words = word.split(':');
+        let kind = words.next()?;
+        let (at, last) = (place(words.next()?)?, words.next()?);
+        let fence = match kind {
+            "f" => PlacedFence::Full(at, place(last)?),
+            "s" => PlacedFence::Stores(at, place(last)?),
+            "o" => PlacedFence::Order(at, Order::named(last)?),
             _ => return None,
         };
-        Some(PlacedFence { after, place: place(&word[1..])? })
+        words.next().is_none().then_some(fence)
     };
     if word == "-" { Some(Vec::new()) } else { word.split(',').map(fence).collect() }
 }
@@ -445,7 +467,8 @@ impl OpKind {
 
 impl Order {
     fn named(word: &str) -> Option<Order> {
-        [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst]
+        use Order::{AcqRel, Acquire, Plain, Relaxed, Release, SeqCst};
+        [Plain, Relaxed, Acquire, Release, AcqRel, SeqCst]
             .into_iter()
             .find(|order| format!("{order:?}") == word)
     }
@@ -460,8 +483,11 @@ mod tests {
     fn messages_are_read_as_they_were_written() {
         let place = Place { module: Some(2), offset: 0x1f };
         let alone = Place { module: None, offset: 0xffff };
-        let fences =
-            vec![PlacedFence { after: true, place }, PlacedFence { after: false, place: alone }];
+        let fences = vec![
+            PlacedFence::Full(place, alone),
+            PlacedFence::Stores(alone, place),
+            PlacedFence::Order(place, Order::Release),
+        ];
         let messages = [
             Message::Module { base: 0x5555_0000, end: 0x5556_0000, path: "/a b/%prog-é".into() },
             Message::Failure {

@@ -24,6 +24,7 @@ mod plot;
 mod race;
 mod reach;
 mod real;
+mod real_advice;
 mod robust;
 mod run;
 #[cfg(test)]
@@ -67,6 +68,7 @@ pub use real::{
     Explored, RealFailure, RealOvertaking, RealUnserializable, failures_json, failures_text,
     real_json, real_statistics, real_text, unserializable_json, unserializable_text,
 };
+pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};
 pub use serial::{
     SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,

@@ -43,9 +43,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only executions with at most {} were explored",
             crate::show::counted(u64::from(*most), "preemption")
         ),
-        Limit::Classes => {
-            "one execution of each class of equivalent ones was explored, and monitors \
-                           may report more in others"
+        Limit::Unrepeatable => {
+            "what was found did not show again when it was executed again: the program depends on \
+             something outside of it"
                 .to_owned()
         }
         Limit::Uncontrolled => "the program does something that cannot be controlled".to_owned(),
@@ -69,8 +69,8 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Overlap => o.string("kind", "overlap"),
         Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
         Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
-        Limit::Classes => o.string("kind", "classes"),
         Limit::Uncontrolled => o.string("kind", "uncontrolled"),
+        Limit::Unrepeatable => o.string("kind", "unrepeatable"),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -92,8 +92,8 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         "overlap" => Limit::Overlap,
-        "classes" => Limit::Classes,
         "uncontrolled" => Limit::Uncontrolled,
+        "unrepeatable" => Limit::Unrepeatable,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)

@@ -17,6 +17,8 @@ pub struct Explored<'a> {
     pub program: &'a str,
     /// How many executions there were.
     pub executions: u64,
+    /// The command that explores it, without the program.
+    pub command: &'a str,
     /// How many steps they took together.
     pub steps: u64,
     /// How they were chosen.
@@ -138,9 +140,9 @@ pub fn failures_text(
         return out;
     }
     for failure in failures.iter().take(MAX_TOLD) {
-        let _ = write!(out, "\n  {:<9}", failure.kind);
+        let _ = write!(out, "\n  {:<8}", failure.kind);
         if !failure.text.is_empty() {
-            let _ = write!(out, "{}", plain(failure.text));
+            let _ = write!(out, " {}", plain(failure.text));
         }
         out.push('\n');
         if let Some(thread) = failure.thread {
@@ -162,8 +164,8 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         grouped(u128::from(first))
     );
     if !schedule.is_empty() {
-        let program = plain(explored.program);
-        let _ = writeln!(out, "  {:<9}weakspot run --replay {schedule} {program}", "again by");
+        let (command, program) = (explored.command, plain(explored.program));
+        let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {program}", "again by");
     }
     out
 }
@@ -312,7 +314,7 @@ fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     o.end()
 }
 
-fn strings(list: &mut String, items: &[String]) {
+pub(crate) fn strings(list: &mut String, items: &[String]) {
     list.push('[');
     for (i, item) in items.iter().enumerate() {
         list.push_str(if i == 0 { "" } else { "," });

@@ -1,5 +1,6 @@
 //! Plain loads and stores of the program, which are announced before they happen.
 
+use weakspot_core::Model;
 use weakspot_live::{Op, OpKind};
 
 use crate::frame::{Frame, frame};
@@ -30,7 +31,8 @@ pub enum Order {
 impl From<Order> for weakspot_live::Order {
     fn from(order: Order) -> weakspot_live::Order {
         match order {
-            Order::Plain | Order::Volatile | Order::Relaxed => weakspot_live::Order::Relaxed,
+            Order::Plain | Order::Volatile => weakspot_live::Order::Plain,
+            Order::Relaxed => weakspot_live::Order::Relaxed,
             Order::Acquire => weakspot_live::Order::Acquire,
             Order::Release => weakspot_live::Order::Release,
             Order::AcquireRelease => weakspot_live::Order::AcqRel,
@@ -62,6 +64,8 @@ pub struct Pending {
     pub pc: usize,
     /// What was there before.
     pub old: u64,
+    /// Whether it goes into the buffer of its thread.
+    pub buffered: bool,
 }
 
 /// Whether an access needs more than a look at one cell.
@@ -141,11 +145,16 @@ pub unsafe extern "C" fn read_range(addr: usize, len: usize) {
         return;
     }
     let me = (*rt).current;
-    let pending = (&mut (*rt).threads)[me].pending.take_if(|p| p.op.len as usize == len);
+    let thread = &mut (&mut (*rt).threads)[me];
+    let pending = thread.pending.take_if(|p| p.op.len as usize == len);
+    if pending.as_ref().is_some_and(|p| p.buffered) {
+        thread.buffer.pop();
+    }
     access(addr, len, false, Order::Plain, frame);
     if let Some(p) = pending {
         step(rt, p.op);
-        (&mut (*rt).threads)[me].pending = Some(p);
+        let buffered = buffer(rt, p.op, p.order, p.pc);
+        (&mut (*rt).threads)[me].pending = Some(Pending { buffered, ..p });
     }
 }
 
@@ -202,13 +211,25 @@ pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: 
     if write {
         let op = Op { kind: OpKind::Write, len, addr: addr as u64 };
         step(rt, op);
-        let pending = Pending { op, order, pc, old: value(addr, len) };
+        let buffered = buffer(rt, op, order, pc);
+        let pending = Pending { op, order, pc, old: value(addr, len), buffered };
         (&mut (*rt).threads)[me].pending = Some(pending);
     } else {
         let op = Op { kind: OpKind::Read, len, addr: addr as u64 };
         read_step(rt, op, frame, None);
         happened(rt, me, op, order, pc, Some(value(addr, len)), None);
     }
+}
+
+/// A store that has its turn goes into the buffer of its thread, if there are buffers.
+pub unsafe fn buffer(rt: *mut Runtime, op: Op, order: Order, pc: usize) -> bool {
+    let buffered = (*rt).buffered && !(*rt).alone;
+    if buffered {
+        let by_place = (*rt).config.under != Model::Tso;
+        let me = (*rt).current;
+        (&mut (*rt).threads)[me].buffer.push(op, pc, order, by_place);
+    }
+    buffered
 }
 
 /// Announces a load, or what may turn out to be one.

@@ -7,9 +7,10 @@ use core::sync::atomic::{
     AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst, compiler_fence, fence,
 };
 
+use weakspot_core::Model;
 use weakspot_live::{Op, OpKind};
 
-use crate::access::{Order, Pending, read_step};
+use crate::access::{Order, Pending, buffer, read_step};
 use crate::frame::{Frame, entry, frame};
 use crate::runtime::{Runtime, live};
 use crate::shadow::{Seen, Shadow};
@@ -91,20 +92,21 @@ unsafe fn announce(
     frame: *const Frame,
     varying: Option<Varying>,
 ) -> Op {
-    let me = (*rt).current;
-    if !(*rt).alone && (*rt).config.filter {
-        let write = kind != OpKind::Read;
-        if (*rt).shadow.touch(me, addr, len as usize, write) == Seen::News {
-            learn(rt, addr, len as usize);
-        }
-    }
+    touch(rt, addr, len, kind != OpKind::Read);
     let op = Op { kind, len, addr: addr as u64 };
-    if kind == OpKind::Write {
-        step(rt, op);
-    } else {
-        read_step(rt, op, frame, varying);
-    }
+    read_step(rt, op, frame, varying);
     op
+}
+
+/// Remembers who touches what.
+unsafe fn touch(rt: *mut Runtime, addr: usize, len: u32, write: bool) {
+    let me = (*rt).current;
+    if !(*rt).alone
+        && (*rt).config.filter
+        && (*rt).shadow.touch(me, addr, len as usize, write) == Seen::News
+    {
+        learn(rt, addr, len as usize);
+    }
 }
 
 /// Tells what was done.
@@ -139,7 +141,8 @@ unsafe extern "C" fn load<T: Word>(addr: *mut T, order: i32) -> T {
     seen
 }
 
-/// A store; what its order demands of buffers is the business of those who are told.
+/// A store. What its order demands of buffers is the business of those who are told, unless there are
+/// some.
 unsafe extern "C" fn store<T: Word>(addr: *mut T, new: T, order: i32) {
     let rt = live();
     if rt.is_null() {
@@ -148,9 +151,26 @@ unsafe extern "C" fn store<T: Word>(addr: *mut T, new: T, order: i32) {
     }
     let frame = frame();
     let pc = (*frame).pc;
-    let op = announce(rt, OpKind::Write, addr as usize, T::LEN, frame, None);
+    touch(rt, addr as usize, T::LEN, true);
+    let op = Op { kind: OpKind::Write, len: T::LEN, addr: addr as u64 };
+    let strength = Order::of(order);
+    let buffers = (*rt).buffered && !(*rt).alone;
+    match strength {
+        // It waits for those before it, and nothing of its thread comes before it is in memory.
+        Order::Strong if buffers => step(rt, Op { kind: OpKind::Update, ..op }),
+        Order::Release | Order::AcquireRelease if buffers && (*rt).config.under != Model::Tso => {
+            full(rt, Op::plain(OpKind::StoreFence), strength, pc);
+            step(rt, op);
+        }
+        _ => step(rt, op),
+    }
     let old = addr.read_unaligned();
+    let buffered = strength != Order::Strong && buffer(rt, op, strength, pc);
     addr.write_unaligned(new);
+    if buffered {
+        let me = (*rt).current;
+        (&mut (*rt).threads)[me].buffer.settle();
+    }
     done(rt, op, order, pc, Some(new), old);
 }
 
@@ -242,7 +262,7 @@ pub unsafe fn update_follows(addr: usize, len: u32) {
     if !(*rt).alone || Shadow::is_shared(addr, len as usize) {
         let old = crate::access::value(addr, len);
         let me = (*rt).current;
-        let pending = Pending { op, order: Order::Strong, pc, old };
+        let pending = Pending { op, order: Order::Strong, pc, old, buffered: false };
         (&mut (*rt).threads)[me].pending = Some(pending);
     }
 }
@@ -262,7 +282,10 @@ unsafe fn object(addr: usize, len: usize, kind: OpKind, order: i32, f: impl FnOn
     let frame = frame();
     let pc = (*frame).pc;
     let len = u32::try_from(len).unwrap_or(u32::MAX);
-    let op = announce(rt, kind, addr, len, frame, None);
+    // A store of many bytes is in memory at once.
+    let waits = (*rt).buffered && kind == OpKind::Write;
+    let announced = if waits { OpKind::Update } else { kind };
+    let op = announce(rt, announced, addr, len, frame, None);
     let old = crate::access::value(addr, len);
     let op = Op { kind: f(), ..op };
     let new = crate::access::value(addr, len);
@@ -343,6 +366,9 @@ unsafe extern "C" fn thread_fence(order: i32) {
 unsafe fn full(rt: *mut Runtime, op: Op, order: Order, pc: usize) {
     step(rt, op);
     let me = (*rt).current;
+    if op.kind == OpKind::StoreFence {
+        (&mut (*rt).threads)[me].buffer.fence();
+    }
     happened(rt, me, op, order, pc, None, None);
 }
 

@@ -20,6 +20,8 @@ pub struct Config {
     pub report: Option<String>,
     /// `models=tso,pso,pso-own`: what monitors watch for.
     pub models: Vec<Model>,
+    /// `under=tso,pso`: stores go through buffers.
+    pub under: Model,
     /// `transactions=OFFSET+LEN,...`: functions of the program that are transactions, or `marked` if
     /// there are only those that it marks itself.
     pub transactions: Option<Vec<(u64, u64)>>,
@@ -70,6 +72,7 @@ impl Config {
             report: None,
             models: Vec::new(),
             fences: Vec::new(),
+            under: Model::Sc,
             transactions: None,
             fence_transactions: false,
             plan: Plan::Bounded(None),
@@ -110,6 +113,14 @@ impl Config {
                         _ => Err(wrong()),
                     };
                     config.models = value.split(',').map(model).collect::<Result<_, _>>()?;
+                }
+                "under" => {
+                    config.under = match value {
+                        "sc" => Model::Sc,
+                        "tso" => Model::Tso,
+                        "pso" => Model::Pso(Drain::All),
+                        _ => return Err(wrong()),
+                    }
                 }
                 "transactions" if value == "marked" => config.transactions = Some(Vec::new()),
                 "transactions" => {

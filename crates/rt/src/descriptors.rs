@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::sys;
+use crate::{heap, sys};
 
 /// The descriptors that were open before `main`.
 pub struct Descriptors {
@@ -47,9 +47,11 @@ fn is_open(fd: i32) -> bool {
 }
 
 fn all() -> Vec<i32> {
-    let Ok(entries) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-    let numbers: Vec<i32> = numbers.collect();
+    // What libc allocates for that must not move the program's own blocks.
+    let numbers = heap::on_behalf_of_runtime(|| -> Vec<i32> {
+        let Ok(entries) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
+        entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+    });
     // The folder itself was open while it was read.
     numbers.into_iter().filter(|&fd| is_open(fd)).collect()
 }

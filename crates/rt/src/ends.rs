@@ -125,7 +125,8 @@ unsafe fn jumps_to_itself(rt: *const Runtime, at: usize) -> bool {
     matches!(code, [0xeb, 0xfe, ..] | [0xe9, 0xfb, 0xff, 0xff, 0xff] | [0xf3, 0x90, 0xeb, 0xfc, _])
 }
 
-/// The program fails here: reported, and the execution is over.
+/// The program fails here: reported, and the execution is over when the others have done what they
+/// can, because what they do does not depend on it.
 pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) -> ! {
     if live().is_null() {
         report::tell((*rt).config.fd, &Message::Defect(text.to_owned()));
@@ -134,6 +135,8 @@ pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) 
     settle(rt);
     let me = (*rt).current;
     report::finding(rt, kind, Some(me), pc, text);
+    let limit = (*rt).steps + PATIENCE;
+    wait(rt, Op::plain(OpKind::Exit), alone_at_last, limit as usize, Patience::Last);
     finish(rt, Ended::Over)
 }
 

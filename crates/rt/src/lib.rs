@@ -15,6 +15,7 @@
 mod access;
 mod arena;
 mod atomics;
+mod buffers;
 mod c11;
 mod clock;
 mod config;

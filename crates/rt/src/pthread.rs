@@ -55,6 +55,10 @@ pub unsafe fn join(rt: *mut Runtime, handle: usize, pc: usize) -> Result<usize, 
     }
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
     wait(rt, op, is_over, t, Patience::Endless);
+    if (*rt).buffered && me == 0 && (*rt).unjoined == 1 {
+        // From here on nobody else looks, so that nothing has to be in a buffer.
+        step(rt, Op::plain(OpKind::Fence));
+    }
     let thread = &mut (&mut (*rt).threads)[t];
     thread.joined = true;
     let value = thread.value;
@@ -67,7 +71,8 @@ pub unsafe fn join(rt: *mut Runtime, handle: usize, pc: usize) -> Result<usize, 
 }
 
 unsafe fn is_over(rt: *mut Runtime, _thread: usize, other: usize) -> bool {
-    (&(*rt).threads)[other].over
+    let thread = &(&(*rt).threads)[other];
+    thread.over && thread.buffer.is_empty()
 }
 
 /// Nobody will wait for a thread.

@@ -4,7 +4,7 @@
 use core::fmt::Write;
 
 use weakspot_live::wire::{Message, Place, PlacedFence};
-use weakspot_live::{Extra, preventing};
+use weakspot_live::{Schedule, Watch, preventing};
 
 use crate::runtime::Runtime;
 use crate::sys;
@@ -81,22 +81,30 @@ pub unsafe fn overtakings(rt: *mut Runtime, new: usize) {
     let nowhere = Place { module: None, offset: 0 };
     let at = |pc: u64| place(rt, pc as usize).unwrap_or(nowhere);
     for (i, f) in findings.iter().enumerate().skip(findings.len() - new) {
-        let fence = |fence: Extra| match fence {
-            Extra::After(pc) => PlacedFence { after: true, place: at(pc) },
-            Extra::Before(pc) => PlacedFence { after: false, place: at(pc) },
-        };
-        let fences = preventing(watch.steps(), f, watch.extra()).into_iter().map(fence).collect();
+        let fences = preventing(watch.steps(), f, watch.extra())
+            .into_iter()
+            .map(|extra| PlacedFence::placed(extra, at))
+            .collect();
         let message = Message::Overtaking {
             number: i as u64 + 1,
             model: f.model,
             store: at(f.store),
             access: at(f.access),
             execution: (*rt).executions + 1,
-            schedule: (*rt).schedule.to_string(),
+            schedule: shown(rt, watch, f).to_string(),
             fences,
         };
         tell((*rt).config.fd, &message);
     }
+}
+
+/// The schedule of those steps of the last execution that show a finding.
+unsafe fn shown(rt: *const Runtime, watch: &Watch, finding: &weakspot_live::Finding) -> Schedule {
+    let mut until = vec![0; (*rt).count];
+    for &step in &finding.shown {
+        until[usize::from(watch.steps()[step].thread)] = (&(*rt).taken)[step];
+    }
+    (&(*rt).schedule).part(&until)
 }
 
 /// Reports once that the program does something that the library cannot.

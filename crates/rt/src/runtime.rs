@@ -57,6 +57,10 @@ pub struct Runtime {
     pub unjoined: usize,
     /// What threads are about to do, by rising number.
     pub next: Vec<Next>,
+    /// The same with buffers, if there are any.
+    pub all: Vec<Next>,
+    /// Whether stores go through buffers now.
+    pub buffered: bool,
     /// How many threads have something that must be looked at before somebody is chosen.
     pub special: usize,
     /// Who took the last step.
@@ -67,6 +71,8 @@ pub struct Runtime {
     pub strategy: Box<dyn Strategy>,
     /// What it said in this execution.
     pub schedule: Schedule,
+    /// For each step that the monitors were told of, how many choices came before.
+    pub taken: Vec<usize>,
     /// The strategy is not asked any more: this execution is only there to learn from.
     pub learning: bool,
     /// How the execution ended.

@@ -6,7 +6,8 @@ use core::sync::atomic::Ordering;
 
 use std::ffi::CString;
 
-use weakspot_live::wire::{Message, Place, PlacedFence};
+use weakspot_core::Model;
+use weakspot_live::wire::{Message, Place};
 use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Transactions, Watch};
 
 use crate::config::{self, Config};
@@ -18,7 +19,9 @@ use crate::runtime::{HOME, LIVE, Runtime, home};
 use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
 use crate::threads::Parked;
-use crate::{arena, descriptors, ends, heap, mappings, marks, report, sys, threads, watchdog};
+use crate::{
+    arena, buffers, descriptors, ends, heap, mappings, marks, report, sys, threads, watchdog,
+};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -90,7 +93,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     for &(addr, len) in &config.shared {
         shadow.set_shared(addr, len);
     }
-    let strategy = config.plan.strategy(false);
+    let strategy = config.plan.strategy(config.under != Model::Sc);
     let rt = Box::new(Runtime {
         mine: 0,
         mine_written: 0,
@@ -104,11 +107,14 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         count: 0,
         unjoined: 0,
         next: Vec::new(),
+        all: Vec::new(),
+        buffered: false,
         special: 0,
         last: None,
         steps: 0,
         strategy,
         schedule: Schedule::new(),
+        taken: Vec::new(),
         learning: false,
         ended: Ended::Over,
         wakes: Vec::new(),
@@ -296,8 +302,7 @@ unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
         Some(m) => (&(*rt).modules).get(usize::from(m)).map(|m| m.base as u64 + place.offset),
         None => Some(place.offset),
     };
-    let fence = |fence: &PlacedFence| address(fence.place).map(|at| fence.at(at));
-    let extra: Vec<Extra> = fences.iter().filter_map(fence).collect();
+    let extra: Vec<Extra> = fences.iter().filter_map(|f| f.addressed(address)).collect();
     let transactions = match ((*rt).config.transactions.is_some(), (*rt).config.fence_transactions)
     {
         (false, _) => Transactions::None,
@@ -355,7 +360,7 @@ unsafe fn end_of(rt: *mut Runtime) {
     if (*rt).learning {
         // The bytes that were learnt would have been scheduling points from the start.
         (*rt).restarts += 1;
-        (*rt).strategy = (*rt).config.plan.strategy(false);
+        (*rt).strategy = (*rt).config.plan.strategy((*rt).config.under != Model::Sc);
         (*rt).executions = 0;
         (*rt).all_steps = 0;
         (*rt).cut = 0;
@@ -379,7 +384,13 @@ unsafe fn end_of(rt: *mut Runtime) {
         (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
     }
     (*rt).cut += u64::from(ended == Ended::Cut && (*rt).steps > (*rt).config.steps);
-    (*rt).strategy.end(ended, &(*rt).next);
+    if (*rt).config.under == Model::Sc {
+        (*rt).strategy.end(ended, &(*rt).next);
+    } else {
+        let mut left = (*rt).next.clone();
+        buffers::next(rt, &mut left);
+        (*rt).strategy.end(ended, &left);
+    }
     if let Some(diverged) = (*rt).strategy.diverged() {
         let Diverged { step, agent } = diverged;
         let (step, thread) = (step as u64, agent.of());

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use weakspot_core::Model;
 use weakspot_live::wire::{Message, TracedStep};
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Step};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step};
 
 use crate::access::{Order, Pending};
+use crate::buffers::{self, Buffer};
 use crate::coroutine::{self, make_slot, set_thread_pointer, switch};
 use crate::frame::FRAME;
 use crate::runtime::{AtExit, LIVE, Runtime};
@@ -84,6 +86,8 @@ pub struct Thread {
     pub parked: Option<(usize, Parked)>,
     /// A store that it was allowed to do and has done by its next call.
     pub pending: Option<Pending>,
+    /// Its stores that others do not see yet.
+    pub buffer: Buffer,
     /// How many steps it made that changed shared memory; taking and freeing a lock, which loops
     /// do in turn, is none.
     pub stores: u64,
@@ -119,8 +123,10 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).alone = true;
     (*rt).next.clear();
     (*rt).special = 0;
+    (*rt).buffered = (*rt).config.under != Model::Sc;
     (*rt).last = None;
     (*rt).schedule.clear();
+    (*rt).taken.clear();
     (*rt).steps = 0;
     (*rt).learning = false;
     (*rt).ended = Ended::Over;
@@ -171,11 +177,12 @@ pub unsafe fn add(rt: *mut Runtime, start: usize, arg: usize) -> Option<usize> {
 impl Thread {
     /// A new thread with the room of this one.
     fn emptied(self) -> Thread {
-        let Thread { mut spin, mut at_exit, mut keys, .. } = self;
+        let Thread { mut spin, mut at_exit, mut keys, mut buffer, .. } = self;
+        buffer.clear();
         spin.clear();
         at_exit.clear();
         keys.clear();
-        Thread { spin, at_exit, keys, ..Thread::default() }
+        Thread { spin, at_exit, keys, buffer, ..Thread::default() }
     }
 }
 
@@ -351,6 +358,9 @@ unsafe fn count(rt: *mut Runtime) {
 
 /// Who is next.
 unsafe fn choose(rt: *mut Runtime) -> usize {
+    if (*rt).buffered {
+        return choose_buffered(rt);
+    }
     count(rt);
     if (*rt).special > 0 {
         refresh(rt);
@@ -368,6 +378,34 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
             agent.of() as usize
         }
         Choice::Stop => finish(rt, Ended::Stopped),
+    }
+}
+
+/// Who is next, after the buffers have done what they do before.
+unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
+    let me = (*rt).current;
+    (&mut (*rt).threads)[me].buffer.hide();
+    loop {
+        count(rt);
+        refresh(rt);
+        let mut all = core::mem::take(&mut (*rt).all);
+        all.clear();
+        all.extend_from_slice(&(*rt).next);
+        buffers::next(rt, &mut all);
+        (*rt).all = all;
+        let last = (*rt).last;
+        (*rt).busy = true;
+        let choice = (*rt).strategy.choose(&(*rt).all, last);
+        (*rt).busy = false;
+        let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
+        (*rt).schedule.push(agent);
+        if !agent.is_buffer() {
+            let to = agent.of() as usize;
+            (&mut (*rt).threads)[to].buffer.show();
+            return to;
+        }
+        buffers::commit(rt, agent);
+        (*rt).last = Some(agent);
     }
 }
 
@@ -417,23 +455,38 @@ unsafe fn any(rt: *mut Runtime) -> usize {
 
 /// Looks at the threads that wait for something: who can go on now?
 unsafe fn refresh(rt: *mut Runtime) {
-    let mut going = false;
+    // A schedule that was shortened may let them go on while others could, too.
+    let early = matches!((*rt).config.plan, Plan::Replay(_));
+    let count = (*rt).count;
+    // What is in a buffer can always leave it.
+    let mut going = (&(*rt).threads)[..count].iter().any(|t| !t.buffer.is_empty());
     let mut waiting = false;
     for i in 0..(&(*rt).next).len() {
         let t = (&(*rt).next)[i].agent.of() as usize;
-        let thread = &(&(*rt).threads)[t];
+        let thread = &mut (&mut (*rt).threads)[t];
+        let stores = !thread.buffer.is_empty();
+        let kind = (&(*rt).next)[i].op.kind;
         if !thread.special {
-            going = true;
+            let enabled = !(stores && buffers::waits(kind));
+            going |= enabled;
+            (&mut (*rt).next)[i].enabled = enabled;
             continue;
         }
         let ready = thread.ready;
         let patience = thread.patience;
         let woken = thread.queue.is_some_and(|(_, woken)| woken);
-        let (enabled, idle);
+        let (mut enabled, idle);
         if let Some(varying) = thread.varying {
             (&mut (*rt).next)[i].op.kind = varying.kind(rt);
         }
-        let spin = (&(*rt).threads)[t].spin.idle();
+        let thread = &mut (&mut (*rt).threads)[t];
+        if stores {
+            thread.buffer.show();
+        }
+        let spin = thread.spin.idle();
+        if stores {
+            thread.buffer.hide();
+        }
         let is_ready = ready.is_none_or(|(ready, arg)| ready(rt, t, arg));
         if patience == Patience::Timed {
             // Without what it waits for, it looks and gives up: it could have come before whoever
@@ -443,11 +496,12 @@ unsafe fn refresh(rt: *mut Runtime) {
         }
         if is_ready || patience == Patience::Timed {
             idle = spin != Idle::No && !(is_ready && woken);
-            enabled = !idle;
+            enabled = !idle || early && spin == Idle::Guess;
+            enabled &= !(stores && buffers::waits(kind));
             waiting |= spin == Idle::Guess;
         } else {
             idle = patience == Patience::Last;
-            enabled = false;
+            enabled = early && idle;
             waiting |= idle;
         }
         going |= enabled;
@@ -518,6 +572,16 @@ unsafe fn stuck(rt: *mut Runtime) -> ! {
 pub unsafe fn learn(rt: *mut Runtime, addr: usize, len: usize) {
     report::shared(rt, addr, len);
     (*rt).learning = true;
+    if (*rt).buffered {
+        settle(rt);
+        let me = (*rt).current;
+        (&mut (*rt).threads)[me].buffer.hide();
+        buffers::empty(rt);
+        (*rt).buffered = false;
+        for n in &mut (*rt).next {
+            n.enabled |= !(&(*rt).threads)[n.agent.of() as usize].special;
+        }
+    }
     // A thread that waits for these bytes did not know that it does.
     let count = (*rt).count;
     for thread in &mut (&mut (*rt).threads)[..count] {
@@ -539,6 +603,9 @@ unsafe fn settle_now(rt: *mut Runtime, me: usize) {
         let value = crate::access::value(p.op.addr as usize, p.op.len);
         if value != p.old {
             changed(rt, me);
+        }
+        if p.buffered {
+            (&mut (*rt).threads)[me].buffer.settle();
         }
         let old = (p.op.kind == OpKind::Update).then_some(p.old);
         happened(rt, me, p.op, p.order, p.pc, Some(value), old);
@@ -563,6 +630,7 @@ pub unsafe fn happened(
     let order = weakspot_live::Order::from(order);
     if let Some(watch) = &mut (*rt).watch {
         watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+        (*rt).taken.push((*rt).schedule.len());
     }
     if (*rt).config.trace {
         let Op { kind, len, addr } = op;

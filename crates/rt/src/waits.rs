@@ -28,7 +28,9 @@ unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         changed(rt, me);
     }
-    happened(rt, me, op, Order::Strong, pc, None, None);
+    // All of them are full fences, which for monitors only what concerns locks is.
+    let kind = if op.kind == OpKind::Update { OpKind::Release } else { op.kind };
+    happened(rt, me, Op { kind, ..op }, Order::Strong, pc, None, None);
 }
 
 /// The current thread has entered a queue. Who leaves it for lack of patience has changed nothing in

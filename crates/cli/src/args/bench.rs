@@ -23,6 +23,7 @@ Example:
     Monitor(BenchMonitorArgs),
     History(BenchHistoryArgs),
     Serial(BenchSerialArgs),
+    Real(BenchRealArgs),
     /// One cell of the tables of histories, in a process of its own.
     #[command(hide = true)]
     HistoryCell {
@@ -227,6 +228,25 @@ pub(crate) enum SerialTable {
 
 impl SerialTable {
     pub(crate) const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
+}
+
+/// The seven programs of the paper on monitoring, compiled from C: its tables with our figures beside.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot bench real
+  weakspot bench real --executions 5000 --format json",
+    after_help = "\
+The programs are compiled first, which takes gcc or clang."
+)]
+pub(crate) struct BenchRealArgs {
+    /// How many executions are measured of each program.
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) executions: u64,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: BenchFormat,
 }
 
 /// How measurements are printed.

@@ -35,7 +35,8 @@ pub(crate) struct CompilerArgs {
     before_help = "\
 Example:
   weakspot cc -O1 -pthread -o dekker corpus/c/dekker.c && weakspot run ./dekker
-  weakspot run --model tso --strategy bounded --preemptions 2 ./dekker",
+  weakspot run --model tso --strategy bounded --preemptions 2 ./dekker
+  weakspot run --fences ./dekker | patch -p0",
     after_help = "\
 The program is executed again and again with another schedule, its threads one at a time. Each
 execution is watched by monitors that report where TSO or PSO would let an access overtake a store;
@@ -57,6 +58,10 @@ pub(crate) struct RunArgs {
     /// (in which an atomic update waits only for stores to its own address).
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "tso,pso", value_parser = model)]
     pub(crate) model: Vec<Model>,
+    /// Execute the program with the store buffers of tso or pso, instead of watching executions of
+    /// SC for what these would do: assertions that fail only there fail.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "transaction", "transactions"], value_parser = model)]
+    pub(crate) under: Option<Model>,
     /// Which executions, and in which order.
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
     pub(crate) strategy: RunStrategy,
@@ -100,6 +105,9 @@ pub(crate) struct RunArgs {
     /// Look at the program as if each transaction ended in a fence.
     #[arg(long)]
     pub(crate) fence_transactions: bool,
+    /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
+    #[arg(long)]
+    pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE", requires = "replay")]
     pub(crate) log: Option<PathBuf>,

@@ -120,8 +120,8 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Overlap => "overlap",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
-                Limit::Classes => "classes",
                 Limit::Uncontrolled => "uncontrolled",
+                Limit::Unrepeatable => "unrepeatable",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

@@ -6,5 +6,6 @@ pub(crate) mod litmus;
 pub(crate) mod monitor;
 mod process;
 pub(crate) mod programs;
+pub(crate) mod real;
 pub(crate) mod serial;
 mod subjects;

@@ -1,8 +1,9 @@
 //! What a program under control reports.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Message, Place};
+use weakspot_live::wire::{Message, Place, PlacedFence};
 
+use super::Until;
 use crate::pool;
 
 /// An overtaking as it was reported.
@@ -14,6 +15,8 @@ pub(super) struct Overtaking {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// Any one of these prevents it where it was first seen.
+    pub(super) fences: Vec<PlacedFence>,
 }
 
 /// A failure as it was reported.
@@ -56,8 +59,13 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    pub(super) fn found(&self) -> bool {
-        !(self.overtakings.is_empty() && self.failures.is_empty())
+    /// Whether what was found is all that is wanted.
+    pub(super) fn is_enough(&self, until: Until) -> bool {
+        match until {
+            Until::End => false,
+            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            Until::Overtaken => !self.overtakings.is_empty(),
+        }
     }
 
     pub(super) fn hear(&mut self, message: Message) {
@@ -76,15 +84,7 @@ impl Heard {
                     executions,
                 });
             }
-            Message::Overtaking {
-                number,
-                model,
-                store,
-                access,
-                execution,
-                schedule,
-                fences: _,
-            } => {
+            Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
                 let (first, executions) = (execution, 1);
                 self.overtakings.push(Overtaking {
                     number,
@@ -94,6 +94,7 @@ impl Heard {
                     first,
                     schedule,
                     executions,
+                    fences,
                 });
             }
             Message::Seen { number, executions } => {

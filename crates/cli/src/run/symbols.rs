@@ -34,6 +34,9 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
+    /// The file with all of its folders.
+    pub(crate) path: Option<String>,
 }
 
 impl Symbols {
@@ -79,6 +82,8 @@ impl Symbols {
                         .and_then(|name| name.demangle().ok().map(|name| name.into_owned())),
                     file: location.and_then(|l| l.file).map(shorter),
                     line: location.and_then(|l| l.line),
+                    column: location.and_then(|l| l.column),
+                    path: location.and_then(|l| l.file).map(str::to_owned),
                 });
             }
         }

@@ -9,7 +9,8 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
-    failures_text, real_json, real_statistics, real_text, unserializable_json, unserializable_text,
+    failures_text, model_key, real_advice_json, real_advice_text, real_json, real_statistics,
+    real_text, unserializable_json, unserializable_text,
 };
 
 use super::heard::Overtaking;
@@ -34,8 +35,13 @@ impl Exploration<'_> {
             }
         }
         let strategy = self.strategies.join(", then ");
+        let command = match self.args.under {
+            Some(model) => format!("weakspot run --under {}", model_key(model)),
+            None => "weakspot run".to_owned(),
+        };
         let explored = Explored {
             program: &self.program,
+            command: &command,
             executions: self.executions,
             steps: self.steps,
             strategy: &strategy,
@@ -74,23 +80,27 @@ impl Exploration<'_> {
             })
             .collect();
         let details = !shared.quiet;
+        let under = self.args.under.unwrap_or(Model::Sc);
         answer.out += &match shared.format {
-            OutputFormat::Json => failures_json(&explored, Model::Sc, &failed, &failures) + "\n",
-            _ => failures_text(&explored, Model::Sc, &failed, &failures, details),
+            OutputFormat::Json => failures_json(&explored, under, &failed, &failures) + "\n",
+            _ => failures_text(&explored, under, &failed, &failures, details),
         };
         let mut verdicts: Vec<(Model, Verdict)> = Vec::new();
-        for &model in &self.args.model {
+        for &model in self.watched() {
             let mut shown: Vec<(&Overtaking, &Replayed, Vec<_>)> = Vec::new();
+            let mut lost = false;
             for found in self.overtakings.iter().filter(|found| found.model == model) {
                 let Some(replayed) = replays.get(&found.schedule) else { continue };
                 let report = replayed.report(model, found.store, found.access)?;
-                shown.push((found, replayed, report.into_iter().collect()));
+                match report {
+                    Some(report) => shown.push((found, replayed, vec![report])),
+                    None => lost = true,
+                }
             }
-            let mut verdict = verdict(self.overtakings.iter().any(|found| found.model == model));
-            // Reports depend on the order of steps that do not conflict.
-            if verdict == Verdict::Holds && !self.all_orders {
-                verdict = Verdict::Unknown(Limit::Classes);
-            }
+            let verdict = match shown.is_empty() {
+                true if lost => Verdict::Unknown(Limit::Unrepeatable),
+                none => verdict(!none),
+            };
             verdicts.push((model, verdict.clone()));
             let findings: Vec<RealOvertaking<'_>> = shown
                 .iter()
@@ -123,6 +133,13 @@ impl Exploration<'_> {
         }
         if self.transactions.is_some() {
             self.tell_transactions(&explored, &verdicts, &mut answer)?;
+        }
+        if self.args.fences {
+            let advice = self.advise()?;
+            answer.out += &match shared.format {
+                OutputFormat::Json => real_advice_json(&explored, &advice) + "\n",
+                _ => real_advice_text(&explored, &advice),
+            };
         }
         if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
             let steps = self.replay(&schedule.to_string())?;
@@ -189,7 +206,7 @@ impl Exploration<'_> {
     fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
         let config = format!(
             "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
-            self.known() + " " + &self.marked(),
+            [self.known(), self.marked(), self.under()].join(" "),
             self.args.steps,
             self.args.shared.memory
         );

@@ -1,6 +1,7 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
 //! - `convert`: logs and histories from format to format;
+//! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `fences`: what `weakspot fence` prints;
 //! - `follow`: `weakspot history --follow`;
@@ -18,6 +19,7 @@
 
 mod bench;
 mod convert;
+mod corpus_c;
 mod fences;
 mod follow;
 mod generate;

@@ -1,0 +1,225 @@
+//! `weakspot bench real`: Tables 1 and 2 of the paper on monitoring (Burnim, Sen and Stergiou, 2011), with
+//! our figures beside theirs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::json;
+use weakspot_build::{Language, compile, runtime};
+use weakspot_core::{Drain, Model};
+use weakspot_live::Plan;
+
+use crate::args::{BenchFormat, BenchRealArgs};
+use crate::exit::Exit;
+use crate::run::measure::{Measured, measure};
+
+/// The PSO of the paper.
+const PSO: Model = Model::Pso(Drain::Own);
+
+/// A program, and the rows that it has in the tables of the paper.
+struct Subject {
+    name: &'static str,
+    source: &'static str,
+    /// With up to 1 and up to 2 preemptions.
+    theirs: [Theirs; 2],
+}
+
+struct Theirs {
+    interleavings: u64,
+    seconds: f64,
+    tso: usize,
+    pso: usize,
+}
+
+const fn row(interleavings: u64, seconds: f64, tso: usize, pso: usize) -> Theirs {
+    Theirs { interleavings, seconds, tso, pso }
+}
+
+macro_rules! subject {
+    ($name:literal, $first:expr, $second:expr) => {
+        Subject {
+            name: $name,
+            source: include_str!(concat!("../../../../corpus/c/", $name, ".c")),
+            theirs: [$first, $second],
+        }
+    };
+}
+
+const SUBJECTS: [Subject; 7] = [
+    subject!("dekker", row(79, 6.4, 3, 5), row(1714, 180.0, 9, 11)),
+    subject!("bakery", row(197, 42.4, 3, 4), row(13632, 3992.4, 3, 4)),
+    subject!("msn", row(92, 7.5, 0, 3), row(2300, 196.1, 0, 3)),
+    subject!("ms2", row(123, 11.0, 0, 2), row(3322, 300.0, 0, 2)),
+    subject!("harris", row(161, 18.8, 0, 2), row(5646, 661.7, 0, 2)),
+    subject!("lazylist", row(139, 14.0, 0, 4), row(4045, 428.4, 0, 4)),
+    subject!("snark", row(172, 15.4, 0, 4), row(6510, 609.9, 0, 10)),
+];
+
+/// Compiles the programs and explores them.
+pub(crate) fn run(args: &BenchRealArgs) -> Result<Exit> {
+    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
+    let folder = Folder::new()?;
+    let mut programs = Vec::new();
+    for subject in &SUBJECTS {
+        programs.push((subject, build(subject, &folder.0, &runtime)?));
+    }
+    for (table, preemptions) in [1, 2].into_iter().enumerate() {
+        interleavings(args, &programs, &runtime, table, preemptions)?;
+    }
+    rates(args, &programs, &runtime)?;
+    Ok(Exit::Holds)
+}
+
+/// All executions with few preemptions.
+fn interleavings(
+    args: &BenchRealArgs,
+    programs: &[(&Subject, PathBuf)],
+    runtime: &Path,
+    table: usize,
+    preemptions: u32,
+) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "Table {}: executions with up to {preemptions} preemption{}, ours and those of the paper\n\n\
+             {:<9} {:>17} {:>17} {:>11} {:>11}",
+            table + 1,
+            if preemptions == 1 { "" } else { "s" },
+            "",
+            "interleavings",
+            "seconds",
+            "TSO pairs",
+            "PSO pairs"
+        )?;
+    }
+    for (subject, program) in programs {
+        let plan = Plan::Bounded(Some(preemptions));
+        let ours = measure(program, runtime, &plan, &[Model::Tso, PSO], 0)?;
+        let Measured { executions, time, pairs, .. } = &ours;
+        let [tso, pso] = [Model::Tso, PSO].map(|m| pairs.iter().filter(|p| **p == m).count());
+        let theirs = &subject.theirs[table];
+        match args.format {
+            BenchFormat::Text => writeln!(
+                out,
+                "{:<9} {executions:>8} {:>8} {:>8.3} {:>8.1} {tso:>5} {:>5} {pso:>5} {:>5}",
+                subject.name,
+                theirs.interleavings,
+                time.as_secs_f64(),
+                theirs.seconds,
+                theirs.tso,
+                theirs.pso
+            )?,
+            BenchFormat::Json => {
+                let row = json!({
+                    "table": table + 1, "name": subject.name, "preemptions": preemptions,
+                    "interleavings": executions, "seconds": time.as_secs_f64(), "tso": tso, "pso": pso,
+                    "paper": {
+                        "interleavings": theirs.interleavings, "seconds": theirs.seconds,
+                        "tso": theirs.tso, "pso": theirs.pso,
+                    },
+                });
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()?;
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// How fast that is: many random executions, with the monitors and without.
+fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "Executions at random, with both monitors and without, per processor second\n\n\
+             {:<9} {:>9} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}",
+            "", "steps", "executions/s", "of paper", "monitors", "steps/s", "ns/step", "ns without"
+        )?;
+    }
+    for (subject, program) in programs {
+        let random = |models: &[Model]| {
+            measure(program, runtime, &Plan::Random { seed: 1 }, models, args.executions)
+        };
+        let (with, without) = (random(&[Model::Tso, PSO])?, random(&[])?);
+        // Times are hundredths of seconds.
+        let [cpu, bare] = [with.cpu, without.cpu].map(|cpu| cpu.max(0.01));
+        let steps = with.steps as f64;
+        let theirs = &subject.theirs[1];
+        let paper = theirs.interleavings as f64 / theirs.seconds;
+        let rate = with.executions as f64 / cpu;
+        let per_step = [cpu / steps, bare / without.steps as f64].map(|seconds| seconds * 1e9);
+        let length = steps / with.executions as f64;
+        match args.format {
+            BenchFormat::Text => writeln!(
+                out,
+                "{:<9} {length:>9.1} {rate:>12.0} {paper:>12.1} {:>8.2}x {:>12.0} {:>9.1} {:>12.1}",
+                subject.name,
+                cpu / bare,
+                steps / cpu,
+                per_step[0],
+                per_step[1]
+            )?,
+            BenchFormat::Json => {
+                let row = json!({
+                    "table": "rates", "name": subject.name, "steps": length, "rate": rate,
+                    "overhead": cpu / bare, "steps_rate": steps / cpu, "ns_per_step": per_step[0],
+                    "ns_per_step_without": per_step[1], "paper": { "rate": paper },
+                });
+                writeln!(out, "{row}")?;
+            }
+        }
+        out.flush()?;
+    }
+    if args.format == BenchFormat::Text {
+        writeln!(
+            out,
+            "\nAll of them as published, without fences, with the harnesses of corpus/c; the paper has \
+             harnesses of its own. PSO is\nthat of the paper (pso-own). seconds: by the clock. steps: of an \
+             execution; of paper: from its second table; monitors:\nprocessor time with them over that \
+             without; {} executions each.",
+            args.executions
+        )?;
+    }
+    Ok(())
+}
+
+fn build(subject: &Subject, folder: &Path, runtime: &Path) -> Result<PathBuf> {
+    let (source, program) = (folder.join(format!("{}.c", subject.name)), folder.join(subject.name));
+    std::fs::write(&source, subject.source).context("failed to write a source")?;
+    let words = |path: &Path| path.to_string_lossy().into_owned();
+    let args: Vec<String> = ["-O1", "-pthread", "-o"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([words(&program), words(&source)])
+        .collect();
+    let code = compile(Language::C, &args, runtime, &mut |_| {})
+        .map_err(|why| anyhow!("the programs are in C and need gcc or clang: {why}"))?;
+    if code != 0 {
+        bail!("failed to compile {}", subject.name);
+    }
+    Ok(program)
+}
+
+/// A folder that goes away with its owner.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder> {
+        let folder = std::env::temp_dir().join(format!("weakspot-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).context("failed to make a folder")?;
+        Ok(Folder(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left in a temporary folder does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,247 @@
+//! Which changes of a source put a fence between two places of a program, or make an order stronger.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use weakspot_build::source::{Edit, FenceKind, Source, Statement, edited};
+use weakspot_live::Order;
+use weakspot_live::wire::{Place, PlacedFence};
+use weakspot_report::unified_diff;
+
+use super::symbols::{Frame, Symbols};
+
+/// A change of a source; the cheapest kinds come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Change {
+    /// The atomic operation whose order is at this byte of a file gets another one.
+    Order { file: usize, at: usize, strong: bool },
+    /// A fence at this byte.
+    Fence { file: usize, at: usize, kind: FenceKind },
+    /// What cannot be written down.
+    Inside(PlacedFence),
+}
+
+impl Change {
+    /// What counts is the number of changes, then how little they cost when they are executed.
+    pub(super) fn cost(self) -> u64 {
+        1000 + match self {
+            Change::Order { strong: false, .. } => 1,
+            Change::Fence { kind: FenceKind::StoreStore, .. } => 2,
+            Change::Order { strong: true, .. } => 3,
+            Change::Fence { kind: FenceKind::Full, .. } => 4,
+            Change::Inside(_) => 5,
+        }
+    }
+}
+
+/// The sources of a program, as far as somebody asked for them.
+pub(super) struct Sources<'a> {
+    symbols: &'a Symbols,
+    files: RefCell<Vec<Rc<File>>>,
+    known: RefCell<HashMap<Place, Option<Rc<Located>>>>,
+}
+
+pub(super) struct File {
+    path: PathBuf,
+    /// As it is shown.
+    pub(super) name: String,
+    /// Nothing if it cannot be read, or is none of the user's.
+    source: Option<Source>,
+    changed: Option<SystemTime>,
+}
+
+/// A place of a program in its source.
+struct Located {
+    file: usize,
+    function: Option<String>,
+    statement: Statement,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(symbols: &'a Symbols) -> Sources<'a> {
+        Sources { symbols, files: RefCell::default(), known: RefCell::default() }
+    }
+
+    /// The changes any one of which has the effect of a fence or of an order at places.
+    pub(super) fn changes(&self, fence: PlacedFence) -> Vec<Change> {
+        let (a, b, kind) = match fence {
+            PlacedFence::Full(a, b) => (a, b, FenceKind::Full),
+            PlacedFence::Stores(a, b) => (a, b, FenceKind::StoreStore),
+            PlacedFence::Order(at, order) => {
+                let strong = order == Order::SeqCst;
+                return self.order(at, strong).into_iter().collect();
+            }
+        };
+        let points = self.points(a, b);
+        points.into_iter().map(|(file, at)| Change::Fence { file, at, kind }).collect()
+    }
+
+    /// Where in a source a statement is executed whenever a thread goes from one place to another.
+    fn points(&self, a: Place, b: Place) -> Vec<(usize, usize)> {
+        let (from, to) = (self.locate(a), self.locate(b));
+        let same = match (&from, &to) {
+            (Some(from), Some(to)) => from.file == to.file && from.function == to.function,
+            _ => false,
+        };
+        let mut points = Vec::new();
+        let outside = |of: &Located, other: &Option<Rc<Located>>| {
+            let at = other.as_ref().map_or(0, |other| other.statement.range.start);
+            same && !of.statement.range.contains(&at) && !self.calls_itself(of)
+        };
+        let elsewhere = |s: &Statement| !same && !s.calls && !s.operators;
+        // The same again: all of the statement is between.
+        let again = |s: &Statement| a == b && s.simple && !s.calls;
+        if let Some(from) = &from
+            && let Some(point) = from.statement.after
+            && (outside(from, &to) || elsewhere(&from.statement) || again(&from.statement))
+        {
+            points.push((from.file, point));
+        }
+        if let Some(to) = &to
+            && let Some(point) = to.statement.before
+            && (outside(to, &from) || elsewhere(&to.statement) || again(&to.statement))
+        {
+            points.push((to.file, point));
+        }
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
+    /// Whether a statement has the name of the function that it is in.
+    fn calls_itself(&self, located: &Located) -> bool {
+        let file = self.file(located.file);
+        let Some(function) = &located.function else { return true };
+        let name = function.split(['(', '<']).next().unwrap_or("");
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let mentions = |source: &Source| source.mentions(&located.statement, name);
+        located.statement.calls && file.source.as_ref().is_none_or(mentions)
+    }
+
+    fn order(&self, at: Place, strong: bool) -> Option<Change> {
+        let located = self.locate(at)?;
+        let file = self.file(located.file);
+        let change = file.source.as_ref()?.order(&located.statement, strong)?;
+        Some(Change::Order { file: located.file, at: change.at.start, strong })
+    }
+
+    fn locate(&self, place: Place) -> Option<Rc<Located>> {
+        if let Some(known) = self.known.borrow().get(&place) {
+            return known.clone();
+        }
+        let found = self.symbols.frames(place).into_iter().find_map(|frame| self.of_frame(frame));
+        let found = found.flatten().map(Rc::new);
+        self.known.borrow_mut().insert(place, found.clone());
+        found
+    }
+
+    /// The statement of a frame; nothing if its file is none of the user's, and `Some(None)` if it
+    /// is not certain which one it is.
+    fn of_frame(&self, frame: Frame) -> Option<Option<Located>> {
+        let Frame { function, file, line, column, path } = frame;
+        let (path, name) = (path?, file?);
+        let file = self.number(Path::new(&path), name);
+        let opened = self.file(file);
+        let source = opened.source.as_ref()?;
+        let statement = line.and_then(|line| source.statement(line, column));
+        Some(statement.map(|statement| Located { file, function, statement }))
+    }
+
+    /// The number of a file.
+    fn number(&self, path: &Path, name: String) -> usize {
+        let mut files = self.files.borrow_mut();
+        if let Some(known) = files.iter().position(|file| file.path == path) {
+            return known;
+        }
+        let text = if is_of_system(path) { None } else { std::fs::read_to_string(path).ok() };
+        let source = text.and_then(|text| Source::new(path, text));
+        let changed = std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        files.push(Rc::new(File { path: path.to_owned(), name, source, changed }));
+        files.len() - 1
+    }
+
+    fn file(&self, number: usize) -> Rc<File> {
+        self.files.borrow()[number].clone()
+    }
+
+    /// The file and line of a change, and what is done there.
+    pub(super) fn told(&self, change: Change) -> (String, u32, String) {
+        match change {
+            Change::Fence { file, at, kind } => {
+                let file = self.file(file);
+                let line = file.source.as_ref().map_or(0, |s| s.line(at.saturating_sub(1)));
+                let fence = file.source.as_ref().map_or("", |s| s.fence(kind));
+                (file.name.clone(), line, format!("behind it `{fence}`"))
+            }
+            Change::Order { file, at, strong } => {
+                let file = self.file(file);
+                let line = file.source.as_ref().map_or(0, |s| s.line(at));
+                let order = if strong { "seq_cst" } else { "release" };
+                (file.name.clone(), line, format!("its order at least {order}"))
+            }
+            Change::Inside(fence) => {
+                let (place, kind) = match fence {
+                    PlacedFence::Full(place, _) => (place, "a fence"),
+                    PlacedFence::Stores(place, _) => (place, "a store-store fence"),
+                    PlacedFence::Order(place, _) => (place, "a stronger order"),
+                };
+                let frames = self.symbols.frames(place);
+                let first = frames.first();
+                let name = first.and_then(|f| f.file.clone());
+                let name = name.unwrap_or_else(|| self.symbols.text(place));
+                let line = first.and_then(|f| f.line).unwrap_or(0);
+                (name, line, format!("{kind} between two accesses of this line"))
+            }
+        }
+    }
+
+    /// What has to be changed in the sources, as a diff.
+    pub(super) fn diff(&self, changes: &[Change]) -> String {
+        let mut out = String::new();
+        for (number, file) in self.files.borrow().iter().enumerate() {
+            let Some(source) = &file.source else { continue };
+            let edits: Vec<Edit> =
+                changes.iter().filter_map(|&change| self.edit(change, number)).collect();
+            out += &unified_diff(&file.name, source.text(), &edited(source, &edits));
+        }
+        out
+    }
+
+    /// A change, if it is one of this file.
+    fn edit(&self, change: Change, number: usize) -> Option<Edit> {
+        match change {
+            Change::Fence { file, at, kind } if file == number => Some(Edit::Fence(at, kind)),
+            Change::Order { file, at, strong } if file == number => {
+                let known = self.known.borrow();
+                let mut places = known.values().flatten().filter(|l| l.file == number);
+                let file = self.file(number);
+                let source = file.source.as_ref()?;
+                places.find_map(|located| {
+                    let change = source.order(&located.statement, strong)?;
+                    (change.at.start == at).then_some(Edit::Order(change))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The files that were changed after the program was built.
+    pub(super) fn newer_than(&self, program: &Path) -> Vec<String> {
+        let built = std::fs::metadata(program).and_then(|data| data.modified()).ok();
+        let files = self.files.borrow();
+        let newer =
+            files.iter().filter(|f| f.source.is_some() && built.is_some() && f.changed > built);
+        newer.map(|file| file.name.clone()).collect()
+    }
+}
+
+/// Whether a file belongs to a compiler or to a library, where nobody puts fences.
+fn is_of_system(path: &Path) -> bool {
+    let system = ["/usr/include", "/usr/lib", "/usr/local/include", "/usr/local/lib", "/rustc"];
+    let registry =
+        path.components().any(|part| part.as_os_str() == ".cargo" || part.as_os_str() == ".rustup");
+    registry || system.iter().any(|folder| path.starts_with(folder))
+}

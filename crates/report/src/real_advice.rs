@@ -1,0 +1,122 @@
+//! Which changes of a source prevent what an exploration found, as text and JSON.
+
+use std::fmt::Write;
+
+use weakspot_core::{Limit, Model, Names};
+
+use crate::json::{Object, model_key};
+use crate::limit::{limit_json, limit_text};
+use crate::real::Explored;
+use crate::show::{counted, plain};
+
+/// The fewest changes that prevent all findings.
+#[derive(Clone, Debug)]
+pub struct RealAdvice {
+    /// The models that were watched for.
+    pub models: Vec<Model>,
+    /// How many findings there are without changes.
+    pub findings: usize,
+    /// The changes, none if none are needed; nothing if no changes are known that are enough.
+    pub changes: Option<Vec<RealChange>>,
+    /// What has to be changed in the sources.
+    pub diff: String,
+    /// Why not all executions were explored with the changes; nothing if they were.
+    pub limit: Option<Limit>,
+    /// How often the program was explored again.
+    pub explorations: u64,
+    /// How many executions that were.
+    pub executions: u64,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// A change.
+#[derive(Clone, Debug)]
+pub struct RealChange {
+    /// The file.
+    pub file: String,
+    /// The line that it is in, or behind.
+    pub line: u32,
+    /// `full` or `store-store` for a fence, `release` or `seq_cst` for an order.
+    pub kind: &'static str,
+    /// The same in words.
+    pub what: String,
+    /// Whether the diff has it.
+    pub written: bool,
+}
+
+/// A line that says how many, a line for each, and the diff.
+#[must_use]
+pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String {
+    let models: Vec<String> = advice.models.iter().map(Model::to_string).collect();
+    let mut out = format!("{} {}: ", plain(explored.program), models.join(", "));
+    let explorations = counted(advice.explorations, "exploration");
+    match advice.changes.as_deref() {
+        Some([]) => out.push_str("no fence is needed for what was explored\n"),
+        Some(changes) => {
+            let count = counted(changes.len() as u64, "change");
+            let _ = write!(out, "{count} of the source would prevent ");
+            let _ = match advice.findings {
+                1 => writeln!(out, "this; {explorations} more tried that out"),
+                _ => writeln!(out, "all of these pairs; {explorations} more tried that out"),
+            };
+            for change in changes {
+                let RealChange { file, line, what, .. } = change;
+                let _ = writeln!(out, "  {}:{line}: {what}", plain(file));
+            }
+            if let Some(limit) = &advice.limit {
+                let why = limit_text(limit, &Names::default());
+                let _ = writeln!(out, "note: not all was explored with them: {why}");
+            }
+            if changes.iter().any(|change| !change.written) {
+                out.push_str("note: what belongs inside of a line is not in the diff\n");
+            }
+            out.push_str(&advice.diff);
+        }
+        None => {
+            let why = advice.limit.as_ref().map(|limit| limit_text(limit, &Names::default()));
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let _ = writeln!(out, "no changes are known that prevent all of it{why}");
+        }
+    }
+    for remark in &advice.remarks {
+        let _ = writeln!(out, "note: {}", plain(remark));
+    }
+    out
+}
+
+/// The same as a JSON object on one line.
+#[must_use]
+pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String {
+    let mut o = Object::new();
+    let models: Vec<&str> = advice.models.iter().map(|&model| model_key(model)).collect();
+    o.string("file", explored.program).string("question", "fence");
+    o.string("model", &models.join(","));
+    o.string(
+        "verdict",
+        match (advice.findings, &advice.limit) {
+            (0, None) => "holds",
+            (0, Some(_)) => "unknown",
+            _ => "violated",
+        },
+    );
+    if let Some(limit) = &advice.limit {
+        o.raw("limit", limit_json(limit, Some(&Names::default())));
+    }
+    let list = o.key("fences");
+    list.push('[');
+    for (i, change) in advice.changes.iter().flatten().enumerate() {
+        list.push_str(if i == 0 { "" } else { "," });
+        let mut f = Object::new();
+        f.string("file", &change.file).raw("line", change.line);
+        f.string("kind", change.kind).string("what", &change.what);
+        f.raw("written", change.written);
+        list.push_str(&f.end());
+    }
+    list.push(']');
+    o.raw("fixable", advice.changes.is_some()).string("diff", &advice.diff);
+    o.raw("explorations", advice.explorations).raw("executions", advice.executions);
+    crate::real::strings(o.key("remarks"), &advice.remarks);
+    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64()));
+    o.end()
+}
