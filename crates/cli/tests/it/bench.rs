@@ -22,6 +22,8 @@ fn help() {
               monitor   The monitors on random logs: events per processor second
               history   Checks of histories: time, memory, and how far each stage gets
               serial    The monitors for transactions on logs that are serializable: time, memory
+              real      The seven programs of the paper on monitoring, compiled from C: its tables with our
+                        figures beside
               help      Print this message or the help of the given subcommand(s)
 
             Options:
