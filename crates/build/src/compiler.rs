@@ -268,7 +268,7 @@ pub fn plan(
         let silent: &[&str] = if family == Family::Clang { &["-w"] } else { &[] };
         let to_object = (!call.only_assembly).then(|| {
             let rest = ["-c", written.as_str(), "-o", object.as_str()];
-            silent.iter().chain(&rest).map(|arg| (*arg).to_owned()).collect()
+            silent.iter().copied().chain(rest).map(str::to_owned).collect()
         });
         compile.push(Compile { source: input.name.clone(), to_assembly, assembly, to_object });
         objects.push(Some(object));

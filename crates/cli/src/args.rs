@@ -22,7 +22,10 @@ pub(crate) use bench::{
     HistoryTable, ProgramsArgs, SerialTable,
 };
 pub(crate) use history::{HistoryCheckArgs, HistoryFormatKey};
-pub(crate) use real::{CompilerArgs, Isolate, ProgramOutput, RunArgs, RunStrategy};
+pub(crate) use real::{
+    CargoCommand, CargoRunArgs, CargoTestArgs, CompilerArgs, Isolate, ProgramOutput, RunArgs,
+    RunProgramArgs, RunStrategy,
+};
 pub(crate) use serial::{Lines, SerialArgs};
 pub(crate) use sources::{HistoryArgs, RecordArgs};
 
@@ -56,7 +59,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Gen(GenCommand),
     Record(RecordArgs),
-    Run(RunArgs),
+    Run(RunProgramArgs),
+    #[command(subcommand)]
+    Cargo(CargoCommand),
     Cc(CompilerArgs),
     /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
     #[command(name = "c++")]

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod cargo;
 mod certify;
 mod compile;
 mod convert;
@@ -30,7 +31,7 @@ mod serial;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command, GenCommand};
+use args::{BenchCommand, CargoCommand, Cli, Command, GenCommand};
 use clap::Parser;
 use exit::Exit;
 use weakspot_build::Language;
@@ -70,6 +71,8 @@ fn main() -> ExitCode {
             bench::cell::run(&program, &question, timeout)
         }
         Command::Run(args) => run::run(&args),
+        Command::Cargo(CargoCommand::Test(args)) => cargo::test(&args),
+        Command::Cargo(CargoCommand::Run(args)) => cargo::run(&args),
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),

@@ -2,40 +2,103 @@
 
 mod advice;
 mod child;
+mod delays;
 mod heard;
 mod isolate;
+mod kept;
 mod log;
 pub(crate) mod measure;
 mod sources;
 mod symbols;
 mod tell;
+mod unseen;
+mod x86;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_core::{Drain, Limit, Model};
+use weakspot_core::{Drain, Limit, Model, Verdict};
 use weakspot_live::Plan;
-use weakspot_live::wire::PlacedFence;
+use weakspot_live::wire::{Message, PlacedFence};
 use weakspot_report::{error_json, model_key};
 
+pub(crate) use self::child::libraries;
 use self::child::{Ended, Start, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
-use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunStrategy};
+use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
 /// How long an exploration goes on unless the user says something else.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How many bytes may say what is shared.
+const MOST_KNOWN: usize = 60_000;
+/// So many executions show which bytes are shared.
+const LEARNT: u64 = 2000;
 /// In auto, the preemptions before all executions are explored, and how many executions of these are
 /// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
 const FIRST_EXECUTIONS: u64 = 1000;
 
+/// What is explored.
+pub(crate) struct Subject {
+    /// The program and its arguments.
+    pub(crate) command: Vec<OsString>,
+    /// What it is called.
+    pub(crate) name: String,
+    /// What explores it, and what that is told about it.
+    pub(crate) explorer: &'static str,
+    pub(crate) target: String,
+    /// Where it runs, if not here, and what it finds in its environment.
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+    /// Whether it was written in Rust, and made by cargo.
+    pub(crate) rust: bool,
+    /// Whether it is one test in its harness.
+    pub(crate) harness: bool,
+    /// How long its exploration goes on unless the user says something else.
+    pub(crate) timeout: Duration,
+}
+
+/// What came out.
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) executions: u64,
+    /// For SC and the models that were watched for; nothing if there was an error.
+    pub(crate) verdicts: Vec<(Model, Verdict)>,
+}
+
 /// Explores a program and tells what was found.
-pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
+pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
+    let subject = Subject::program(args.command.clone());
+    Ok(explore(&args.run, &[subject])?.0)
+}
+
+impl Subject {
+    /// A program by the command that runs it.
+    fn program(command: Vec<OsString>) -> Subject {
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let name = words.join(" ");
+        Subject {
+            command,
+            explorer: "weakspot run",
+            target: name.clone(),
+            name,
+            folder: None,
+            variables: Vec::new(),
+            rust: false,
+            harness: false,
+            timeout: TIMEOUT,
+        }
+    }
+}
+
+/// Explores programs, several at a time, and tells what was found.
+pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
     if args.model.contains(&Model::Sc) {
         bail!(
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
@@ -49,28 +112,30 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit> {
             "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
         );
     }
-    let (exit, _) = pool::run(std::slice::from_ref(args), &args.shared, |args| {
-        answer(args).unwrap_or_else(|error| {
-            let mut answer: Answer<()> = Answer::new();
+    pool::run(subjects, &args.shared, |subject| {
+        answer(args, subject).unwrap_or_else(|error| {
+            let mut answer = Answer::new();
             answer.exit = Exit::Bad;
             answer.err = format!("error: {error:#}\n");
             if args.shared.format == OutputFormat::Json {
-                let program = args.command.first().map_or("".into(), |p| p.to_string_lossy());
-                answer.out = error_json(&program, "run", None, &format!("{error:#}"), None) + "\n";
+                answer.out =
+                    error_json(&subject.name, "run", None, &format!("{error:#}"), None) + "\n";
             }
+            let (name, verdicts) = (subject.name.clone(), Vec::new());
+            answer.results.push(Outcome { name, executions: 0, verdicts });
             answer
         })
-    })?;
-    Ok(exit)
+    })
 }
 
-fn answer(args: &RunArgs) -> Result<Answer<()>> {
+fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let since = Instant::now();
-    let [program, ..] = &args.command[..] else { bail!("no program was named") };
+    let [program, ..] = &subject.command[..] else { bail!("no program was named") };
     symbols::check_instrumented(&child::find(program)?)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let mut exploration = Exploration::new(args, runtime);
+    let mut exploration = Exploration::new(args, subject, runtime);
     exploration.find_transactions()?;
+    exploration.find_updates()?;
     exploration.find_isolation()?;
     exploration.explore(since)?;
     exploration.tell(since)
@@ -79,7 +144,7 @@ fn answer(args: &RunArgs) -> Result<Answer<()>> {
 /// A program while it is explored.
 struct Exploration<'a> {
     args: &'a RunArgs,
-    program: String,
+    subject: &'a Subject,
     runtime: PathBuf,
     symbols: Symbols,
     overtakings: Vec<Overtaking>,
@@ -94,13 +159,15 @@ struct Exploration<'a> {
     /// Why not everything was explored; nothing if it was.
     limit: Option<Limit>,
     unserializable: Option<Unserializable>,
-    /// Each execution has a process of its own.
-    fork: bool,
     /// It is looked at as if it had these.
     fences: Vec<PlacedFence>,
     until: Until,
+    /// Each execution has a process of its own.
+    fork: bool,
     /// Transactions, as the library is told about them.
     transactions: Option<String>,
+    /// Atomic updates that are not instrumented, as the library is told about them.
+    traps: String,
     remarks: Vec<String>,
 }
 
@@ -127,14 +194,12 @@ struct Phase {
 }
 
 impl<'a> Exploration<'a> {
-    fn new(args: &'a RunArgs, runtime: PathBuf) -> Exploration<'a> {
-        let words: Vec<String> =
-            args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    fn new(args: &'a RunArgs, subject: &'a Subject, runtime: PathBuf) -> Exploration<'a> {
         Exploration {
             args,
-            program: words.join(" "),
+            subject,
             runtime,
-            symbols: Symbols::default(),
+            symbols: Symbols::below(subject.folder.clone()),
             overtakings: Vec::new(),
             failures: Vec::new(),
             executions: 0,
@@ -143,10 +208,11 @@ impl<'a> Exploration<'a> {
             shared: Vec::new(),
             limit: Some(Limit::Executions(0)),
             unserializable: None,
-            fork: false,
             fences: Vec::new(),
             until: if args.first { Until::Found } else { Until::End },
+            fork: false,
             transactions: None,
+            traps: String::new(),
             remarks: Vec::new(),
         }
     }
@@ -174,28 +240,71 @@ impl<'a> Exploration<'a> {
 
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
-        let timeout = self.args.shared.timeout.unwrap_or(TIMEOUT);
-        for phase in self.phases() {
+        let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
+        if let Some(schedule) = &self.args.replay
+            && let Some(known) = kept::find(self.subject, &schedule.to_string())
+        {
+            self.shared = known;
+        }
+        let phases = self.phases();
+        let last = phases.len() - 1;
+        for (i, phase) in phases.into_iter().enumerate() {
             let left = timeout.saturating_sub(since.elapsed());
+            // Those that follow need time, too.
+            let left = if i < last { left / 2 } else { left };
             let executions = self.args.executions.map(|most| most.saturating_sub(self.executions));
             let executions = [executions, phase.most].into_iter().flatten().min();
             if left.is_zero() || executions == Some(0) {
                 break;
             }
-            let mut heard = Heard::default();
-            let until = self.until;
-            let config = self.config(&phase, left, executions);
-            let ended = child::run(&self.start(left), &config, &mut |message| {
-                heard.hear(message);
-                heard.is_enough(until)
-            })?;
-            self.limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            let (mut ended, mut heard) = self.follow(&phase, left, executions)?;
+            if self.args.replay.is_some() && heard.diverged.is_some() {
+                // When the schedule was made, more was known to be shared.
+                self.learn(left)?;
+                (ended, heard) = self.follow(&phase, left, executions)?;
+            }
+            let limit = self.limit_of(&phase, &heard, ended, timeout)?;
+            // A strategy that only comes first leaves the time to those that come after it.
+            let enough = phase.most.is_some_and(|most| heard.executions >= most);
+            self.limit = if enough { phase.bound.map(Limit::Preemptions) } else { limit };
             self.take(phase.name, heard);
-            let stopped = matches!(self.limit, Some(Limit::Interrupted | Limit::Time(_)));
+            let stopped = matches!(self.limit, Some(Limit::Interrupted));
             if self.limit.is_none() || stopped || self.is_enough() {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Follows one strategy.
+    fn follow(
+        &self,
+        phase: &Phase,
+        left: Duration,
+        executions: Option<u64>,
+    ) -> Result<(Ended, Heard)> {
+        let mut heard = Heard::default();
+        let config = self.config(phase, left, executions);
+        let ended = child::run(&self.start(left), &config, &mut |message| {
+            heard.hear(message);
+            heard.is_enough(self.until)
+        })?;
+        Ok((ended, heard))
+    }
+
+    /// Finds out which bytes are shared.
+    fn learn(&mut self, left: Duration) -> Result<()> {
+        let plan = Plan::Bounded(Some(FIRST_PREEMPTIONS));
+        let phase = Phase { name: "bounded", plan, bound: None, most: None };
+        let config = self.config(&phase, left, Some(LEARNT));
+        let mut shared = Vec::new();
+        child::run(&self.start(left), &config, &mut |message| {
+            if let Message::Shared { addr, len } = message {
+                shared.push((addr, len));
+            }
+            false
+        })?;
+        self.shared.extend(shared);
         Ok(())
     }
 
@@ -204,7 +313,7 @@ impl<'a> Exploration<'a> {
         let models: Vec<&str> = self.watched().iter().map(|&model| model_key(model)).collect();
         let on = |on: bool| if on { "on" } else { "off" };
         [
-            format!("strategy={}{}", phase.plan, self.known()),
+            format!("strategy={}{}", phase.plan, self.known(self.shared.len())),
             self.under(),
             if models.is_empty() { String::new() } else { format!("models={}", models.join(",")) },
             format!("timeout={}", left.as_millis().max(1)),
@@ -213,17 +322,18 @@ impl<'a> Exploration<'a> {
             format!("steps={} memory={}", args.steps, args.shared.memory),
             format!("isolate={}", if self.fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
-            format!("reuse={} progress=200", on(args.reuse)),
+            format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
             format!("fence-transactions={}", on(args.fence_transactions)),
             self.marked(),
             self.fenced(),
+            self.traps.clone(),
         ]
         .join(" ")
     }
 
     fn start(&self, left: Duration) -> Start<'_> {
         Start {
-            command: &self.args.command,
+            subject: self.subject,
             runtime: &self.runtime,
             output: self.args.output,
             // The library stops by itself, and should have the time to say so.
@@ -262,7 +372,7 @@ impl<'a> Exploration<'a> {
             self.transactions = Some("marked".to_owned());
         }
         if !args.transaction.is_empty() {
-            let [program, ..] = &args.command[..] else { return Ok(()) };
+            let [program, ..] = &self.subject.command[..] else { return Ok(()) };
             let found = symbols::functions(&child::find(program)?, &args.transaction)?;
             let parts: Vec<String> =
                 found.iter().map(|(start, len)| format!("{start:#x}+{len:#x}")).collect();
@@ -271,11 +381,46 @@ impl<'a> Exploration<'a> {
         Ok(())
     }
 
-    /// What is known to be shared, which schedules depend on.
-    fn known(&self) -> String {
-        let parts: Vec<String> =
-            self.shared.iter().map(|(addr, len)| format!("{addr:#x}+{len:#x}")).collect();
-        if parts.is_empty() { String::new() } else { format!(" shared={}", parts.join(",")) }
+    /// Finds the atomic updates inside of Rust's standard library.
+    fn find_updates(&mut self) -> Result<()> {
+        if let (true, [program, ..]) = (self.subject.rust, &self.subject.command[..]) {
+            let found = unseen::updates(&child::find(program)?)?;
+            for (key, sites) in [("traps", found.seen), ("quiet-traps", found.quiet)] {
+                let parts: Vec<String> =
+                    sites.iter().map(|(at, len)| format!("{at:#x}+{len:#x}")).collect();
+                if !parts.is_empty() {
+                    self.traps += &format!(" {key}={}", parts.join(","));
+                }
+            }
+            if self.subject.harness {
+                self.traps += " harness=on";
+            }
+        }
+        Ok(())
+    }
+
+    /// What was known to be shared at some time, which schedules of that time depend on.
+    fn known(&self, first: usize) -> String {
+        let mut pieces: Vec<(u64, u64)> =
+            self.shared.iter().take(first).map(|&(addr, len)| (addr, addr + len)).collect();
+        pieces.sort_unstable();
+        pieces.dedup_by(|next, last| {
+            let together = next.0 <= last.1;
+            if together {
+                last.1 = last.1.max(next.1);
+            }
+            together
+        });
+        let mut text = String::new();
+        for (from, to) in pieces {
+            // There is no room for more in a variable; the library will find out by itself.
+            if text.len() > MOST_KNOWN {
+                break;
+            }
+            text += if text.is_empty() { " shared=" } else { "," };
+            text += &format!("{from:#x}+{:#x}", to - from);
+        }
+        text
     }
 
     /// Why a strategy has not explored everything.
@@ -303,13 +448,13 @@ impl<'a> Exploration<'a> {
             (Ended::Silent(status), _) if heard.modules.is_empty() => bail!(
                 "{} {} before it could be controlled; does it run on its own, and was it compiled by \
                  `weakspot cc` or `weakspot c++`?",
-                self.program,
+                self.subject.name,
                 status_text(status)
             ),
             (Ended::Silent(status), _) => bail!(
                 "{} {} under control; this is a defect of weakspot, please report it with the \
                  program",
-                self.program,
+                self.subject.name,
                 status_text(status)
             ),
         })
@@ -327,6 +472,7 @@ impl<'a> Exploration<'a> {
     fn take(&mut self, name: &'static str, heard: Heard) {
         self.strategies.push(name);
         self.shared.extend(heard.shared);
+        let known = self.shared.len();
         if let Some(step) = heard.diverged {
             self.remark(format!(
                 "the schedule could not be followed beyond step {step}: it is of another program, \
@@ -349,7 +495,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 None => {
                     let first = self.executions + new.first;
-                    self.overtakings.push(Overtaking { first, ..new });
+                    self.overtakings.push(Overtaking { first, known, ..new });
                 }
             }
         }
@@ -361,7 +507,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 None => {
                     let first = self.executions + new.first;
-                    self.failures.push(Failure { first, ..new });
+                    self.failures.push(Failure { first, known, ..new });
                 }
             }
         }
@@ -376,7 +522,7 @@ impl<'a> Exploration<'a> {
             );
         }
         // The main thread begins and ends, whatever it does.
-        if heard.steps <= 2 * heard.executions && heard.executions > 0 {
+        if heard.steps <= 2 * heard.executions && heard.executions > 0 && !self.subject.rust {
             self.remark(
                 "no access to shared memory was seen: was the program compiled by `weakspot cc`?"
                     .to_owned(),
@@ -387,7 +533,7 @@ impl<'a> Exploration<'a> {
                 Some(old) => old.executions += new.executions,
                 none => {
                     let first = self.executions + new.first;
-                    *none = Some(Unserializable { first, ..new });
+                    *none = Some(Unserializable { first, known, ..new });
                 }
             }
         }

@@ -67,10 +67,10 @@ pub enum Limit {
     Executions(u64),
     /// Only executions with so many preemptions were looked at.
     Preemptions(u32),
-    /// The program did something that cannot be controlled.
-    Uncontrolled,
     /// Executions did not come out the same again, because the program depends on something outside.
     Unrepeatable,
+    /// The program did something that cannot be controlled.
+    Uncontrolled,
 }
 
 /// What a search may use.

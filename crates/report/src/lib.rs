@@ -65,8 +65,9 @@ pub use plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use race::{race_json, race_text};
 pub use reach::{ReachAnswer, reach_json, reach_text};
 pub use real::{
-    Explored, RealFailure, RealOvertaking, RealUnserializable, failures_json, failures_text,
-    real_json, real_statistics, real_text, unserializable_json, unserializable_text,
+    Explored, RealFailure, RealOutcome, RealOvertaking, RealUnserializable, failures_json,
+    failures_text, real_json, real_statistics, real_summary, real_text, unserializable_json,
+    unserializable_text,
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use robust::{RobustAnswer, robust_json, robust_text};

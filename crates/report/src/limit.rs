@@ -69,8 +69,8 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Overlap => o.string("kind", "overlap"),
         Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
         Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
-        Limit::Uncontrolled => o.string("kind", "uncontrolled"),
         Limit::Unrepeatable => o.string("kind", "unrepeatable"),
+        Limit::Uncontrolled => o.string("kind", "uncontrolled"),
     };
     if let Some(names) = names {
         o.string("message", &limit_text(limit, names));
@@ -92,8 +92,8 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         "overlap" => Limit::Overlap,
-        "uncontrolled" => Limit::Uncontrolled,
         "unrepeatable" => Limit::Unrepeatable,
+        "uncontrolled" => Limit::Uncontrolled,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)

@@ -19,6 +19,8 @@ pub struct Explored<'a> {
     pub executions: u64,
     /// The command that explores it, without the program.
     pub command: &'a str,
+    /// The program as that command names it.
+    pub target: &'a str,
     /// How many steps they took together.
     pub steps: u64,
     /// How they were chosen.
@@ -53,6 +55,8 @@ pub struct RealFailure<'a> {
     pub thread: Option<&'a str>,
     /// The source, innermost function first.
     pub frames: &'a [String],
+    /// Which stores were late in it.
+    pub delays: &'a [String],
     /// In how many executions.
     pub executions: u64,
     /// The first of these, from 1.
@@ -151,6 +155,9 @@ pub fn failures_text(
         for (i, frame) in failure.frames.iter().enumerate() {
             let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
         }
+        for delay in failure.delays {
+            let _ = writeln!(out, "  {:<9}{}", "late", plain(delay));
+        }
         out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
     }
     out
@@ -164,8 +171,8 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         grouped(u128::from(first))
     );
     if !schedule.is_empty() {
-        let (command, program) = (explored.command, plain(explored.program));
-        let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {program}", "again by");
+        let (command, target) = (explored.command, plain(explored.target));
+        let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {target}", "again by");
     }
     out
 }
@@ -223,6 +230,74 @@ pub fn unserializable_json(
         o.string("schedule", shown.schedule);
     }
     closing(o, explored)
+}
+
+/// What came out for one of several programs.
+#[derive(Clone, Copy, Debug)]
+pub struct RealOutcome<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// How many executions were explored.
+    pub executions: u64,
+    /// First whether executions fail, then whether they break SC under models. Empty after an error.
+    pub verdicts: &'a [(Model, Verdict)],
+}
+
+/// A line for each program, and how many of them are all right.
+#[must_use]
+pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
+    let models = outcomes.iter().map(|o| o.verdicts).find(|v| !v.is_empty()).unwrap_or(&[]);
+    let mut lines = vec![vec!["test".to_owned(), "executions".to_owned()]];
+    lines[0].extend(models.iter().map(|(model, _)| model.to_string()));
+    for o in outcomes {
+        let word = |(i, (_, verdict)): (usize, &(Model, Verdict))| match (i, verdict) {
+            (0, Verdict::Holds) => "holds",
+            (0, Verdict::Violated) => "fails",
+            (_, Verdict::Holds) => "robust",
+            (_, Verdict::Violated) => "breaks SC",
+            (_, Verdict::Unknown(_)) => "unknown",
+        };
+        let mut line = vec![plain(o.name).to_string(), grouped(u128::from(o.executions))];
+        line.extend(o.verdicts.iter().enumerate().map(|v| word(v).to_owned()));
+        if o.verdicts.is_empty() {
+            line.push("error".to_owned());
+        }
+        lines.push(line);
+    }
+    let mut widths = vec![0; lines[0].len()];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for line in &lines {
+        let mut text = String::new();
+        for (i, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+            let _ = match i {
+                1 => write!(text, "{cell:>width$}  "),
+                _ => write!(text, "{cell:<width$}  "),
+            };
+        }
+        let _ = writeln!(out, "{}", text.trim_end());
+    }
+    let count = |f: &dyn Fn(&Verdict) -> bool| {
+        outcomes.iter().filter(|o| o.verdicts.iter().any(|(_, v)| f(v))).count()
+    };
+    let bad = count(&|v| *v == Verdict::Violated);
+    let errors = outcomes.iter().filter(|o| o.verdicts.is_empty()).count();
+    let good = outcomes
+        .iter()
+        .filter(|o| !o.verdicts.is_empty() && o.verdicts.iter().all(|(_, v)| *v == Verdict::Holds))
+        .count();
+    let unknown = outcomes.len() - bad - errors - good;
+    let _ = write!(
+        out,
+        "{}: {good} hold, {bad} violated, {unknown} unknown",
+        counted(outcomes.len() as u64, "test")
+    );
+    let _ = if errors > 0 { writeln!(out, ", {errors} with errors") } else { writeln!(out) };
+    out
 }
 
 /// A line about the exploration, and what the user should know.
@@ -288,6 +363,9 @@ pub fn failures_json(
             v.string("thread", thread);
         }
         strings(v.key("at"), failure.frames);
+        if under != Model::Sc {
+            strings(v.key("late"), failure.delays);
+        }
         v.raw("executions", failure.executions).raw("first", failure.first);
         v.string("schedule", failure.schedule);
         list.push_str(&v.end());

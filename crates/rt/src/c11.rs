@@ -33,13 +33,8 @@ unsafe extern "C" fn create(handle: *mut usize, f: usize, arg: usize) -> i32 {
         return native!(thrd_create(handle: *mut usize, f: usize, arg: usize) -> i32);
     }
     let pc = caller();
-    match pthread::create(rt, f, arg, pc) {
-        Some(made) => {
-            *handle = made;
-            SUCCESS
-        }
-        None => NO_MEMORY,
-    }
+    *handle = pthread::create(rt, f, arg, pc);
+    SUCCESS
 }
 
 unsafe extern "C" fn join(handle: usize, value: *mut i32) -> i32 {

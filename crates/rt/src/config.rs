@@ -58,6 +58,14 @@ pub struct Config {
     pub fork: bool,
     /// `shared=ADDR+LEN,...`: bytes that are known to be shared, hexadecimal.
     pub shared: Vec<(usize, usize)>,
+    /// `codes=on`: an exit code that is not 0 is a failure.
+    pub codes: bool,
+    /// `traps=OFFSET+LEN,...`: atomic updates of the program that are not instrumented.
+    pub traps: Vec<(u64, u64)>,
+    /// `quiet-traps=OFFSET+LEN,...`: others whose order nobody can notice, so that they are only fences.
+    pub quiet_traps: Vec<(u64, u64)>,
+    /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
+    pub harness: bool,
     /// `trace=on`: each step is a line of the report.
     pub trace: bool,
     /// `progress`: milliseconds between two lines that tell how far it is, 0 for none.
@@ -89,6 +97,10 @@ impl Config {
             all_output: false,
             fork: false,
             shared: Vec::new(),
+            codes: false,
+            traps: Vec::new(),
+            quiet_traps: Vec::new(),
+            harness: false,
             trace: false,
             progress: 0,
         };
@@ -123,15 +135,10 @@ impl Config {
                     }
                 }
                 "transactions" if value == "marked" => config.transactions = Some(Vec::new()),
-                "transactions" => {
-                    let part = |part: &str| {
-                        let (start, len) = part.split_once('+')?;
-                        let hex = |s: &str| u64::from_str_radix(s.strip_prefix("0x")?, 16).ok();
-                        Some((hex(start)?, hex(len)?))
-                    };
-                    let parts: Option<Vec<_>> = value.split(',').map(part).collect();
-                    config.transactions = Some(parts.ok_or_else(wrong)?);
-                }
+                "transactions" => config.transactions = Some(pieces(value).ok_or_else(wrong)?),
+                "traps" => config.traps = pieces(value).ok_or_else(wrong)?,
+                "quiet-traps" => config.quiet_traps = pieces(value).ok_or_else(wrong)?,
+                "harness" => config.harness = choice("on", "off")?,
                 "fence-transactions" => config.fence_transactions = choice("on", "off")?,
                 "fences" => config.fences = wire::fences(value).ok_or_else(wrong)?,
                 "strategy" => config.plan = value.parse()?,
@@ -157,6 +164,7 @@ impl Config {
                         config.shared.push((hex(addr)?, hex(len)?.min(1 << 30)));
                     }
                 }
+                "codes" => config.codes = choice("on", "off")?,
                 "trace" => config.trace = choice("on", "off")?,
                 "progress" => config.progress = number()?,
                 _ => return Err(format!("there is no option `{key}`")),
@@ -164,4 +172,14 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// Pieces of the program: `OFFSET+LEN,...`, hexadecimal.
+fn pieces(value: &str) -> Option<Vec<(u64, u64)>> {
+    let hex = |s: &str| u64::from_str_radix(s.strip_prefix("0x")?, 16).ok();
+    let piece = |part: &str| {
+        let (start, len) = part.split_once('+')?;
+        Some((hex(start)?, hex(len)?))
+    };
+    value.split(',').map(piece).collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! Thread `t` always has the stack at [`STACKS`]` + t * `[`STRIDE`], so addresses of its variables
 //! are the same in all executions. The gap below each stack is not mapped: what grows into it
-//! crashes. Blocks of thread-local storage are made by the dynamic linker, which knows what has to
-//! be in them, and are put back to their first content when a thread starts.
+//! crashes. Blocks of thread-local storage, below the gap, are made by the dynamic linker, which knows
+//! what has to be in them, and are put back to their first content when a thread starts.
 
 use core::arch::{asm, naked_asm};
 
@@ -16,6 +16,8 @@ pub const STACKS: usize = 0x2000_0000_0000;
 pub const STRIDE: usize = 16 << 20;
 /// The size of a stack.
 pub const STACK: usize = 8 << 20;
+/// Room for thread-local storage, at the other end of the gap below the stack.
+const LOCAL: usize = 1 << 20;
 /// A stack of which more than this was used is given back to the system instead of being cleared.
 const LARGE: usize = 256 << 10;
 const PAGE: usize = 4096;
@@ -66,15 +68,21 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     if t == 0 {
         return Some(Slot { top: start + STACK, tcb: main, pristine: None });
     }
-    // The block must not be in the program's memory: it would not be there after a restore.
-    let tcb = heap::on_behalf_of_runtime(|| _dl_allocate_tls(core::ptr::null_mut())) as usize;
-    if tcb == 0 {
-        return None;
-    }
     let (mut size, mut align) = (0, 0);
     _dl_get_tls_static_info(&raw mut size, &raw mut align);
     // The size counts glibc's thread record, which begins at the thread pointer.
-    let below = size.saturating_sub(_thread_db_sizeof_pthread as usize);
+    let record = _thread_db_sizeof_pthread as usize;
+    let below = size.saturating_sub(record);
+    let wanted = (STACKS + t * STRIDE + LOCAL - record) & !(align.max(64) - 1);
+    if size + align > LOCAL {
+        return None;
+    }
+    // What the linker needs besides must not be in the program's memory: it would not be there after a
+    // restore.
+    let tcb = heap::on_behalf_of_runtime(|| _dl_allocate_tls(wanted as *mut _)) as usize;
+    if tcb == 0 {
+        return None;
+    }
     // What the beginning of the record must say: itself, twice, and the secrets for canaries and
     // mangled pointers, the flags for the shadow stack, and the number of the thread in the system.
     let copy = |offset: usize, len: usize| {
@@ -85,18 +93,22 @@ pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
     copy(0x20, 0x18);
     copy(0x48, 0x8);
     copy(_thread_db_pthread_tid[2] as usize, 4);
+    // Any thread may be the one that creates the first thread with this number.
+    let current = thread_pointer();
     set_thread_pointer(rt, tcb);
     __ctype_init();
-    set_thread_pointer(rt, main);
+    set_thread_pointer(rt, current);
     let from = tcb - below;
     let pristine = core::slice::from_raw_parts(from as *const u8, size).to_vec();
     Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })
 }
 
-/// Maps the stack of thread `t` in this process, if that was not done.
+/// Maps the stack of thread `t` and its thread-local storage in this process, if that was not done.
 pub fn map_stack(t: usize) -> bool {
-    let start = STACKS + t * STRIDE + (STRIDE - STACK);
-    sys::map_at(start, STACK, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE)
+    let start = STACKS + t * STRIDE;
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    sys::map_at(start, LOCAL, rights, libc::MAP_PRIVATE)
+        && sys::map_at(start + STRIDE - STACK, STACK, rights, libc::MAP_PRIVATE)
 }
 
 impl Slot {

@@ -1,6 +1,7 @@
 //! How executions end: `main` returns, `exit`, a crash, a failed assertion, no end at all.
 
 use core::ffi::{CStr, c_char, c_void};
+use std::borrow::Cow;
 
 use weakspot_live::wire::Message;
 use weakspot_live::{Ended, Op, OpKind};
@@ -9,7 +10,7 @@ use crate::frame::{caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{AtExit, Runtime, home, live};
 use crate::threads::{Parked, Patience, Thread, finish, park, settle, wait};
-use crate::{report, sys};
+use crate::{panics, report, sys};
 
 /// The signal by which the keeper tells that an execution hangs.
 pub const HANG: i32 = 63;
@@ -132,9 +133,20 @@ pub unsafe fn fail(rt: *mut Runtime, kind: &'static str, pc: usize, text: &str) 
         report::tell((*rt).config.fd, &Message::Defect(text.to_owned()));
         sys::quit(70);
     }
-    settle(rt);
     let me = (*rt).current;
-    report::finding(rt, kind, Some(me), pc, text);
+    fail_in(rt, me, kind, pc, text)
+}
+
+/// The same, by the fault of another thread.
+pub unsafe fn fail_in(
+    rt: *mut Runtime,
+    thread: usize,
+    kind: &'static str,
+    pc: usize,
+    text: &str,
+) -> ! {
+    settle(rt);
+    report::finding(rt, kind, Some(thread), pc, text);
     let limit = (*rt).steps + PATIENCE;
     wait(rt, Op::plain(OpKind::Exit), alone_at_last, limit as usize, Patience::Last);
     finish(rt, Ended::Over)
@@ -148,13 +160,13 @@ pub unsafe fn refuse(rt: *mut Runtime, what: &'static str, pc: usize) -> ! {
 }
 
 /// The current thread ends the program: when the others have done what they can.
-pub unsafe fn leave(rt: *mut Runtime) -> ! {
+pub unsafe fn leave(rt: *mut Runtime, code: i32) -> ! {
     if !(*rt).exiting {
         let op = Op::plain(OpKind::Exit);
         let limit = (*rt).steps + PATIENCE;
         wait(rt, op, alone_at_last, limit as usize, Patience::Last);
     }
-    leave_last(rt)
+    leave_last(rt, code)
 }
 
 unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
@@ -163,7 +175,7 @@ unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
 
 /// The current thread ends the program now: what was registered for the end runs, then what is left
 /// in the buffers of `stdio` is written.
-pub unsafe fn leave_last(rt: *mut Runtime) -> ! {
+pub unsafe fn leave_last(rt: *mut Runtime, code: i32) -> ! {
     settle(rt);
     (*rt).exiting = true;
     thread_functions(rt);
@@ -175,6 +187,7 @@ pub unsafe fn leave_last(rt: *mut Runtime) -> ! {
     }
     libc::fflush(core::ptr::null_mut());
     settle(rt);
+    panics::code(rt, code, 0);
     finish(rt, Ended::Over)
 }
 
@@ -219,13 +232,17 @@ pub unsafe fn finishers() -> Vec<unsafe extern "C" fn()> {
     found
 }
 
+fn is_caught(signal: i32) -> bool {
+    [HANG, libc::SIGTRAP].contains(&signal) || CRASHES.iter().any(|c| c.0 == signal)
+}
+
 /// The program's own handlers of crashes would hide them.
 unsafe extern "C" fn sigaction_inner(
     signal: i32,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> i32 {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     let new = if !live().is_null() && caught { core::ptr::null() } else { new };
     if !live().is_null() && !new.is_null() {
         (*live()).soiled = true;
@@ -234,7 +251,7 @@ unsafe extern "C" fn sigaction_inner(
 }
 
 unsafe extern "C" fn signal_inner(signal: i32, handler: usize) -> usize {
-    let caught = signal == HANG || CRASHES.iter().any(|c| c.0 == signal);
+    let caught = is_caught(signal);
     if !live().is_null() && caught {
         return libc::SIG_DFL;
     }
@@ -256,7 +273,7 @@ pub unsafe fn thread_functions(rt: *mut Runtime) {
 
 unsafe extern "C" fn exit_inner(code: i32) {
     let rt = live();
-    if rt.is_null() { native!(exit(code: i32)) } else { leave(rt) }
+    if rt.is_null() { native!(exit(code: i32)) } else { leave(rt, code) }
 }
 
 unsafe extern "C" fn exit_at_once(code: i32) {
@@ -265,15 +282,21 @@ unsafe extern "C" fn exit_at_once(code: i32) {
         sys::quit(code)
     }
     settle(rt);
+    panics::code(rt, code, caller());
     finish(rt, Ended::Over)
 }
 
 unsafe extern "C" fn abort_inner() {
     let rt = live();
-    if rt.is_null() { native!(abort()) } else { fail(rt, "abort", caller(), "abort") }
+    if rt.is_null() {
+        native!(abort())
+    } else {
+        let text = panics::reason(rt).map_or("abort".into(), Cow::Owned);
+        fail(rt, "abort", caller(), &text)
+    }
 }
 
-unsafe fn text<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
+unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
     if text.is_null() { "".into() } else { CStr::from_ptr(text).to_string_lossy() }
 }
 

@@ -16,10 +16,7 @@ static NAMED: AtomicU8 = AtomicU8::new(0);
 /// Finds the functions that are transactions.
 pub unsafe fn find(rt: *mut Runtime) {
     let Some(ranges) = &(*rt).config.transactions else { return };
-    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    let modules = &(*rt).modules;
-    let module = modules.iter().find(|m| std::path::Path::new(&m.path) == program);
-    let base = module.or(modules.first()).map_or(0, |m| m.base);
+    let base = program(rt);
     let range = |&(offset, len): &(u64, u64)| {
         let start = base.wrapping_add(offset as usize);
         (start, start.wrapping_add(len as usize))
@@ -27,6 +24,14 @@ pub unsafe fn find(rt: *mut Runtime) {
     let found = ranges.iter().map(range).collect::<Vec<_>>();
     NAMED.store(u8::from(!found.is_empty()), Ordering::Relaxed);
     (*rt).transactions = found;
+}
+
+/// Where the program begins.
+pub unsafe fn program(rt: *const Runtime) -> usize {
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let modules = &(*rt).modules;
+    let module = modules.iter().find(|m| std::path::Path::new(&m.path) == program);
+    module.or(modules.first()).map_or(0, |m| m.base)
 }
 
 /// Exports functions that do nothing unless functions are transactions.

@@ -16,7 +16,7 @@ use crate::frame::{caller, entry};
 use crate::native::native;
 use crate::runtime::{HOME, Runtime, live};
 use crate::threads::{Patience, happened, step, wait};
-use crate::{descriptors, sys};
+use crate::{descriptors, panics, sys};
 
 /// All that goes through the kernel is one object to the strategy.
 fn op(kind: OpKind) -> Op {
@@ -420,14 +420,24 @@ unsafe extern "C" fn funlockfile_inner(file: *mut c_void) {
     file_op(rt, OpKind::Release, file, pc);
 }
 
+unsafe extern "C" fn say(fd: i32, from: usize, len: usize) -> isize {
+    panics::heard(fd, from as *const u8, len);
+    write_inner(fd, from, len)
+}
+
+unsafe extern "C" fn say_parts(fd: i32, from: usize, n: i32) -> isize {
+    panics::heard_parts(fd, from as *const libc::iovec, n);
+    writev_inner(fd, from, n)
+}
+
 entry! {
     read => read_inner;
     readv => readv_inner;
     recv => recv_inner;
     recvfrom => recvfrom_inner;
     recvmsg => recvmsg_inner;
-    write => write_inner;
-    writev => writev_inner;
+    write => say;
+    writev => say_parts;
     send => send_inner;
     sendto => sendto_inner;
     sendmsg => sendmsg_inner;

@@ -25,21 +25,21 @@ unsafe fn number(rt: *mut Runtime, handle: usize) -> Option<usize> {
     (&(*rt).slots)[..count].iter().position(|slot| slot.tcb == handle)
 }
 
-/// Makes a thread; its handle, or `None` if there are too many.
-pub unsafe fn create(rt: *mut Runtime, f: usize, arg: usize, pc: usize) -> Option<usize> {
+/// Makes a thread; its handle.
+pub unsafe fn create(rt: *mut Runtime, f: usize, arg: usize, pc: usize) -> usize {
     let op = Op { kind: OpKind::Spawn, len: 0, addr: (*rt).count as u64 };
     step(rt, op);
     let me = (*rt).current;
     // Another thread may have made one since that was announced.
     let op = Op { addr: (*rt).count as u64, ..op };
     let Some(t) = add(rt, f, arg) else {
-        report::unsupported(rt, "more-threads", pc);
-        return None;
+        // What it would do without the thread is not what it does on its own.
+        refuse(rt, "more-threads", pc)
     };
     // libstdc++ leaves locks out as long as this says that there is one thread.
     (&raw mut __libc_single_threaded).write(0);
     happened(rt, me, op, Order::Plain, pc, None, None);
-    Some((&(*rt).slots)[t].tcb)
+    (&(*rt).slots)[t].tcb
 }
 
 /// Waits for the end of a thread; what it returned, or an error.
@@ -97,7 +97,7 @@ unsafe extern "C" fn create_inner(
         return native!(pthread_create(handle: *mut usize, attributes: *const libc::pthread_attr_t, f: usize, arg: usize) -> i32);
     }
     let pc = caller();
-    let Some(made) = create(rt, f, arg, pc) else { return libc::EAGAIN };
+    let made = create(rt, f, arg, pc);
     *handle = made;
     let mut detached = 0;
     if !attributes.is_null() {

@@ -8,9 +8,11 @@ use weakspot_live::{Agent, Ended, Next, Schedule, Strategy, Watch};
 use crate::config::Config;
 use crate::coroutine::Slot;
 use crate::heap::Heap;
+use crate::panics::Said;
 use crate::report::{Finding, Module};
 use crate::shadow::Shadow;
 use crate::threads::Thread;
+use crate::traps::Trap;
 
 /// The runtime, while threads of the program run under control; null in a program that runs on its
 /// own, before its `main`, and between executions.
@@ -120,6 +122,8 @@ pub struct Runtime {
     pub unserializable: String,
     /// Functions that are transactions, from and to.
     pub transactions: Vec<(usize, usize)>,
+    /// Instructions with a trap, by rising address.
+    pub traps: Vec<Trap>,
     /// What was said to be unsupported.
     pub unsupported: Vec<&'static str>,
     /// Executions that are over.
@@ -156,6 +160,8 @@ pub struct Runtime {
     pub started: bool,
     /// Whether what the program prints has been switched off.
     pub silent: bool,
+    /// What this execution has said about its failure.
+    pub said: Said,
     /// Virtual time in nanoseconds.
     pub now: u64,
     /// State of what is random for the program.

@@ -20,7 +20,8 @@ use crate::shadow::Shadow;
 use crate::snapshot::{self, Snapshot};
 use crate::threads::Parked;
 use crate::{
-    arena, buffers, descriptors, ends, heap, mappings, marks, report, sys, threads, watchdog,
+    arena, buffers, descriptors, ends, heap, mappings, marks, panics, report, sys, threads, traps,
+    watchdog,
 };
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
@@ -138,6 +139,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         watch: None,
         unserializable: String::new(),
         transactions: Vec::new(),
+        traps: Vec::new(),
         unsupported: Vec::new(),
         executions: 0,
         all_steps: 0,
@@ -156,6 +158,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         stop: false,
         started: false,
         silent: false,
+        said: panics::Said::default(),
         now: 0,
         random: 0,
         arguments: (argc as usize, argv as usize, 0),
@@ -185,6 +188,7 @@ unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_c
     report::modules(rt);
     (*rt).watch = monitors(rt);
     marks::find(rt);
+    traps::set(rt);
     let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
     let mut told = began;
     // A worker that dies without having done anything would be followed by the next one for ever.
@@ -246,6 +250,7 @@ unsafe fn work(rt: *mut Runtime) -> ! {
     let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
     sys::call(libc::SYS_prctl, args);
     ends::catch_crashes();
+    traps::catch(rt);
     for t in 0..(*rt).slots.len() {
         coroutine::map_stack(t);
     }
@@ -259,10 +264,9 @@ unsafe fn work(rt: *mut Runtime) -> ! {
         (*rt).started = true;
     }
     let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
-    let descriptors = Descriptors::now((*rt).config.fd);
+    // To look at what is open, libc allocates, and not for the program.
+    let descriptors = heap::on_behalf_of_runtime(|| Descriptors::now((*rt).config.fd));
     (*rt).first_free = descriptors.free;
-    // To look at them took memory of the program.
-    heap::restore(rt);
     (*rt).soiled = false;
     loop {
         if (*rt).stop {
@@ -378,6 +382,11 @@ unsafe fn end_of(rt: *mut Runtime) {
             (*rt).unserializable = (*rt).schedule.to_string();
         }
     }
+    (*rt).executions += 1;
+    if (*rt).stop && ended == Ended::Cut {
+        // It would have gone on, had there been time: nothing is left for the strategy to learn.
+        return;
+    }
     if ended == Ended::Over {
         // It was not about to do that, it has done it.
         let current = (*rt).current;
@@ -396,7 +405,6 @@ unsafe fn end_of(rt: *mut Runtime) {
         let (step, thread) = (step as u64, agent.of());
         report::tell((*rt).config.fd, &Message::Diverged { step, thread });
     }
-    (*rt).executions += 1;
 }
 
 /// From the second execution on, what the program prints is not shown.

@@ -134,6 +134,7 @@ pub unsafe fn begin(rt: *mut Runtime) {
     (*rt).files.clear();
     (*rt).exiting = false;
     (*rt).now = 0;
+    (*rt).said.clear();
     (*rt).random = (*rt).config.seed;
     let keys = (*rt).keys_before.0;
     (*rt).keys.truncate(keys);
@@ -196,8 +197,8 @@ unsafe extern "C" fn run(t: usize) -> ! {
     if t == 0 {
         let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
         let (argc, argv, envp) = (*rt).arguments;
-        main(argc, argv, envp);
-        ends::leave(rt)
+        let code = main(argc, argv, envp);
+        ends::leave(rt, code)
     } else {
         let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
         let value = f(arg);
@@ -220,7 +221,7 @@ pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
         (&mut (*rt).threads)[n.agent.of() as usize].position -= 1;
     }
     if (*rt).next.is_empty() {
-        ends::leave_last(rt);
+        ends::leave_last(rt, 0);
     }
     let to = choose(rt);
     go(rt, me, to);
@@ -317,7 +318,9 @@ unsafe fn turn_of(rt: *mut Runtime, t: usize) {
         n.enabled = true;
         n.idle = false;
     }
-    (*rt).last = Some(Agent::thread(t as u16));
+    if t > 0 || !(*rt).config.harness {
+        (*rt).last = Some(Agent::thread(t as u16));
+    }
 }
 
 /// Another thread goes on.
@@ -365,6 +368,9 @@ unsafe fn choose(rt: *mut Runtime) -> usize {
     if (*rt).special > 0 {
         refresh(rt);
     }
+    if harness_goes_on(rt) {
+        return 0;
+    }
     if (*rt).learning {
         return any(rt);
     }
@@ -388,6 +394,10 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
     loop {
         count(rt);
         refresh(rt);
+        if harness_goes_on(rt) {
+            (&mut (*rt).threads)[0].buffer.show();
+            return 0;
+        }
         let mut all = core::mem::take(&mut (*rt).all);
         all.clear();
         all.extend_from_slice(&(*rt).next);
@@ -407,6 +417,12 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
         buffers::commit(rt, agent);
         (*rt).last = Some(agent);
     }
+}
+
+/// What the harness of a test does is nobody's business: it goes on whenever it can.
+unsafe fn harness_goes_on(rt: *const Runtime) -> bool {
+    let first = (&(*rt).next).first();
+    (*rt).config.harness && first.is_some_and(|n| n.agent.of() == 0 && n.enabled)
 }
 
 /// Why a thread takes no steps any more.
@@ -488,16 +504,16 @@ unsafe fn refresh(rt: *mut Runtime) {
             thread.buffer.hide();
         }
         let is_ready = ready.is_none_or(|(ready, arg)| ready(rt, t, arg));
+        let op = &mut (&mut (*rt).next)[i].op;
         if patience == Patience::Timed {
             // Without what it waits for, it looks and gives up: it could have come before whoever
             // made it ready, unlike those who have to wait.
-            let op = &mut (&mut (*rt).next)[i].op;
             op.kind = if is_ready { OpKind::Update } else { OpKind::Compare };
         }
         if is_ready || patience == Patience::Timed {
             idle = spin != Idle::No && !(is_ready && woken);
             enabled = !idle || early && spin == Idle::Guess;
-            enabled &= !(stores && buffers::waits(kind));
+            enabled &= !(stores && buffers::waits(op.kind));
             waiting |= spin == Idle::Guess;
         } else {
             idle = patience == Patience::Last;

@@ -1,9 +1,9 @@
-//! What may be typed for real code: `weakspot cc`, `c++` and `run`.
+//! What may be typed for real code: `weakspot cc`, `c++`, `run` and `cargo`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
 use weakspot_live::Schedule;
 
@@ -45,7 +45,7 @@ explored, up to the order of steps that do not conflict. What the program reads 
 (files, time, random numbers) should not change.",
     mut_arg("threads", |a| a.hide(true))
 )]
-pub(crate) struct RunArgs {
+pub(crate) struct RunProgramArgs {
     /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.
     #[arg(
         required = true,
@@ -54,6 +54,75 @@ pub(crate) struct RunArgs {
         value_name = "PROGRAM"
     )]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Explore the tests or a program of an unmodified Rust crate.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CargoCommand {
+    Test(CargoTestArgs),
+    Run(CargoRunArgs),
+}
+
+/// What do TSO and PSO do to the tests of a Rust crate? Each is explored on its own.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot cargo test
+  weakspot cargo test --model tso --timeout 60s --release -p my-crate queue
+  weakspot cargo test -- --exact tests::push_and_pop
+  weakspot cargo test --replay SCHEDULE --log push.wslog -- --exact tests::push_and_pop",
+    after_help = "\
+The crate is built as `cargo test` would, with instrumentation, in target/weakspot; nothing in it
+changes. Each #[test] is explored as `weakspot run` explores a program: a test that panics is a failure,
+with the schedule that shows it. Options of weakspot come first, then those of `cargo test`, then,
+after `--`, names of tests, --exact, --skip, --ignored and --include-ignored. Tests in documentation are
+left out. Code inside of the standard library is not seen unless it is generic or inlined.",
+    mut_arg("timeout", |a| a.help("Give up on a test after this time [default: 10s]")),
+    mut_arg("threads", |a| a.help("How many tests to explore at a time; by default one per processor")),
+    mut_arg("witness", |a| a.hide(true))
+)]
+pub(crate) struct CargoTestArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// What `cargo test` gets.
+    #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
+    pub(crate) args: Vec<String>,
+    /// After `--`: what selects tests.
+    #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) rest: Vec<String>,
+}
+
+/// What do TSO and PSO do to a program of a Rust crate?
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot cargo run
+  weakspot cargo run --model tso --example queue -- 3 4",
+    after_help = "\
+The crate is built as `cargo run` would, with instrumentation, in target/weakspot; nothing in it changes.
+The program is explored as by `weakspot run`; an exit code that is not 0 is a failure, too. Options of
+weakspot come first, then those of `cargo run`, then, after `--`, arguments of the program.",
+    mut_arg("threads", |a| a.hide(true)),
+    mut_arg("witness", |a| a.hide(true))
+)]
+pub(crate) struct CargoRunArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// What `cargo run` gets.
+    #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
+    pub(crate) args: Vec<String>,
+    /// After `--`: the arguments of the program.
+    #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) rest: Vec<String>,
+}
+
+/// How a program is explored, however it came to be.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
     /// Memory models that are watched for: tso, pso (which heeds the orders of C11 atomics), pso-own
     /// (in which an atomic update waits only for stores to its own address).
     #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "tso,pso", value_parser = model)]
@@ -106,7 +175,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) fence_transactions: bool,
     /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "under")]
     pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE", requires = "replay")]

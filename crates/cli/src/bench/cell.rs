@@ -120,8 +120,8 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Overlap => "overlap",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
-                Limit::Uncontrolled => "uncontrolled",
                 Limit::Unrepeatable => "unrepeatable",
+                Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",
             }
             .to_owned(),

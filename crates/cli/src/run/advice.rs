@@ -63,7 +63,7 @@ impl Exploration<'_> {
             told.diff = sources.diff(&chosen);
             told.changes = Some(chosen.iter().map(|&change| line(&sources, change)).collect());
         }
-        if let [program, ..] = &self.args.command[..] {
+        if let [program, ..] = &self.subject.command[..] {
             for file in sources.newer_than(&child::find(program)?) {
                 told.remarks.push(format!(
                     "{file} was changed after the program was built: lines may be wrong"
@@ -75,10 +75,10 @@ impl Exploration<'_> {
 
     /// Explores the program as if it had fences, up to the first finding.
     fn explore_with(&self, fences: Vec<PlacedFence>) -> Result<Exploration<'_>> {
-        let mut again = Exploration::new(self.args, self.runtime.clone());
-        again.fork = self.fork;
+        let mut again = Exploration::new(self.args, self.subject, self.runtime.clone());
         again.shared.clone_from(&self.shared);
         again.transactions.clone_from(&self.transactions);
+        again.traps.clone_from(&self.traps);
         again.fences = fences;
         again.until = Until::Overtaken;
         again.explore(Instant::now())?;

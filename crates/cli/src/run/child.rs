@@ -14,12 +14,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use weakspot_build::runtime;
 use weakspot_live::wire::Message;
 
+use super::Subject;
 use crate::args::ProgramOutput;
 use crate::pool;
 
 /// How the program is started.
 pub(crate) struct Start<'a> {
-    pub(crate) command: &'a [OsString],
+    pub(crate) subject: &'a Subject,
     /// The folder with the runtime library.
     pub(crate) runtime: &'a Path,
     pub(crate) output: ProgramOutput,
@@ -50,26 +51,26 @@ pub(crate) fn run(
     let (reader, writer) = pipe().context("cannot make a pipe")?;
     // The child opens the pipe by this name: what it inherits would have to be inherited by all.
     let report = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
-    let [program, args @ ..] = start.command else { bail!("no program was named") };
+    let Subject { command, folder, variables, .. } = start.subject;
+    let [program, args @ ..] = &command[..] else { bail!("no program was named") };
     let library = start.runtime.join(runtime::NAME);
     let mut preload = library.into_os_string();
     if let Some(more) = std::env::var_os("LD_PRELOAD").filter(|more| !more.is_empty()) {
         preload.push(":");
         preload.push(more);
     }
-    // The program asks for the library, too, and has to get the same file.
-    let mut libraries = start.runtime.as_os_str().to_owned();
-    if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|more| !more.is_empty()) {
-        libraries.push(":");
-        libraries.push(more);
-    }
     let shown = || {
         if start.output == ProgramOutput::None { Stdio::null() } else { Stdio::inherit() }
     };
-    let mut child = Command::new(find(program)?)
+    let mut child = Command::new(find(program)?);
+    if let Some(folder) = folder {
+        child.current_dir(folder);
+    }
+    let mut child = child
         .args(args)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .env("LD_PRELOAD", preload)
-        .env("LD_LIBRARY_PATH", libraries)
+        .env("LD_LIBRARY_PATH", libraries(start.runtime))
         .env("WEAKSPOT_RUN", format!("report={report} {config}"))
         .stdin(Stdio::null())
         // Answers go to standard output.
@@ -98,6 +99,17 @@ pub(crate) fn run(
         }
     }
     Ok(ended.unwrap_or(Ended::Silent(status)))
+}
+
+/// Where programs look for libraries: they ask for that of the runtime, too, and have to get the same
+/// file as is preloaded.
+pub(crate) fn libraries(runtime: &Path) -> OsString {
+    let mut libraries = runtime.as_os_str().to_owned();
+    if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|more| !more.is_empty()) {
+        libraries.push(":");
+        libraries.push(more);
+    }
+    libraries
 }
 
 /// Passes on messages while the program runs; `None` when it has ended by itself.

@@ -15,6 +15,8 @@ pub(super) struct Overtaking {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
     /// Any one of these prevents it where it was first seen.
     pub(super) fences: Vec<PlacedFence>,
 }
@@ -29,6 +31,8 @@ pub(super) struct Failure {
     pub(super) schedule: String,
     pub(super) text: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// Executions that are not serializable.
@@ -36,6 +40,8 @@ pub(super) struct Unserializable {
     pub(super) first: u64,
     pub(super) schedule: String,
     pub(super) executions: u64,
+    /// How many pieces of memory were known to be shared.
+    pub(super) known: usize,
 }
 
 /// What was heard while one strategy was followed.
@@ -63,7 +69,11 @@ impl Heard {
     pub(super) fn is_enough(&self, until: Until) -> bool {
         match until {
             Until::End => false,
-            Until::Found => !(self.overtakings.is_empty() && self.failures.is_empty()),
+            // A failure may come without a schedule at first.
+            Until::Found => {
+                let shown = |failure: &Failure| !failure.schedule.is_empty();
+                !self.overtakings.is_empty() || self.failures.iter().any(shown)
+            }
             Until::Overtaken => !self.overtakings.is_empty(),
         }
     }
@@ -73,6 +83,7 @@ impl Heard {
             Message::Module { base, end, path } => self.modules.push((base, end, path)),
             Message::Failure { number, kind, thread, place, execution, schedule, text } => {
                 let (first, executions) = (execution, 1);
+                self.executions = self.executions.max(execution);
                 self.failures.push(Failure {
                     number,
                     kind,
@@ -82,10 +93,12 @@ impl Heard {
                     schedule,
                     text,
                     executions,
+                    known: 0,
                 });
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
                 let (first, executions) = (execution, 1);
+                self.executions = self.executions.max(execution);
                 self.overtakings.push(Overtaking {
                     number,
                     model,
@@ -94,6 +107,7 @@ impl Heard {
                     first,
                     schedule,
                     executions,
+                    known: 0,
                     fences,
                 });
             }
@@ -124,7 +138,7 @@ impl Heard {
             Message::Cut(executions) => self.cut = executions,
             Message::Unserializable { execution, schedule, executions } => {
                 self.unserializable =
-                    Some(Unserializable { first: execution, schedule, executions });
+                    Some(Unserializable { first: execution, schedule, executions, known: 0 });
             }
             Message::Idle(times) => self.idle = times,
             Message::Progress { executions, steps } => {

@@ -9,6 +9,7 @@ use weakspot_core::Model;
 use weakspot_live::Plan;
 use weakspot_report::model_key;
 
+use super::Subject;
 use super::child::{self, Start};
 use super::heard::Heard;
 use crate::args::ProgramOutput;
@@ -36,9 +37,9 @@ pub(crate) fn measure(
     let watched =
         if models.is_empty() { String::new() } else { format!(" models={}", models.join(",")) };
     let config = format!("strategy={plan} executions={executions}{watched}");
-    let command = [OsString::from(program)];
+    let subject = Subject::program(vec![OsString::from(program)]);
     let start = Start {
-        command: &command,
+        subject: &subject,
         runtime,
         output: ProgramOutput::None,
         timeout: Duration::from_secs(600),

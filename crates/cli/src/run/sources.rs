@@ -141,7 +141,7 @@ impl<'a> Sources<'a> {
     /// The statement of a frame; nothing if its file is none of the user's, and `Some(None)` if it
     /// is not certain which one it is.
     fn of_frame(&self, frame: Frame) -> Option<Option<Located>> {
-        let Frame { function, file, line, column, path } = frame;
+        let Frame { function, file, line, column, path, .. } = frame;
         let (path, name) = (path?, file?);
         let file = self.number(Path::new(&path), name);
         let opened = self.file(file);

@@ -1,7 +1,7 @@
 //! What addresses of a program are called in its source.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
 use anyhow::{Context, Result, bail};
@@ -12,6 +12,8 @@ use weakspot_live::wire::Place;
 #[derive(Default)]
 pub(crate) struct Symbols {
     modules: Vec<Module>,
+    /// Paths below this folder are told from there on.
+    root: Option<PathBuf>,
 }
 
 struct Module {
@@ -34,12 +36,19 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<u32>,
+    /// Whether it is in the standard library of Rust.
+    pub(crate) library: bool,
     pub(crate) column: Option<u32>,
     /// The file with all of its folders.
     pub(crate) path: Option<String>,
 }
 
 impl Symbols {
+    /// Paths are told from a folder on, if it is not the current one.
+    pub(crate) fn below(root: Option<PathBuf>) -> Symbols {
+        Symbols { root, ..Symbols::default() }
+    }
+
     pub(crate) fn add(&mut self, base: u64, end: u64, path: String) {
         self.modules.push(Module { base, end, path, debug: OnceCell::new() });
     }
@@ -80,8 +89,9 @@ impl Symbols {
                     function: frame
                         .function
                         .and_then(|name| name.demangle().ok().map(|name| name.into_owned())),
-                    file: location.and_then(|l| l.file).map(shorter),
+                    file: location.and_then(|l| l.file).map(|file| self.shorter(file)),
                     line: location.and_then(|l| l.line),
+                    library: location.and_then(|l| l.file).is_some_and(|f| f.starts_with(LIBRARY)),
                     column: location.and_then(|l| l.column),
                     path: location.and_then(|l| l.file).map(str::to_owned),
                 });
@@ -93,8 +103,11 @@ impl Symbols {
     /// A place as `file:line`, or as what is known of it.
     pub(crate) fn text(&self, place: Place) -> String {
         let frames = self.frames(place);
-        if let Some(Frame { file: Some(file), line: Some(line), .. }) = frames.first() {
-            return format!("{file}:{line}");
+        let told = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
+        // What the standard library of Rust has inlined is about the place that called it.
+        let own = frames.iter().find(|frame| frame.file.is_some() && !frame.library);
+        if let Some(text) = own.and_then(told).or_else(|| frames.iter().find_map(told)) {
+            return text;
         }
         let module = place.module.and_then(|m| self.modules.get(m as usize));
         let name = module.and_then(|m| Path::new(&m.path).file_name()?.to_str());
@@ -103,6 +116,19 @@ impl Symbols {
             (None, Some(name)) => format!("{name}+{:#x}", place.offset),
             (None, None) => format!("{:#x}", place.offset),
         }
+    }
+
+    /// A path from the folder on that is meant, if it is below; from `library` on, if it is the
+    /// standard library of Rust.
+    fn shorter(&self, path: &str) -> String {
+        let here = || std::env::current_dir().ok();
+        if let Some((_, rest)) = path.strip_prefix(LIBRARY).and_then(|rest| rest.split_once('/')) {
+            return rest.to_owned();
+        }
+        let below = self.root.clone().or_else(here).and_then(|root| {
+            Path::new(path).strip_prefix(root).ok().map(|rest| rest.display().to_string())
+        });
+        below.unwrap_or_else(|| path.to_owned())
     }
 
     /// What is at an address of data: a variable, and how many bytes into it.
@@ -183,10 +209,5 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
     Ok(found)
 }
 
-/// The path from the current folder, if it is below.
-fn shorter(path: &str) -> String {
-    let below = std::env::current_dir().ok().and_then(|here| {
-        Path::new(path).strip_prefix(here).ok().map(|rest| rest.display().to_string())
-    });
-    below.unwrap_or_else(|| path.to_owned())
-}
+/// Where the standard library was when it was compiled; a hash and `library` follow.
+const LIBRARY: &str = "/rustc/";

@@ -15,7 +15,7 @@ use weakspot_report::{
 
 use super::heard::Overtaking;
 use super::log::{self, Replayed};
-use super::{Exploration, child};
+use super::{Exploration, Outcome, child, delays, kept};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
@@ -25,23 +25,30 @@ const MAX_SHOWN: usize = 100;
 
 impl Exploration<'_> {
     /// Says what was found.
-    pub(super) fn tell(&self, since: Instant) -> Result<Answer<()>> {
+    pub(super) fn tell(&self, since: Instant) -> Result<Answer<Outcome>> {
         let shared = &self.args.shared;
         let mut replays: BTreeMap<String, Replayed> = BTreeMap::new();
         for found in self.overtakings.iter().take(MAX_SHOWN) {
             if !replays.contains_key(&found.schedule) {
-                let steps = self.replay(&found.schedule)?;
+                let steps = self.replay(&found.schedule, found.known)?;
                 replays.insert(found.schedule.clone(), Replayed::new(&steps, &self.symbols));
             }
         }
+        if self.args.replay.is_none() {
+            let overtakings = self.overtakings.iter().map(|o| (&o.schedule, o.known));
+            let schedules = self.failures.iter().map(|f| (&f.schedule, f.known)).chain(overtakings);
+            let lines = schedules.take(MAX_SHOWN).map(|(s, known)| (&s[..], self.known(known)));
+            kept::keep(self.subject, lines);
+        }
         let strategy = self.strategies.join(", then ");
         let command = match self.args.under {
-            Some(model) => format!("weakspot run --under {}", model_key(model)),
-            None => "weakspot run".to_owned(),
+            Some(model) => format!("{} --under {}", self.subject.explorer, model_key(model)),
+            None => self.subject.explorer.to_owned(),
         };
         let explored = Explored {
-            program: &self.program,
+            program: &self.subject.name,
             command: &command,
+            target: &self.subject.target,
             executions: self.executions,
             steps: self.steps,
             strategy: &strategy,
@@ -54,7 +61,7 @@ impl Exploration<'_> {
             (Some(limit), false) => Verdict::Unknown(limit.clone()),
         };
         let color = pool::colored(shared.color, std::io::stdout().is_terminal());
-        let mut answer: Answer<()> = Answer::new();
+        let mut answer = Answer::new();
         let failed = verdict(!self.failures.is_empty());
         answer.exit = answer.exit.max(Exit::of(&failed));
         let frames: Vec<Vec<String>> = self
@@ -64,12 +71,24 @@ impl Exploration<'_> {
             .collect();
         let threads: Vec<Option<String>> =
             self.failures.iter().map(|f| f.thread.map(log::thread_name)).collect();
+        let mut delays: Vec<Vec<String>> = Vec::new();
+        for f in &self.failures {
+            let shown = self.args.under.is_some() && !f.schedule.is_empty();
+            let steps = if shown && delays.len() < MAX_SHOWN {
+                self.replay(&f.schedule, f.known)?
+            } else {
+                Vec::new()
+            };
+            delays.push(delays::delays(&steps, &self.symbols));
+        }
         let failures: Vec<RealFailure<'_>> = self
             .failures
             .iter()
             .zip(&frames)
             .zip(&threads)
-            .map(|((f, frames), thread)| RealFailure {
+            .zip(&delays)
+            .map(|(((f, frames), thread), delays)| RealFailure {
+                delays,
                 kind: &f.kind,
                 text: &f.text,
                 thread: thread.as_deref(),
@@ -106,7 +125,7 @@ impl Exploration<'_> {
                 .iter()
                 .map(|(found, replayed, reports)| RealOvertaking {
                     shown: MonitorAnswer {
-                        file: &self.program,
+                        file: &self.subject.name,
                         id: None,
                         tables: &replayed.under(model).tables,
                         log: &replayed.under(model).events,
@@ -142,12 +161,15 @@ impl Exploration<'_> {
             };
         }
         if let (Some(path), Some(schedule)) = (&self.args.log, &self.args.replay) {
-            let steps = self.replay(&schedule.to_string())?;
+            let steps = self.replay(&schedule.to_string(), self.shared.len())?;
             log::write(path, Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
         }
         if shared.format == OutputFormat::Text && !shared.quiet {
             answer.out += &real_statistics(&explored);
         }
+        verdicts.insert(0, (under, failed));
+        let (name, executions) = (self.subject.name.clone(), self.executions);
+        answer.results.push(Outcome { name, executions, verdicts });
         Ok(answer)
     }
 
@@ -156,7 +178,7 @@ impl Exploration<'_> {
         &self,
         explored: &Explored<'_>,
         verdicts: &[(Model, Verdict)],
-        answer: &mut Answer<()>,
+        answer: &mut Answer<Outcome>,
     ) -> Result<()> {
         let shared = &self.args.shared;
         let found = self.unserializable.as_ref();
@@ -195,7 +217,7 @@ impl Exploration<'_> {
             say(Model::Tso, &verdict, true);
         }
         if let Some(found) = found.filter(|_| !shared.quiet) {
-            let steps = self.replay(&found.schedule)?;
+            let steps = self.replay(&found.schedule, found.known)?;
             let log = log::Temporary::new(Replayed::new(&steps, &self.symbols).under(Model::Tso))?;
             answer.out += &crate::serial::explain(log.path(), shared)?;
         }
@@ -203,12 +225,13 @@ impl Exploration<'_> {
     }
 
     /// The steps of an execution.
-    fn replay(&self, schedule: &str) -> Result<Vec<TracedStep>> {
+    fn replay(&self, schedule: &str, known: usize) -> Result<Vec<TracedStep>> {
         let config = format!(
-            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={}",
-            [self.known(), self.marked(), self.under()].join(" "),
+            "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={} {}",
+            [self.known(known), self.marked(), self.under()].join(" "),
             self.args.steps,
-            self.args.shared.memory
+            self.args.shared.memory,
+            self.traps
         );
         let mut steps = Vec::new();
         child::run(&self.start(Duration::from_secs(60)), &config, &mut |message| {

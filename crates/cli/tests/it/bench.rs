@@ -200,3 +200,23 @@ fn a_cell_of_histories_has_a_process_of_its_own() {
     let ran = run(&["bench", "history-cell", "atomic,4,200000,5,1,sc,sat", "--timeout", "0ms"], "");
     assert!(ran.out.starts_with("0 0 false "), "{}", ran.out);
 }
+
+/// What the paper found: TSO breaks the two locks, its PSO breaks all seven.
+#[test]
+fn real_programs() {
+    let ran = run(&["bench", "real", "--executions", "200", "--format", "json"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let rows: Vec<Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), 21, "{}", ran.out);
+    for row in &rows {
+        if row["table"] == "rates" {
+            assert!(row["rate"].as_f64() > Some(0.0), "{row}");
+            continue;
+        }
+        let name = row["name"].as_str().expect("a name");
+        let broken = |model: &str| row[model].as_u64().expect("a number") > 0;
+        assert_eq!(broken("tso"), ["dekker", "bakery"].contains(&name), "{row}");
+        assert!(broken("pso"), "{row}");
+    }
+}

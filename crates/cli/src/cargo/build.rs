@@ -1,0 +1,186 @@
+//! Building a crate with instrumentation, by cargo.
+//!
+//! The flags that instrument are not stable, so the compiler is told to take them anyway. With a target that
+//! is named, cargo gives flags only to what is built for it, and not to build scripts and macros.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+use weakspot_build::runtime;
+
+use super::words::Words;
+
+/// Cargo, and what it says about itself and the crate.
+pub(super) struct Cargo<'a> {
+    words: &'a Words,
+    quiet: bool,
+    /// The machine that programs are built for: this one.
+    host: String,
+    metadata: Value,
+}
+
+/// A program that was built.
+#[derive(Debug)]
+pub(super) struct Built {
+    /// The name of the target: a library, a test, a program.
+    pub(super) name: String,
+    pub(super) file: PathBuf,
+    /// The root of its package.
+    pub(super) folder: PathBuf,
+    pub(super) package: String,
+    pub(super) version: String,
+    /// Whether `cargo run` could mean it, and whether it does if nothing is said.
+    pub(super) runs: bool,
+    pub(super) default: bool,
+}
+
+/// Between flags in the variable that cargo reads them from.
+const BETWEEN: &str = "\x1f";
+
+impl<'a> Cargo<'a> {
+    /// Asks cargo about itself and the crate.
+    pub(super) fn find(words: &'a Words, quiet: bool) -> Result<Cargo<'a>> {
+        let version = answer(cargo().arg("-vV"))?;
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+        let host = host.context("cargo does not say which machine this is")?.to_owned();
+        if let Some(target) = words.value("--target")
+            && target != host
+        {
+            bail!("programs for {target} cannot be run here: this is {host}");
+        }
+        let mut ask = cargo();
+        ask.args(["metadata", "--no-deps", "--format-version", "1"]);
+        if let Some(path) = words.value("--manifest-path") {
+            ask.args(["--manifest-path", path]);
+        }
+        let metadata = serde_json::from_str(&answer(&mut ask)?)
+            .context("cargo says something about the crate that is not understood")?;
+        Ok(Cargo { words, quiet, host, metadata })
+    }
+
+    /// Builds what a command of cargo would build, and gives the programs.
+    pub(super) fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
+        let mut build = cargo();
+        build.arg(command).args(more).args(["--message-format", "json-render-diagnostics"]);
+        build.args(&self.words.cargo);
+        if self.words.value("--target").is_none() {
+            build.args(["--target", &self.host]);
+        }
+        if self.words.value("--target-dir").is_none() {
+            let target = self.metadata["target_directory"].as_str().unwrap_or("target");
+            build.arg("--target-dir").arg(Path::new(target).join("weakspot"));
+        }
+        if self.quiet {
+            build.arg("--quiet");
+        }
+        // Without any optimisation, each atomic operation is a call of a function of the standard
+        // library, and it is there that all of them would happen.
+        for profile in ["dev", "test"] {
+            build.args(["--config", &format!("profile.{profile}.opt-level=1")]);
+        }
+        self.flags(&mut build)?;
+        let output = build
+            .env("RUSTC_BOOTSTRAP", "1")
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .context("failed to start cargo")?;
+        if !output.status.success() {
+            bail!("cargo could not build the crate");
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        Ok(said.lines().filter_map(|line| self.built(&serde_json::from_str(line).ok()?)).collect())
+    }
+
+    /// Adds the flags that instrument to those that the user has, wherever they are.
+    fn flags(&self, build: &mut Command) -> Result<()> {
+        let flags = flags()?;
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let own = match (set("CARGO_ENCODED_RUSTFLAGS"), set("RUSTFLAGS")) {
+            (Some(encoded), _) => Some(encoded),
+            (None, Some(plain)) => {
+                Some(plain.split_ascii_whitespace().collect::<Vec<_>>().join(BETWEEN))
+            }
+            (None, None) => None,
+        };
+        if let Some(own) = own {
+            build.env("CARGO_ENCODED_RUSTFLAGS", [own, flags.join(BETWEEN)].join(BETWEEN));
+            return Ok(());
+        }
+        // Flags of a target stand in for those of `build`, so ours have to be where the user's are.
+        let configured = answer(
+            cargo()
+                .args(["-Zunstable-options", "config", "get", "--format", "json", "target"])
+                .env("RUSTC_BOOTSTRAP", "1"),
+        );
+        let of_target = configured.is_ok_and(|text| text.contains("\"rustflags\""));
+        let key = match of_target {
+            true => format!("target.{}.rustflags", self.host),
+            false => "build.rustflags".to_owned(),
+        };
+        build.args(["--config", &format!("{key}={}", Value::from(flags))]);
+        Ok(())
+    }
+
+    /// The program that a message of cargo tells of.
+    fn built(&self, message: &Value) -> Option<Built> {
+        let file = message["executable"].as_str()?;
+        let target = &message["target"];
+        let name = target["name"].as_str()?.to_owned();
+        let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+        let packages = self.metadata["packages"].as_array()?;
+        let package = packages.iter().find(|p| p["id"] == message["package_id"]);
+        let text = |key: &str| package.and_then(|p| p[key].as_str()).unwrap_or("");
+        let kind = |kind: &str| target["kind"].as_array().is_some_and(|k| k.contains(&kind.into()));
+        Some(Built {
+            runs: kind("bin") || kind("example"),
+            default: text("default_run") == name,
+            name,
+            file: file.into(),
+            folder,
+            package: text("name").to_owned(),
+            version: text("version").to_owned(),
+        })
+    }
+}
+
+/// The flags that instrument code and link it with the runtime library.
+fn flags() -> Result<Vec<String>> {
+    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
+    let library = runtime.join(runtime::NAME);
+    let library = library.to_str().context("the folder of the runtime library is not UTF-8")?;
+    Ok([
+        "-Zsanitizer=thread",
+        "-Zexternal-clangrt",
+        // The standard library is not instrumented.
+        "-Cunsafe-allow-abi-mismatch=sanitizer",
+        // What is generic must not be taken from there.
+        "-Zshare-generics=no",
+        "-Cdebuginfo=1",
+        "-Cstrip=none",
+        &format!("-Clink-arg={library}"),
+    ]
+    .map(str::to_owned)
+    .to_vec())
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// What a command prints.
+fn answer(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => anyhow!("there is no cargo: is Rust installed?"),
+        _ => anyhow!("failed to start cargo: {error}"),
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim();
+        bail!("{}", said.strip_prefix("error: ").unwrap_or(said));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

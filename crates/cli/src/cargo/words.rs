@@ -1,0 +1,134 @@
+//! What was typed for cargo, taken apart.
+
+use anyhow::{Result, bail};
+
+/// The words.
+pub(super) struct Words {
+    /// Options of cargo.
+    pub(super) cargo: Vec<String>,
+    /// What selects tests, or the arguments of the program.
+    pub(super) rest: Vec<String>,
+}
+
+/// Options of cargo whose value may be the next word.
+const WITH_VALUE: [&str; 20] = [
+    "-p",
+    "--package",
+    "--exclude",
+    "--bin",
+    "--example",
+    "--test",
+    "--bench",
+    "-F",
+    "--features",
+    "-j",
+    "--jobs",
+    "--profile",
+    "--target",
+    "--target-dir",
+    "--manifest-path",
+    "--lockfile-path",
+    "--color",
+    "--config",
+    "-Z",
+    "-C",
+];
+
+/// Options of cargo that make no sense here, and why.
+const REFUSED: [(&str, &str); 4] = [
+    ("--no-run", "tests are to be explored"),
+    ("--message-format", "weakspot reads the messages of cargo itself"),
+    ("--doc", "tests in documentation are not explored"),
+    ("--unit-graph", "weakspot reads the messages of cargo itself"),
+];
+
+impl Words {
+    /// Of `cargo test`: names of tests may come before `--`, too.
+    pub(super) fn of_test(words: &[String], rest: &[String]) -> Result<Words> {
+        Words::new(words, rest, false)
+    }
+
+    /// Of `cargo run`: after its first argument everything is for the program.
+    pub(super) fn of_run(words: &[String], rest: &[String]) -> Result<Words> {
+        Words::new(words, rest, true)
+    }
+
+    fn new(words: &[String], after: &[String], first_ends: bool) -> Result<Words> {
+        let mut cargo = Vec::new();
+        let mut rest = Vec::new();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let name = word.split_once('=').map_or(&word[..], |(name, _)| name);
+            if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+                bail!("cargo's {name} cannot be used here: {why}");
+            }
+            if word == "--" {
+                break;
+            } else if WITH_VALUE.contains(&&word[..]) {
+                cargo.push(word.clone());
+                cargo.extend(words.next().cloned());
+            } else if word.starts_with('-') {
+                cargo.push(word.clone());
+            } else {
+                rest.push(word.clone());
+                if first_ends {
+                    break;
+                }
+            }
+        }
+        rest.extend(words.cloned());
+        rest.extend_from_slice(after);
+        Ok(Words { cargo, rest })
+    }
+
+    /// All of them, to be typed again.
+    pub(super) fn shown(&self) -> String {
+        let between = if self.rest.is_empty() { &[][..] } else { &["--".to_owned()] };
+        [&self.cargo[..], between, &self.rest].concat().join(" ")
+    }
+
+    /// The value of an option of cargo: the last one.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        let mut found = None;
+        for (i, word) in self.cargo.iter().enumerate() {
+            if word == name {
+                found = self.cargo.get(i + 1).map(|word| &word[..]);
+            } else if let Some((option, value)) = word.split_once('=')
+                && option == name
+            {
+                found = Some(value);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: Result<Words>, cargo: &str, rest: &str) {
+        let words = words.unwrap();
+        assert_eq!((words.cargo.join(" "), words.rest.join(" ")), (cargo.into(), rest.into()));
+    }
+
+    #[test]
+    fn words_of_cargo_and_of_tests() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        check(
+            Words::of_test(&words("--release -p a --features=x push -- --exact b::c"), &[]),
+            "--release -p a --features=x",
+            "push --exact b::c",
+        );
+        check(Words::of_run(&words("--bin a -- -p 1"), &[]), "--bin a", "-p 1");
+        check(Words::of_run(&words("--release 1 -p -- 2"), &[]), "--release", "1 -p -- 2");
+        check(Words::of_test(&[], &words("--exact b::c")), "", "--exact b::c");
+        let run = Words::of_run(&words("--release"), &words("-p 1")).unwrap();
+        assert_eq!(run.shown(), "--release -- -p 1");
+        let one = Words::of_test(&words("--profile=a --profile b --test"), &[]).unwrap();
+        assert_eq!(one.value("--profile"), Some("b"));
+        assert_eq!(one.value("--test"), None);
+        assert!(Words::of_test(&words("--doc"), &[]).is_err());
+        assert!(Words::of_test(&words("--message-format=json"), &[]).is_err());
+    }
+}
