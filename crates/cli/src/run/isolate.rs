@@ -45,7 +45,7 @@ impl Exploration<'_> {
             "strategy=bounded isolate={how} trace=on executions={EXECUTIONS} steps={STEPS} hang=200 \
              timeout={} memory={} {} {}",
             TIME.as_millis(),
-            self.args.shared.memory,
+            self.memory(),
             self.marked(),
             self.under()
         );
