@@ -319,7 +319,7 @@ impl<'a> Exploration<'a> {
             format!("timeout={}", left.as_millis().max(1)),
             format!("hang={}", (left / 10).as_millis().clamp(200, 2000)),
             format!("executions={}", executions.unwrap_or(0)),
-            format!("steps={} memory={}", args.steps, args.shared.memory),
+            format!("steps={} memory={}", args.steps, self.memory()),
             format!("isolate={}", if self.fork { "fork" } else { "memory" }),
             format!("output={}", if args.output == ProgramOutput::All { "all" } else { "first" }),
             format!("reuse={} codes={} progress=200", on(args.reuse), on(self.subject.rust)),
@@ -344,6 +344,11 @@ impl<'a> Exploration<'a> {
     /// The models that executions are watched for.
     fn watched(&self) -> &[Model] {
         if self.args.under.is_some() { &[] } else { &self.args.model }
+    }
+
+    /// How many bytes the program may allocate: the library around it needs some, too.
+    fn memory(&self) -> u64 {
+        self.args.shared.memory / 4
     }
 
     /// The buffers for the configuration.

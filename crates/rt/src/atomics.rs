@@ -282,7 +282,10 @@ unsafe fn object(addr: usize, len: usize, kind: OpKind, order: i32, f: impl FnOn
     let frame = frame();
     let pc = (*frame).pc;
     let len = u32::try_from(len).unwrap_or(u32::MAX);
-    let op = announce(rt, kind, addr, len, frame, None);
+    // A store of many bytes is in memory at once.
+    let waits = (*rt).buffered && kind == OpKind::Write;
+    let announced = if waits { OpKind::Update } else { kind };
+    let op = announce(rt, announced, addr, len, frame, None);
     let old = crate::access::value(addr, len);
     let op = Op { kind: f(), ..op };
     let new = crate::access::value(addr, len);

@@ -404,9 +404,10 @@ unsafe fn choose_buffered(rt: *mut Runtime) -> usize {
         buffers::next(rt, &mut all);
         (*rt).all = all;
         let last = (*rt).last;
-        let Choice::Run(agent) = (*rt).strategy.choose(&(*rt).all, last) else {
-            finish(rt, Ended::Stopped)
-        };
+        (*rt).busy = true;
+        let choice = (*rt).strategy.choose(&(*rt).all, last);
+        (*rt).busy = false;
+        let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
         (*rt).schedule.push(agent);
         if !agent.is_buffer() {
             let to = agent.of() as usize;

@@ -41,7 +41,8 @@ struct Ran {
 }
 
 fn run(program: &Path, config: &str) -> Ran {
-    let file = program.with_extension("report");
+    // The end of the name says whose program it is.
+    let file = PathBuf::from(format!("{}.report", program.display()));
     let output = Command::new("sh")
         .args(["-c", "exec \"$0\" 3>\"$1\""])
         .arg(program)

@@ -79,6 +79,7 @@ impl Exploration<'_> {
         again.shared.clone_from(&self.shared);
         again.transactions.clone_from(&self.transactions);
         again.traps.clone_from(&self.traps);
+        again.fork = self.fork;
         again.fences = fences;
         again.until = Until::Overtaken;
         again.explore(Instant::now())?;

@@ -43,10 +43,11 @@ impl Exploration<'_> {
     fn first_steps(&self, how: &str) -> Result<Option<Vec<Message>>> {
         let config = format!(
             "strategy=bounded isolate={how} trace=on executions={EXECUTIONS} steps={STEPS} hang=200 \
-             timeout={} memory={} {}",
+             timeout={} memory={} {} {}",
             TIME.as_millis(),
-            self.args.shared.memory,
-            self.marked()
+            self.memory(),
+            self.marked(),
+            self.under()
         );
         let mut heard = Vec::new();
         let mut whole = false;

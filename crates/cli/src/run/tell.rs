@@ -236,7 +236,7 @@ impl Exploration<'_> {
             "strategy=replay:{schedule}{} trace=on executions=1 steps={} memory={} {}",
             [self.known(known), self.marked(), self.under()].join(" "),
             self.args.steps,
-            self.args.shared.memory,
+            self.memory(),
             self.traps
         );
         let mut steps = Vec::new();

@@ -1,5 +1,6 @@
 //! `weakspot cc` and `weakspot run`, on programs that are compiled here.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use crate::run;
@@ -249,7 +250,7 @@ void *q(void *a) {{ (void)a; n = 2; return 0; }}
 fn clang_builds_what_gcc_builds() {
     let there = std::process::Command::new("clang").arg("--version").output();
     if !there.is_ok_and(|out| out.status.success()) {
-        eprintln!("skipped: there is no clang");
+        let _ = writeln!(std::io::stderr(), "skipped: there is no clang");
         return;
     }
     let dir = folder();
