@@ -31,8 +31,6 @@ pub(super) struct Failure {
     pub(super) schedule: String,
     pub(super) text: String,
     pub(super) executions: u64,
-    /// How many pieces of memory were known to be shared.
-    pub(super) known: usize,
 }
 
 /// Executions that are not serializable.
@@ -92,7 +90,6 @@ impl Heard {
                     schedule,
                     text,
                     executions,
-                    known: 0,
                 });
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
