@@ -38,9 +38,7 @@ fn write(folder: &Path, file: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&part, file)
 }
 
-/// The folder for what can be made again: in the user's cache, or else a temporary one.
-#[must_use]
-pub fn cache() -> PathBuf {
+fn cache() -> PathBuf {
     let set = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")
         .filter(|path| path.is_absolute())

@@ -4,8 +4,9 @@ mod build;
 mod words;
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
@@ -19,6 +20,8 @@ use crate::run::{Subject, explore};
 
 /// How long the exploration of a test goes on unless the user says something else.
 const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a program may take to list its tests.
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Explores each test of a crate.
@@ -145,7 +148,7 @@ fn tests(binary: &Built, selection: &[String]) -> Result<Vec<String>> {
 fn list(binary: &Built, selection: &[String], more: &[&str]) -> Result<Vec<String>> {
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let failed = || format!("failed to list the tests of {}", binary.name);
-    let output = Command::new(&binary.file)
+    let mut child = Command::new(&binary.file)
         .args(["--list", "--format", "terse"])
         .args(more)
         .args(selection)
@@ -153,12 +156,31 @@ fn list(binary: &Built, selection: &[String], more: &[&str]) -> Result<Vec<Strin
         .envs(variables(binary))
         .env("LD_LIBRARY_PATH", crate::run::libraries(&runtime))
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .with_context(failed)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{}: {}", failed(), said.trim());
+    let mut stdout = child.stdout.take().with_context(failed)?;
+    let reader = std::thread::spawn(move || {
+        let mut listed = Vec::new();
+        stdout.read_to_end(&mut listed).map(|_| listed)
+    });
+    // Without the usual harness it may do anything instead.
+    let until = Instant::now() + LIST_TIMEOUT;
+    let status = loop {
+        if let Some(status) = child.try_wait().with_context(failed)? {
+            break status;
+        }
+        if Instant::now() > until {
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!("{}: it takes too long; does it have a harness of its own?", failed());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    if !status.success() {
+        bail!("{}: it {}", failed(), crate::run::status_text(status));
     }
-    let listed = String::from_utf8_lossy(&output.stdout);
+    let listed = reader.join().ok().with_context(failed)?.with_context(failed)?;
+    let listed = String::from_utf8_lossy(&listed);
     Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }

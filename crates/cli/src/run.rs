@@ -5,7 +5,6 @@ mod child;
 mod delays;
 mod heard;
 mod isolate;
-mod kept;
 mod log;
 pub(crate) mod measure;
 mod sources;
@@ -25,8 +24,8 @@ use weakspot_live::Plan;
 use weakspot_live::wire::{Message, PlacedFence};
 use weakspot_report::{error_json, model_key};
 
-pub(crate) use self::child::libraries;
-use self::child::{Ended, Start, status_text};
+use self::child::{Ended, Start};
+pub(crate) use self::child::{libraries, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
 use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
@@ -241,11 +240,6 @@ impl<'a> Exploration<'a> {
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
         let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
-        if let Some(schedule) = &self.args.replay
-            && let Some(known) = kept::find(self.subject, &schedule.to_string())
-        {
-            self.shared = known;
-        }
         let phases = self.phases();
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {

@@ -15,7 +15,7 @@ use weakspot_report::{
 
 use super::heard::Overtaking;
 use super::log::{self, Replayed};
-use super::{Exploration, Outcome, child, delays, kept};
+use super::{Exploration, Outcome, child, delays};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
@@ -33,12 +33,6 @@ impl Exploration<'_> {
                 let steps = self.replay(&found.schedule, found.known)?;
                 replays.insert(found.schedule.clone(), Replayed::new(&steps, &self.symbols));
             }
-        }
-        if self.args.replay.is_none() {
-            let overtakings = self.overtakings.iter().map(|o| (&o.schedule, o.known));
-            let schedules = self.failures.iter().map(|f| (&f.schedule, f.known)).chain(overtakings);
-            let lines = schedules.take(MAX_SHOWN).map(|(s, known)| (&s[..], self.known(known)));
-            kept::keep(self.subject, lines);
         }
         let strategy = self.strategies.join(", then ");
         let command = match self.args.under {

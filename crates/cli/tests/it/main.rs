@@ -1,5 +1,6 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
+//! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `convert`: logs and histories from format to format;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
@@ -18,6 +19,7 @@
 //! - `scale`: many files, limits, interruption.
 
 mod bench;
+mod cargo;
 mod convert;
 mod corpus_c;
 mod fences;

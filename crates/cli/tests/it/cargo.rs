@@ -1,0 +1,211 @@
+//! `weakspot cargo`, on crates that are built here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{Ran, run};
+
+/// A new folder for a crate, so that nothing is written beside its sources.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cargo").join(name);
+    let _ = fs::remove_dir_all(folder.join("src"));
+    let _ = fs::remove_dir_all(folder.join("tests"));
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        match path.is_dir() {
+            true if name != "target" => copy(&path, &to.join(name)),
+            true => {}
+            false => drop(fs::copy(&path, to.join(name)).expect("copied")),
+        }
+    }
+}
+
+/// Runs a command of cargo for a crate: options of ours, then those of cargo.
+fn cargo(command: &str, folder: &Path, ours: &[&str], cargos: &[&str]) -> Ran {
+    let manifest = folder.join("Cargo.toml");
+    let target = folder.join("target");
+    let mut words = vec!["cargo", command];
+    words.extend(ours);
+    words.extend(["--manifest-path", manifest.to_str().expect("UTF-8")]);
+    words.extend(["--target-dir", target.to_str().expect("UTF-8")]);
+    words.extend(cargos);
+    run(&words, "")
+}
+
+/// Those that are too large to be explored to the end here.
+const LARGE: [&str; 2] = ["barrier", "channel"];
+
+/// Each test of the corpus is what `expected.tsv` says. Among them are two that a checker calls wrong
+/// which takes sequentially consistent accesses for release and acquire (`store_buffering_seq_cst`,
+/// `dekker_seq_cst`), one that a search misses which compares a store with the last access only
+/// (`load_overtaken_wrong`), and one that fails beyond SC only (`store_buffering_relaxed`).
+#[test]
+fn the_corpus_is_as_expected() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/rust");
+    let folder = folder("corpus");
+    copy(&corpus, &folder);
+    // Executions are counted, so that answers do not depend on time.
+    let ours = ["--format", "json", "--executions", "5000", "--timeout", "10m"];
+    let ran = cargo("test", &folder, &ours, &["--", "--include-ignored"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let mut verdicts: BTreeMap<(String, String), String> = BTreeMap::new();
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        let text = |key: &str| answer[key].as_str().unwrap_or("").to_owned();
+        let (_, test) = text("file")
+            .split_once("::")
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .expect("a test");
+        verdicts.insert((test, text("model")), text("verdict"));
+    }
+    let expected = fs::read_to_string(corpus.join("expected.tsv")).expect("read");
+    let mut tests = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for line in expected.lines().filter(|line| !line.starts_with('#')) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let test = columns[0];
+        tests.insert(test);
+        for (model, label) in [("sc", columns[1]), ("tso", columns[5]), ("pso", columns[6])] {
+            let verdict = match label {
+                "holds" | "yes" => "holds",
+                _ => "violated",
+            };
+            let said = verdicts.get(&(test.to_owned(), model.to_owned())).map(|said| &said[..]);
+            let right = said == Some(verdict) || LARGE.contains(&test) && said == Some("unknown");
+            if !right {
+                wrong.push(format!("{test} {model}: {said:?} instead of {verdict}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(tests.len() * 3, verdicts.len(), "tests that are not in expected.tsv");
+
+    // Panics are told with their places, and schedules show them again.
+    let ran = cargo("test", &folder, &["--first"], &["--", "--exact", "lost_update_wrong"]);
+    assert!(ran.out.contains("panic    tests/atomics.rs:130:5: assertion"), "{}", ran.out);
+    let schedule = ran.out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+    let ours = ["--replay", schedule.expect("a schedule")];
+    let again = cargo("test", &folder, &ours, &["--", "--exact", "lost_update_wrong"]);
+    assert!(again.out.contains("fails: 1 failure in 1 execution"), "{}", again.out);
+    // Lines are those of the crate.
+    let ours = ["--model", "tso"];
+    let ran = cargo("test", &folder, &ours, &["--", "--exact", "store_buffering_relaxed"]);
+    for part in ["wr ", "at tests/atomics.rs:20", "rd ", "at tests/atomics.rs:27"] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    // With buffers, what fails beyond SC fails.
+    let ours = ["--under", "tso", "--first"];
+    let ran = cargo("test", &folder, &ours, &["--", "--exact", "store_buffering_relaxed"]);
+    assert!(ran.out.contains("each thread missed the store of the other"), "{}", ran.out);
+
+    // A schedule is for one test; names may select none.
+    let ran = cargo("test", &folder, &ours, &["no_such_test"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("is selected by no_such_test"), "{}", ran.err);
+    let schedule = ["--replay", "ws1_0_9b4ab0e1"];
+    let ran = cargo("test", &folder, &schedule, &["store"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+}
+
+const MANIFEST: &str =
+    "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+
+const LIBRARY: &str = r#"
+use std::cell::Cell;
+use std::thread;
+use std::time::{Duration, Instant};
+
+thread_local!(static WHO: Cell<u32> = Cell::new(0));
+
+#[test]
+#[should_panic(expected = "on purpose")]
+fn panics() {
+    panic!("on purpose");
+}
+
+/// A thread that creates threads keeps its own variables.
+#[test]
+fn threads_of_threads() {
+    WHO.set(1);
+    let inner = thread::spawn(|| {
+        WHO.set(2);
+        let innermost = thread::spawn(|| WHO.get());
+        assert_eq!(WHO.get(), 2);
+        assert_eq!(innermost.join().unwrap(), 0);
+    });
+    inner.join().unwrap();
+    assert_eq!(WHO.get(), 1);
+    assert_eq!(env!("CARGO_PKG_NAME"), std::env::var("CARGO_PKG_NAME").unwrap());
+}
+
+#[test]
+fn time_passes() {
+    let began = Instant::now();
+    thread::sleep(Duration::from_secs(3600));
+    assert!(began.elapsed() >= Duration::from_secs(3600));
+}
+
+#[test]
+#[ignore]
+fn ignored() {
+    unreachable!();
+}
+"#;
+
+const PROGRAM: &str = r#"
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+static CODE: AtomicI32 = AtomicI32::new(0);
+fn main() {
+    let code: i32 = std::env::args().nth(1).unwrap().parse().unwrap();
+    let other = std::thread::spawn(move || CODE.store(code, Relaxed));
+    let seen = CODE.load(Relaxed);
+    other.join().unwrap();
+    std::process::exit(seen);
+}
+"#;
+
+#[test]
+fn libraries_and_programs() {
+    let folder = folder("small");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), LIBRARY).expect("written");
+    fs::write(folder.join("src/main.rs"), PROGRAM).expect("written");
+    let ran = cargo("test", &folder, &["--strategy", "dpor"], &["--lib"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("3 tests: 3 hold, 0 violated, 0 unknown"), "{}", ran.out);
+
+    // In some of its executions the program ends with the code that it is given.
+    let ran = cargo("run", &folder, &["--model", "tso"], &["--", "7"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("exit     exit code 7"), "{}", ran.out);
+    assert!(ran.out.contains("weakspot cargo run --replay"), "{}", ran.out);
+    let ran = cargo("run", &folder, &["--model", "tso"], &["--", "0"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+
+    // What cargo says about a crate that does not build is what the user sees.
+    fs::write(folder.join("src/lib.rs"), "pub fn wrong() -> u32 {}").expect("written");
+    let ran = cargo("test", &folder, &[], &[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("mismatched types"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_no_crate_is_told() {
+    let nowhere = PathBuf::from("/no/such/folder");
+    let ran = cargo("test", &nowhere, &[], &[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("/no/such/folder/Cargo.toml"), "{}", ran.err);
+    let ran = run(&["cargo", "test", "--doc"], "");
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("tests in documentation are not explored"), "{}", ran.err);
+}
