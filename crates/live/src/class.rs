@@ -73,8 +73,8 @@ pub(crate) struct Classes {
     counts: Vec<u32>,
     pairs: Vec<Pair>,
     views: Vec<u32>,
-    /// The location of the step at hand.
-    touched: Option<usize>,
+    /// The location of the step at hand, and whether it is written.
+    touched: Option<(usize, bool)>,
     /// Of the access at hand: locations with stores of others, and up to which event of these its
     /// thread knows of them.
     pending: Vec<(usize, u32)>,
@@ -175,8 +175,8 @@ impl Classes {
         // Monitors do not see how threads begin and end, but nobody can be joined without.
         let clock = &mut self.clock_mut(thread)[thread];
         *clock = count.max(*clock);
-        if let Some(x) = self.touched.take() {
-            self.leave(thread, x, step.op.writes());
+        if let Some((x, writes)) = self.touched.take() {
+            self.leave(thread, x, writes);
         }
     }
 
@@ -277,7 +277,7 @@ impl Classes {
         let n = self.threads;
         let number = self.numbers.of(step.op.addr, step.op.len);
         let x = self.here(number);
-        self.touched = Some(x);
+        self.touched = Some((x, kind.writes()));
         let updates = kind.is_update();
         let loc = &self.locs[x];
         if !loc.overlaps && !updates && (loc.thread == p || loc.stores.is_empty()) {

@@ -300,6 +300,8 @@ pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
     let order = if orders { step.order } else { Order::Relaxed };
     match step.op.kind {
         OpKind::Read => tell(LogKind::Read),
+        // It waits for the stores to its bytes only, and counts as a store even if it fails.
+        OpKind::Compare if !orders => tell(LogKind::Update),
         // On x86 it waits for the stores of its thread, whether it succeeds or not.
         OpKind::Compare => {
             tell(LogKind::Fence);
