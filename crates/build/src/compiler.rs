@@ -289,7 +289,7 @@ pub fn plan(
     link.push("-Wl,--no-as-needed".into());
     link.push("-lweakspot_rt".into());
     link.push(format!("-Wl,-rpath,{}", runtime.display()));
-    link.push("-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset".into());
+    link.push(WRAPS.into());
     let mut language: Option<&str> = None;
     for item in &call.link {
         match item {
@@ -311,6 +311,11 @@ pub fn plan(
     remarks.dedup();
     Ok(Plan::Build { compile, link: Some(link), remarks })
 }
+
+/// Functions of libc whose accesses are announced.
+const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=bcopy,\
+                     --wrap=bzero,--wrap=strcpy,--wrap=stpcpy,--wrap=strncpy,--wrap=strcat,\
+                     --wrap=strncat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp";
 
 /// The flags with which each access calls a function of ours, and nothing is optimised past it.
 fn instrumentation(family: Family) -> &'static [&'static str] {
@@ -386,9 +391,9 @@ mod tests {
                     lines.extend(step.to_object.map(|args| args.join(" ")));
                 }
                 lines.extend(link.map(|args| {
-                    let ours = "-L/rt -Wl,--no-as-needed -lweakspot_rt -Wl,-rpath,/rt \
-                                -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
-                    args.join(" ").replace(ours, "OURS")
+                    let ours =
+                        format!("-L/rt -Wl,--no-as-needed -lweakspot_rt -Wl,-rpath,/rt {WRAPS}");
+                    args.join(" ").replace(&ours, "OURS")
                 }));
                 lines.join("\n") + "\n"
             }

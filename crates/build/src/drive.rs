@@ -48,9 +48,24 @@ pub fn compile(
                     return Ok(code);
                 }
             }
-            link.map_or(Ok(0), |args| call(&compiler.command, &args))
+            let Some(args) = link else { return Ok(0) };
+            for file in args.iter().filter(|arg| is_unseen(arg, &temporary.0)) {
+                remark(Remark::Note(format!(
+                    "{file} was not compiled by `weakspot cc`: what it does is not seen"
+                )));
+            }
+            call(&compiler.command, &args)
         }
     }
+}
+
+/// Whether this is an object or archive, not one of ours, that no compiler of ours has made: those
+/// call functions whose names tell.
+fn is_unseen(file: &str, ours: &Path) -> bool {
+    let kind = Path::new(file).extension().and_then(|ending| ending.to_str());
+    let named = matches!(kind, Some("o" | "a")) && !Path::new(file).starts_with(ours);
+    let mark = b"__tsan_";
+    named && fs::read(file).is_ok_and(|bytes| !bytes.windows(mark.len()).any(|part| part == mark))
 }
 
 fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> Result<i32, String> {

@@ -14,6 +14,7 @@ mod unseen;
 mod x86;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ use self::child::{Ended, Start};
 pub(crate) use self::child::{libraries, status_text};
 use self::heard::{Failure, Heard, Overtaking, Unserializable};
 use self::symbols::Symbols;
-use crate::args::{OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
+use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunProgramArgs, RunStrategy};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -73,6 +74,9 @@ pub(crate) struct Outcome {
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
+    if let Some(option) = args.command.first().filter(|word| word.as_bytes().starts_with(b"-")) {
+        bail!("there is no option {}; `weakspot run --help` lists them", option.display());
+    }
     let subject = Subject::program(args.command.clone());
     Ok(explore(&args.run, &[subject])?.0)
 }
@@ -103,8 +107,15 @@ pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec
             "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
         );
     }
-    if let Some(model @ (Model::Sc | Model::Pso(Drain::Own))) = args.under {
-        bail!("buffers of {model} are not executed; expected --under tso or pso");
+    if args.shared.witness.is_some() {
+        bail!(
+            "--witness is not for real programs: --replay SCHEDULE --log FILE writes an execution"
+        );
+    }
+    if let (None, Some(schedule)) = (args.under, &args.replay)
+        && schedule.runs().iter().any(|(agent, _)| agent.is_buffer())
+    {
+        bail!("the schedule has steps of buffers: it belongs to --under tso or --under pso");
     }
     if args.shared.format == OutputFormat::Dot {
         bail!(
@@ -348,6 +359,31 @@ impl<'a> Exploration<'a> {
     /// The buffers for the configuration.
     fn under(&self) -> String {
         self.args.under.map_or(String::new(), |model| format!("under={}", model_key(model)))
+    }
+
+    /// The command that explores the program as it was, without schedule and program.
+    fn command(&self) -> String {
+        let args = self.args;
+        let mut words = vec![self.subject.explorer.to_owned()];
+        match args.under {
+            Some(model) => words.push(format!("--under {}", model_key(model))),
+            None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
+                let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
+                words.push(format!("--model {}", models.join(",")));
+            }
+            None => {}
+        }
+        if !args.transaction.is_empty() {
+            words.push(format!("--transaction {}", args.transaction.join(",")));
+        }
+        let flags = [
+            (args.transactions, "--transactions"),
+            (args.fence_transactions, "--fence-transactions"),
+            (args.reuse, "--reuse"),
+            (args.isolate == Isolate::Fork, "--isolate fork"),
+        ];
+        words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));
+        words.join(" ")
     }
 
     /// The transactions for the configuration.

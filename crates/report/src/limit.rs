@@ -35,6 +35,7 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         Limit::Overlap => {
             "accesses overlap in part, and all that was found takes one of them apart".to_owned()
         }
+        Limit::Executions(1) => "only one execution was looked at".to_owned(),
         Limit::Executions(executions) => format!(
             "there are more than the {} that were explored",
             crate::show::counted(*executions, "execution")

@@ -38,6 +38,7 @@ mod shadow;
 mod snapshot;
 mod spin;
 mod start;
+mod strings;
 mod sys;
 mod threads;
 mod traps;

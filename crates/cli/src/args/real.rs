@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use weakspot_core::Model;
+use weakspot_core::{Drain, Model};
 use weakspot_live::Schedule;
 
 use super::{Shared, model};
@@ -129,7 +129,7 @@ pub(crate) struct RunArgs {
     pub(crate) model: Vec<Model>,
     /// Execute the program with the store buffers of tso or pso, instead of watching executions of
     /// SC for what these would do: assertions that fail only there fail.
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "transaction", "transactions"], value_parser = model)]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "transaction", "transactions"], value_parser = buffers)]
     pub(crate) under: Option<Model>,
     /// Which executions, and in which order.
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
@@ -216,4 +216,11 @@ pub(crate) enum ProgramOutput {
     None,
     First,
     All,
+}
+
+/// A model whose buffers can be executed.
+fn buffers(text: &str) -> Result<Model, String> {
+    let model =
+        model(text).ok().filter(|model| matches!(model, Model::Tso | Model::Pso(Drain::All)));
+    model.ok_or_else(|| "expected tso or pso".to_owned())
 }

@@ -72,7 +72,7 @@ pub(crate) fn run(
         .env("LD_PRELOAD", preload)
         .env("LD_LIBRARY_PATH", libraries(start.runtime))
         .env("WEAKSPOT_RUN", format!("report={report} {config}"))
-        .stdin(Stdio::null())
+        .stdin(input())
         // Answers go to standard output.
         .stdout(if start.output == ProgramOutput::None {
             Stdio::null()
@@ -99,6 +99,15 @@ pub(crate) fn run(
         }
     }
     Ok(ended.unwrap_or(Ended::Silent(status)))
+}
+
+/// Each execution reads a file from its beginning; what comes from a terminal or a pipe could be read
+/// once only.
+fn input() -> Stdio {
+    let own = Path::new("/proc/self/fd/0");
+    let is_file = std::fs::metadata(own).is_ok_and(|data| data.is_file());
+    let file = if is_file { std::fs::File::open(own).ok() } else { None };
+    file.map_or(Stdio::null(), Stdio::from)
 }
 
 /// Where programs look for libraries: they ask for that of the runtime, too, and have to get the same

@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::Result;
 use weakspot_live::wire::Message;
 
+use super::child::Start;
 use super::{Exploration, child};
-use crate::args::Isolate;
+use crate::args::{Isolate, ProgramOutput};
 
 /// How many executions are compared, of how many steps.
 const EXECUTIONS: u64 = 4;
@@ -51,7 +52,8 @@ impl Exploration<'_> {
         );
         let mut heard = Vec::new();
         let mut whole = false;
-        child::run(&self.start(TIME), &config, &mut |message| {
+        let start = Start { output: ProgramOutput::None, ..self.start(TIME) };
+        child::run(&start, &config, &mut |message| {
             match message {
                 Message::Done { ref how, .. } => whole = how != "timeout",
                 Message::Step(_) | Message::Failure { .. } => heard.push(message),

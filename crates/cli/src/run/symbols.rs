@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::Place;
 
@@ -91,7 +91,7 @@ impl Symbols {
                         .and_then(|name| name.demangle().ok().map(|name| name.into_owned())),
                     file: location.and_then(|l| l.file).map(|file| self.shorter(file)),
                     line: location.and_then(|l| l.line),
-                    library: location.and_then(|l| l.file).is_some_and(|f| f.starts_with(LIBRARY)),
+                    library: location.and_then(|l| l.file).is_some_and(is_library),
                     column: location.and_then(|l| l.column),
                     path: location.and_then(|l| l.file).map(str::to_owned),
                 });
@@ -104,7 +104,7 @@ impl Symbols {
     pub(crate) fn text(&self, place: Place) -> String {
         let frames = self.frames(place);
         let told = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
-        // What the standard library of Rust has inlined is about the place that called it.
+        // What a standard library has inlined is about the place that called it.
         let own = frames.iter().find(|frame| frame.file.is_some() && !frame.library);
         if let Some(text) = own.and_then(told).or_else(|| frames.iter().find_map(told)) {
             return text;
@@ -171,8 +171,9 @@ impl Module {
 pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
     let shown = program.display();
     let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
-    let file = object::File::parse(&*bytes)
-        .with_context(|| format!("{shown} is no program that can be controlled"))?;
+    let file = object::File::parse(&*bytes).map_err(|_| {
+        anyhow!("{shown} is no compiled program; expected one that `weakspot cc` made")
+    })?;
     let mut names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());
     if !names.any(|name| name.starts_with("__tsan_")) {
         bail!("{shown} was not compiled by `weakspot cc` or `weakspot c++`: nothing of it is seen");
@@ -211,3 +212,10 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
 
 /// Where the standard library was when it was compiled; a hash and `library` follow.
 const LIBRARY: &str = "/rustc/";
+
+/// Whether a source belongs to a standard library or to the compiler: what it has inlined is about
+/// the place that called it.
+fn is_library(file: &str) -> bool {
+    const SYSTEM: [&str; 3] = ["/usr/include/", "/usr/lib/", "/usr/local/include/"];
+    file.starts_with(LIBRARY) || SYSTEM.iter().any(|folder| file.starts_with(folder))
+}

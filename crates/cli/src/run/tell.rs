@@ -9,8 +9,8 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
-    failures_text, model_key, real_advice_json, real_advice_text, real_json, real_statistics,
-    real_text, unserializable_json, unserializable_text,
+    failures_text, real_advice_json, real_advice_text, real_json, real_statistics, real_text,
+    unserializable_json, unserializable_text,
 };
 
 use super::heard::Overtaking;
@@ -35,10 +35,7 @@ impl Exploration<'_> {
             }
         }
         let strategy = self.strategies.join(", then ");
-        let command = match self.args.under {
-            Some(model) => format!("{} --under {}", self.subject.explorer, model_key(model)),
-            None => self.subject.explorer.to_owned(),
-        };
+        let command = self.command();
         let explored = Explored {
             program: &self.subject.name,
             command: &command,
