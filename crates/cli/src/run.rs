@@ -550,6 +550,13 @@ impl<'a> Exploration<'a> {
             let at = place.map_or(String::new(), |p| format!(" at {}", self.symbols.text(p)));
             self.remark(format!("the program calls {what}{at}, which cannot be controlled"));
         }
+        if heard.exits > 0 && !self.subject.rust {
+            let (exits, all) = (heard.exits, heard.executions);
+            self.remark(format!(
+                "{exits} of {all} executions by {name} ended with an exit code that is not 0, which is no \
+                 failure"
+            ));
+        }
         if heard.idle > 0 {
             self.remark(
                 "threads that read the same again and again were taken to wait for another one"

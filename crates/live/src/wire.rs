@@ -115,6 +115,8 @@ pub enum Message {
     },
     /// How often a thread was taken to wait in a loop without certainty.
     Idle(u64),
+    /// How many executions ended with an exit code that is not 0.
+    Exits(u64),
     /// How far it is.
     Progress {
         /// Executions that are over.
@@ -242,6 +244,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         },
         "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
+        "exits" => Message::Exits(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
@@ -309,6 +312,7 @@ impl fmt::Display for Message {
             }
             Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
+            Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
                 let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
@@ -527,6 +531,7 @@ mod tests {
             Message::Cut(2),
             Message::Unserializable { execution: 2, schedule: "w1".into(), executions: 3 },
             Message::Idle(0),
+            Message::Exits(3),
             Message::Progress { executions: 5, steps: 6 },
             Message::Step(TracedStep {
                 thread: 1,

@@ -67,6 +67,7 @@ fn panic(text: &str) -> String {
 
 /// The program ends with this code: a failure if it is not 0 and codes matter.
 pub unsafe fn code(rt: *mut Runtime, code: i32, pc: usize) {
+    (*rt).exits += u64::from(code != 0 && !(*rt).learning);
     if code == 0 || !(*rt).config.codes {
         return;
     }

@@ -178,6 +178,9 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
     if (*rt).guesses > 0 {
         tell(Message::Idle((*rt).guesses));
     }
+    if (*rt).exits > 0 {
+        tell(Message::Exits((*rt).exits));
+    }
     let (executions, steps) = ((*rt).executions, (*rt).all_steps);
     tell(Message::Done { how: how.to_owned(), executions, steps });
 }

@@ -136,6 +136,8 @@ pub struct Runtime {
     pub cut: u64,
     /// How often a thread was taken to wait without certainty.
     pub guesses: u64,
+    /// How many executions ended with an exit code that is not 0.
+    pub exits: u64,
     /// The execution has left something in the kernel: the next one needs a new process.
     pub soiled: bool,
     /// The lowest number of a descriptor that was free before `main`.

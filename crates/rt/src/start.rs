@@ -146,6 +146,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         restarts: 0,
         cut: 0,
         guesses: 0,
+        exits: 0,
         soiled: false,
         first_free: 0,
         files: Vec::new(),
@@ -369,6 +370,7 @@ unsafe fn end_of(rt: *mut Runtime) {
         (*rt).all_steps = 0;
         (*rt).cut = 0;
         (*rt).guesses = 0;
+        (*rt).exits = 0;
         (*rt).watch = monitors(rt);
         report::again(rt);
         return;

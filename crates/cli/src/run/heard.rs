@@ -54,6 +54,7 @@ pub(super) struct Heard {
     /// Bytes that were found to be shared.
     pub(super) shared: Vec<(u64, u64)>,
     pub(super) idle: u64,
+    pub(super) exits: u64,
     pub(super) cut: u64,
     pub(super) diverged: Option<u64>,
     pub(super) unserializable: Option<Unserializable>,
@@ -141,6 +142,7 @@ impl Heard {
                     Some(Unserializable { first: execution, schedule, executions, known: 0 });
             }
             Message::Idle(times) => self.idle = times,
+            Message::Exits(executions) => self.exits = executions,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 pool::follow_executions(executions, steps);
