@@ -11,7 +11,6 @@ mod sources;
 mod symbols;
 mod tell;
 mod unseen;
-mod x86;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

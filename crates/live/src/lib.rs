@@ -19,6 +19,7 @@ pub mod testing;
 mod token;
 mod watch;
 pub mod wire;
+pub mod x86;
 
 pub use added::Extra;
 pub use advice::preventing;

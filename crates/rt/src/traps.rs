@@ -7,6 +7,7 @@
 
 use core::ffi::c_void;
 
+use weakspot_live::x86::{self, Update};
 use weakspot_live::{Op, OpKind};
 
 use crate::access::Order;
@@ -23,20 +24,6 @@ pub struct Trap {
     update: Update,
     /// It is only a fence.
     quiet: bool,
-}
-
-/// What an instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Update {
-    /// The registers that make the address, the second one multiplied.
-    base: Option<usize>,
-    index: Option<(usize, usize)>,
-    offset: usize,
-    len: u32,
-    /// It compares first, with the register rax, or with rdx and rax.
-    compares: bool,
-    /// Where in the instruction its offset is, if that is relative to the next one.
-    relative: Option<usize>,
 }
 
 const INT3: u8 = 0xcc;
@@ -84,7 +71,7 @@ pub unsafe fn set(rt: *mut Runtime) {
     for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
         let addr = base.wrapping_add(offset as usize);
         let bytes = core::slice::from_raw_parts(addr as *const u8, len as usize);
-        let Some(update) = decode(bytes) else { continue };
+        let Some(update) = x86::update(bytes) else { continue };
         let copy = room + i * ROOM;
         let mut code = bytes.to_vec();
         if let Some(at) = update.relative {
@@ -199,126 +186,5 @@ unsafe fn announce(rt: *mut Runtime, update: &Update, registers: &[i64; 23], nex
     } else {
         let compare = Op { kind: OpKind::Compare, ..op };
         happened(rt, me, compare, Order::Strong, next, None, None);
-    }
-}
-
-/// What an instruction does; `None` if it is none of those that are known.
-fn decode(bytes: &[u8]) -> Option<Update> {
-    let mut at = 0;
-    let mut short = false;
-    loop {
-        match bytes.get(at)? {
-            0x66 => short = true,
-            0xf0 | 0xf2 | 0xf3 | 0x3e => {}
-            _ => break,
-        }
-        at += 1;
-    }
-    let mut rex = 0;
-    if let 0x40..=0x4f = bytes.get(at)? {
-        rex = bytes[at];
-        at += 1;
-    }
-    let word = match (rex & 8 != 0, short) {
-        (true, _) => 8,
-        (false, true) => 2,
-        (false, false) => 4,
-    };
-    let mut opcode = u16::from(*bytes.get(at)?);
-    at += 1;
-    if opcode == 0x0f {
-        opcode = 0x0f00 | u16::from(*bytes.get(at)?);
-        at += 1;
-    }
-    let operands = *bytes.get(at)?;
-    let group = operands >> 3 & 7;
-    let len = match opcode {
-        // add, or, adc, sbb, and, sub, xor with a register or a value; not, neg, inc, dec
-        0x00..=0x31 if opcode & 7 == 0 => 1,
-        0x00..=0x31 if opcode & 7 == 1 => word,
-        0x80 if group != 7 => 1,
-        0x81 | 0x83 if group != 7 => word,
-        0xf6 if group == 2 || group == 3 => 1,
-        0xf7 if group == 2 || group == 3 => word,
-        0xfe if group < 2 => 1,
-        0xff if group < 2 => word,
-        // xchg, xadd, cmpxchg
-        0x86 | 0x0fc0 | 0x0fb0 => 1,
-        0x87 | 0x0fc1 | 0x0fb1 => word,
-        // cmpxchg8b and cmpxchg16b
-        0x0fc7 if group == 1 && word == 8 => 16,
-        // bts, btr and btc with a value; with a register they may be about other words
-        0x0fba if group >= 5 => word,
-        _ => return None,
-    };
-    let compares = matches!(opcode, 0x0fb0 | 0x0fb1 | 0x0fc7);
-    at += 1;
-    let (mode, low) = (operands >> 6, operands & 7);
-    let extended = |bit: u8, n: u8| usize::from(n) | if rex & bit != 0 { 8 } else { 0 };
-    let mut base = Some(extended(1, low));
-    let mut index = None;
-    let mut relative = None;
-    match (mode, low) {
-        (3, _) => return None,
-        (_, 4) => {
-            let scaled = *bytes.get(at)?;
-            at += 1;
-            let n = extended(2, scaled >> 3 & 7);
-            index = (n != 4).then_some((n, 1_usize << (scaled >> 6)));
-            base = (mode != 0 || scaled & 7 != 5).then_some(extended(1, scaled & 7));
-        }
-        (0, 5) => {
-            base = None;
-            relative = Some(at);
-        }
-        _ => {}
-    }
-    let wide = || Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as isize);
-    let offset = match mode {
-        1 => *bytes.get(at)? as i8 as isize,
-        2 => wide()?,
-        _ if base.is_none() => wide()?,
-        _ => 0,
-    };
-    // Relative to the end of the instruction; kept relative to its beginning.
-    let offset = if relative.is_some() { offset + bytes.len() as isize } else { offset };
-    Some(Update { base, index, offset: offset as usize, len, compares, relative })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instructions() {
-        let plain = Update {
-            base: Some(7),
-            index: None,
-            offset: 0,
-            len: 4,
-            compares: false,
-            relative: None,
-        };
-        // lock cmpxchg [rdi], ecx; lock dec qword [r12 + 8]; xchg [rdi + 4 * rcx + 16], al
-        assert_eq!(decode(&[0xf0, 0x0f, 0xb1, 0x0f]), Some(Update { compares: true, ..plain }));
-        assert_eq!(
-            decode(&[0xf0, 0x49, 0xff, 0x4c, 0x24, 8]),
-            Some(Update { base: Some(12), offset: 8, len: 8, ..plain })
-        );
-        assert_eq!(
-            decode(&[0x86, 0x44, 0x8f, 16]),
-            Some(Update { index: Some((1, 4)), offset: 16, len: 1, ..plain })
-        );
-        // lock xadd [rip - 1], rax; lock cmpxchg16b [rbx]
-        assert_eq!(
-            decode(&[0xf0, 0x48, 0x0f, 0xc1, 0x05, 0xff, 0xff, 0xff, 0xff]),
-            Some(Update { base: None, offset: 8, len: 8, relative: Some(5), ..plain })
-        );
-        assert_eq!(
-            decode(&[0xf0, 0x48, 0x0f, 0xc7, 0x0b]),
-            Some(Update { base: Some(3), len: 16, compares: true, ..plain })
-        );
-        assert_eq!(decode(&[0x87, 0xc1]), None);
-        assert_eq!(decode(&[0xf0]), None);
     }
 }

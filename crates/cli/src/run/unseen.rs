@@ -5,8 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
-
-use super::x86::instruction;
+use weakspot_live::x86::instruction;
 
 /// Functions that begin with one of these do what other threads are meant to notice.
 const SYNCHRONIZES: [&str; 7] = [

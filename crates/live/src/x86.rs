@@ -1,11 +1,12 @@
-//! How long instructions of x86-64 are, and which of them are atomic updates.
+//! Instructions of x86-64: how long they are, which of them are atomic updates, and of what.
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Instruction {
-    pub(crate) len: usize,
+pub struct Instruction {
+    /// How many bytes it has.
+    pub len: usize,
     /// It updates memory atomically: it has a lock prefix, or exchanges a register with memory.
-    pub(crate) update: bool,
+    pub update: bool,
 }
 
 /// What follows an opcode.
@@ -25,7 +26,8 @@ fn immediate(immediate: usize) -> Form {
 }
 
 /// The instruction that the bytes begin with; `None` if it is unknown or cut off.
-pub(crate) fn instruction(bytes: &[u8]) -> Option<Instruction> {
+#[must_use]
+pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
     let mut at = 0;
     let (mut short, mut lock, mut segment) = (false, false, false);
     loop {
@@ -159,6 +161,107 @@ fn vector(map: u8, opcode: u8) -> Form {
     }
 }
 
+/// What an atomic update does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The register that makes the address.
+    pub base: Option<usize>,
+    /// Another one, and by what it is multiplied.
+    pub index: Option<(usize, usize)>,
+    /// What is added to them.
+    pub offset: usize,
+    /// How many bytes.
+    pub len: u32,
+    /// It compares first, with the register rax, or with rdx and rax.
+    pub compares: bool,
+    /// Where in the instruction its offset is, if that is relative to the next one.
+    pub relative: Option<usize>,
+}
+
+/// What an atomic update does; `None` if it is none of those that are known.
+#[must_use]
+pub fn update(bytes: &[u8]) -> Option<Update> {
+    let mut at = 0;
+    let mut short = false;
+    loop {
+        match bytes.get(at)? {
+            0x66 => short = true,
+            0xf0 | 0xf2 | 0xf3 | 0x3e => {}
+            _ => break,
+        }
+        at += 1;
+    }
+    let mut rex = 0;
+    if let 0x40..=0x4f = bytes.get(at)? {
+        rex = bytes[at];
+        at += 1;
+    }
+    let word = match (rex & 8 != 0, short) {
+        (true, _) => 8,
+        (false, true) => 2,
+        (false, false) => 4,
+    };
+    let mut opcode = u16::from(*bytes.get(at)?);
+    at += 1;
+    if opcode == 0x0f {
+        opcode = 0x0f00 | u16::from(*bytes.get(at)?);
+        at += 1;
+    }
+    let operands = *bytes.get(at)?;
+    let group = operands >> 3 & 7;
+    let len = match opcode {
+        // add, or, adc, sbb, and, sub, xor with a register or a value; not, neg, inc, dec
+        0x00..=0x31 if opcode & 7 == 0 => 1,
+        0x00..=0x31 if opcode & 7 == 1 => word,
+        0x80 if group != 7 => 1,
+        0x81 | 0x83 if group != 7 => word,
+        0xf6 if group == 2 || group == 3 => 1,
+        0xf7 if group == 2 || group == 3 => word,
+        0xfe if group < 2 => 1,
+        0xff if group < 2 => word,
+        // xchg, xadd, cmpxchg
+        0x86 | 0x0fc0 | 0x0fb0 => 1,
+        0x87 | 0x0fc1 | 0x0fb1 => word,
+        // cmpxchg8b and cmpxchg16b
+        0x0fc7 if group == 1 && word == 8 => 16,
+        // bts, btr and btc with a value; with a register they may be about other words
+        0x0fba if group >= 5 => word,
+        _ => return None,
+    };
+    let compares = matches!(opcode, 0x0fb0 | 0x0fb1 | 0x0fc7);
+    at += 1;
+    let (mode, low) = (operands >> 6, operands & 7);
+    let extended = |bit: u8, n: u8| usize::from(n) | if rex & bit != 0 { 8 } else { 0 };
+    let mut base = Some(extended(1, low));
+    let mut index = None;
+    let mut relative = None;
+    match (mode, low) {
+        (3, _) => return None,
+        (_, 4) => {
+            let scaled = *bytes.get(at)?;
+            at += 1;
+            let n = extended(2, scaled >> 3 & 7);
+            index = (n != 4).then_some((n, 1_usize << (scaled >> 6)));
+            base = (mode != 0 || scaled & 7 != 5).then_some(extended(1, scaled & 7));
+        }
+        (0, 5) => {
+            base = None;
+            relative = Some(at);
+        }
+        _ => {}
+    }
+    let wide = || Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as isize);
+    let offset = match mode {
+        1 => *bytes.get(at)? as i8 as isize,
+        2 => wide()?,
+        _ if base.is_none() => wide()?,
+        _ => 0,
+    };
+    // Relative to the end of the instruction; kept relative to its beginning.
+    let offset = if relative.is_some() { offset + bytes.len() as isize } else { offset };
+    Some(Update { base, index, offset: offset as usize, len, compares, relative })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +302,38 @@ mod tests {
         // xchg [rdi], eax; xchg eax, ecx
         check(&[0x87, 0x07], 2, true);
         check(&[0x87, 0xc1], 2, false);
+    }
+
+    #[test]
+    fn what_updates_do() {
+        let plain = Update {
+            base: Some(7),
+            index: None,
+            offset: 0,
+            len: 4,
+            compares: false,
+            relative: None,
+        };
+        // lock cmpxchg [rdi], ecx; lock dec qword [r12 + 8]; xchg [rdi + 4 * rcx + 16], al
+        assert_eq!(update(&[0xf0, 0x0f, 0xb1, 0x0f]), Some(Update { compares: true, ..plain }));
+        assert_eq!(
+            update(&[0xf0, 0x49, 0xff, 0x4c, 0x24, 8]),
+            Some(Update { base: Some(12), offset: 8, len: 8, ..plain })
+        );
+        assert_eq!(
+            update(&[0x86, 0x44, 0x8f, 16]),
+            Some(Update { index: Some((1, 4)), offset: 16, len: 1, ..plain })
+        );
+        // lock xadd [rip - 1], rax; lock cmpxchg16b [rbx]
+        assert_eq!(
+            update(&[0xf0, 0x48, 0x0f, 0xc1, 0x05, 0xff, 0xff, 0xff, 0xff]),
+            Some(Update { base: None, offset: 8, len: 8, relative: Some(5), ..plain })
+        );
+        assert_eq!(
+            update(&[0xf0, 0x48, 0x0f, 0xc7, 0x0b]),
+            Some(Update { base: Some(3), len: 16, compares: true, ..plain })
+        );
+        assert_eq!(update(&[0x87, 0xc1]), None);
+        assert_eq!(update(&[0xf0]), None);
     }
 }
