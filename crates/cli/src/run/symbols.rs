@@ -1,7 +1,7 @@
 //! What addresses of a program are called in its source.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use anyhow::{Context, Result, anyhow, bail};
@@ -125,10 +125,12 @@ impl Symbols {
         if let Some((_, rest)) = path.strip_prefix(LIBRARY).and_then(|rest| rest.split_once('/')) {
             return rest.to_owned();
         }
-        let below = self.root.clone().or_else(here).and_then(|root| {
-            Path::new(path).strip_prefix(root).ok().map(|rest| rest.display().to_string())
-        });
-        below.unwrap_or_else(|| path.to_owned())
+        let path = without_detours(path);
+        let below =
+            self.root.clone().or_else(here).and_then(|root| {
+                path.strip_prefix(root).ok().map(|rest| rest.display().to_string())
+            });
+        below.unwrap_or_else(|| path.display().to_string())
     }
 
     /// What is at an address of data: a variable, and how many bytes into it.
@@ -212,6 +214,21 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
 
 /// Where the standard library was when it was compiled; a hash and `library` follow.
 const LIBRARY: &str = "/rustc/";
+
+/// A path without `a/..`, which `patch` would not follow.
+fn without_detours(path: &str) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir if short.file_name().is_some() => {
+                short.pop();
+            }
+            Component::CurDir => {}
+            part => short.push(part),
+        }
+    }
+    short
+}
 
 /// Whether a source belongs to a standard library or to the compiler: what it has inlined is about
 /// the place that called it.
