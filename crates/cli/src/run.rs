@@ -171,6 +171,8 @@ struct Exploration<'a> {
     /// It is looked at as if it had these.
     fences: Vec<PlacedFence>,
     until: Until,
+    /// The models for which overtakings may be missing, because accesses overlap in part.
+    mixed: Vec<Model>,
     /// Each execution has a process of its own.
     fork: bool,
     /// Transactions, as the library is told about them.
@@ -219,6 +221,7 @@ impl<'a> Exploration<'a> {
             unserializable: None,
             fences: Vec::new(),
             until: if args.first { Until::Found } else { Until::End },
+            mixed: Vec::new(),
             fork: false,
             transactions: None,
             traps: String::new(),
@@ -476,6 +479,7 @@ impl<'a> Exploration<'a> {
             (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
                 Some(Limit::Uncontrolled)
             }
+            (_, Some("complete")) if heard.idle > 0 => Some(Limit::Loops),
             (_, Some("complete")) => None,
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard, _) => Some(Limit::Executions(executions)),
@@ -549,6 +553,7 @@ impl<'a> Exploration<'a> {
             let at = place.map_or(String::new(), |p| format!(" at {}", self.symbols.text(p)));
             self.remark(format!("the program calls {what}{at}, which cannot be controlled"));
         }
+        self.mixed.extend(heard.mixed);
         if heard.exits > 0 && !self.subject.rust {
             let (exits, all) = (heard.exits, heard.executions);
             self.remark(format!(

@@ -61,7 +61,7 @@ pub enum Limit {
     Torn(u64),
     /// The input was looked at in windows of so many operations, and is longer.
     Window(usize),
-    /// Accesses overlap in part, and what was found takes one of them apart.
+    /// Accesses overlap in part, and what that allows is not decided.
     Overlap,
     /// So many executions of a program were looked at, and there are more.
     Executions(u64),
@@ -69,6 +69,8 @@ pub enum Limit {
     Preemptions(u32),
     /// Executions did not come out the same again, because the program depends on something outside.
     Unrepeatable,
+    /// Threads in loops were taken to wait for others, without certainty.
+    Loops,
     /// The program did something that cannot be controlled.
     Uncontrolled,
 }

@@ -73,6 +73,7 @@ pub(crate) struct Classes {
     counts: Vec<u32>,
     pairs: Vec<Pair>,
     views: Vec<u32>,
+    mixed: [bool; 2],
     /// The location of the step at hand, and whether it is written.
     touched: Option<(usize, bool)>,
     /// Of the access at hand: locations with stores of others, and up to which event of these its
@@ -291,6 +292,9 @@ impl Classes {
         }
         for &(z, seen) in &before {
             self.report(at, p, z, seen);
+            if around.len() > 1 {
+                self.look_beside(p, z, &around, kind.writes());
+            }
         }
         let count = self.clock(p)[p] + 1;
         self.clock_mut(p)[p] = count;
@@ -469,6 +473,34 @@ impl Classes {
                 self.pairs.push(Pair { tso, store, access: at, from, view });
             }
         }
+    }
+
+    /// An access that is wider than the store of another thread may depend on that store by way of its
+    /// other bytes alone. The monitors do not report that; that it may be so is remembered.
+    fn look_beside(&mut self, p: usize, z: usize, around: &[usize], writes: bool) {
+        let (n, width) = (self.threads, 3 * self.threads);
+        let loc = &self.locs[z];
+        let q = loc.thread;
+        for (model, asked) in [self.tso, self.pso].into_iter().enumerate() {
+            let committed = self.clock(p)[(1 + model) * n + q];
+            let from = loc.stores.partition_point(|s| s.count <= committed);
+            let Some(store) = loc.stores.get(from).filter(|_| asked) else { continue };
+            let knows = |y: usize| {
+                let other = &self.locs[y];
+                // Under TSO later stores of the thread are overtaken, too.
+                let pending =
+                    model == 0 && !writes && other.thread == q && !other.stores.is_empty();
+                let kept = self.kept[(2 * y + usize::from(writes)) * width + q];
+                y != z && !pending && kept >= store.count
+            };
+            self.mixed[model] |= around.iter().any(|&y| knows(y));
+        }
+    }
+
+    /// Whether something may be missing, because accesses overlap in part.
+    /// Under TSO, and under PSO.
+    pub(crate) fn is_mixed(&self) -> [bool; 2] {
+        self.mixed
     }
 
     /// An event commits the stores of a location up to one, and under PSO with them earlier ones

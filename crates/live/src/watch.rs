@@ -235,6 +235,17 @@ impl Watch {
         follow.cycle(question).is_none()
     }
 
+    /// The models for which something may be missing, because accesses overlap in part.
+    #[must_use]
+    pub fn mixed(&self) -> Vec<Model> {
+        let mut mixed = Vec::new();
+        for Side { classes, drain } in [&self.ordered, &self.own].into_iter().flatten() {
+            let models = [Model::Tso, Model::Pso(*drain)];
+            mixed.extend(models.into_iter().zip(classes.is_mixed()).filter(|m| m.1).map(|m| m.0));
+        }
+        mixed
+    }
+
     /// What was found so far, in the order in which it was found.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

@@ -117,6 +117,8 @@ pub enum Message {
     Idle(u64),
     /// How many executions ended with an exit code that is not 0.
     Exits(u64),
+    /// Accesses overlap in part, so that overtakings may be missing.
+    Mixed(Model),
     /// How far it is.
     Progress {
         /// Executions that are over.
@@ -244,6 +246,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         },
         "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
+        "mixed" => Message::Mixed(model(word()?)?),
         "exits" => Message::Exits(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
@@ -312,6 +315,7 @@ impl fmt::Display for Message {
             }
             Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
+            Message::Mixed(model) => write!(f, "mixed {model}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
@@ -532,6 +536,7 @@ mod tests {
             Message::Unserializable { execution: 2, schedule: "w1".into(), executions: 3 },
             Message::Idle(0),
             Message::Exits(3),
+            Message::Mixed(Model::Tso),
             Message::Progress { executions: 5, steps: 6 },
             Message::Step(TracedStep {
                 thread: 1,

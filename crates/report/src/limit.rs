@@ -33,7 +33,7 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             crate::show::grouped(*operations as u128)
         ),
         Limit::Overlap => {
-            "accesses overlap in part, and all that was found takes one of them apart".to_owned()
+            "accesses overlap in part, and what that allows is not decided".to_owned()
         }
         Limit::Executions(1) => "only one execution was looked at".to_owned(),
         Limit::Executions(executions) => format!(
@@ -47,6 +47,11 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         Limit::Unrepeatable => {
             "what was found did not show again when it was executed again: the program depends on \
              something outside of it"
+                .to_owned()
+        }
+        Limit::Loops => {
+            "threads that went round in loops many times were taken to wait for others, which may be \
+             wrong"
                 .to_owned()
         }
         Limit::Uncontrolled => "the program does something that cannot be controlled".to_owned(),
@@ -71,6 +76,7 @@ pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
         Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
         Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
         Limit::Unrepeatable => o.string("kind", "unrepeatable"),
+        Limit::Loops => o.string("kind", "loops"),
         Limit::Uncontrolled => o.string("kind", "uncontrolled"),
     };
     if let Some(names) = names {
@@ -94,6 +100,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         "overlap" => Limit::Overlap,
         "unrepeatable" => Limit::Unrepeatable,
+        "loops" => Limit::Loops,
         "uncontrolled" => Limit::Uncontrolled,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {

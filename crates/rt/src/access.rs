@@ -243,7 +243,6 @@ pub unsafe fn read_step(rt: *mut Runtime, op: Op, frame: *const Frame, varying: 
         _ => 0,
     };
     let idle = spin::load(rt, frame, op.addr as usize, op.len, expected);
-    (*rt).guesses += u64::from(idle == Idle::Guess);
     if idle == Idle::No && varying.is_none() {
         step(rt, op);
     } else {

@@ -184,6 +184,11 @@ pub unsafe fn commit(rt: *mut Runtime, agent: Agent) {
     happened(rt, t, op, order, pc, None, None);
 }
 
+/// Whether nothing is in any of them.
+pub unsafe fn all_empty(rt: *const Runtime) -> bool {
+    (&(*rt).threads)[..(*rt).count].iter().all(|thread| thread.buffer.is_empty())
+}
+
 /// Everything leaves, when that does not matter any more. No buffer may be shown.
 pub unsafe fn empty(rt: *mut Runtime) {
     let count = (*rt).count;

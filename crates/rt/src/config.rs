@@ -91,7 +91,7 @@ impl Config {
             memory: 1 << 30,
             hang: 2000,
             timeout: 0,
-            spins: 8,
+            spins: 32,
             filter: true,
             reuse: false,
             all_output: false,

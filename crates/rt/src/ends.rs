@@ -10,7 +10,7 @@ use crate::frame::{caller, entry, frame};
 use crate::native::native;
 use crate::runtime::{AtExit, Runtime, home, live};
 use crate::threads::{Parked, Patience, Thread, finish, park, settle, wait};
-use crate::{panics, report, sys};
+use crate::{buffers, panics, report, sys};
 
 /// The signal by which the keeper tells that an execution hangs.
 pub const HANG: i32 = 63;
@@ -170,7 +170,8 @@ pub unsafe fn leave(rt: *mut Runtime, code: i32) -> ! {
 }
 
 unsafe fn alone_at_last(rt: *mut Runtime, thread: usize, limit: usize) -> bool {
-    (*rt).steps > limit as u64 || (&(*rt).next).iter().all(|n| n.agent.of() as usize == thread)
+    let alone = (&(*rt).next).iter().all(|n| n.agent.of() as usize == thread);
+    (*rt).steps > limit as u64 || alone && buffers::all_empty(rt)
 }
 
 /// The current thread ends the program now: what was registered for the end runs, then what is left

@@ -163,6 +163,7 @@ pub unsafe fn done(rt: *const Runtime, how: &str) {
         tell(Message::Seen { number: number(i), executions: f.times });
     }
     if let Some(watch) = &(*rt).watch {
+        watch.mixed().into_iter().for_each(|model| tell(Message::Mixed(model)));
         for (i, f) in watch.findings().iter().enumerate() {
             tell(Message::Overtaken { number: number(i), executions: f.executions });
         }

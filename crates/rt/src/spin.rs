@@ -14,6 +14,8 @@ use crate::runtime::Runtime;
 
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;
+/// And at most, if that is not all of it.
+const MOST_WORDS: usize = 1 << 16;
 
 /// The current thread stores to memory of its own. What is close to the top of its stack will be
 /// looked at itself.
@@ -47,6 +49,8 @@ struct Load {
     len: u32,
     value: u64,
     state: u64,
+    /// The same for all of the stack, if there is more of it.
+    deep: Option<u64>,
     times: u32,
     visit: u64,
 }
@@ -119,7 +123,9 @@ pub unsafe fn load(
         (*rt).private_stores += 1;
     }
     (*rt).near = 0;
-    let state = state(frame, top, (*rt).private_stores, expected);
+    let words = top.saturating_sub(frame as usize) / 8;
+    let private_stores = (*rt).private_stores;
+    let state = hash(frame, words.min(WORDS), private_stores, expected);
     let limit = (*rt).config.spins;
     let thread = &mut (&mut (*rt).threads)[me];
     let free = thread.held == 0;
@@ -134,7 +140,8 @@ pub unsafe fn load(
     let visit = spin.visits;
     let pc = (*frame).pc;
     let Some(known) = spin.loads.iter_mut().find(|l| l.pc == pc && l.addr == addr) else {
-        spin.loads.push(Load { pc, addr, len, value: seen, state, times: 1, visit });
+        let deep = None;
+        spin.loads.push(Load { pc, addr, len, value: seen, state, deep, times: 1, visit });
         return Idle::No;
     };
     let since = known.visit;
@@ -143,22 +150,27 @@ pub unsafe fn load(
         spin.changed = visit;
     }
     // What was read in between must be what would be read again.
-    let certain = same && known.state == state && spin.changed <= since;
+    let alike = same && known.state == state && spin.changed <= since;
+    // The rest of a deep stack is looked at only when everything else is the same.
+    let deep = (alike && (WORDS..MOST_WORDS).contains(&words))
+        .then(|| hash(frame, words, private_stores, expected));
+    let certain = alike && (words < WORDS || deep.is_some() && known.deep == deep);
     let times = if same { known.times + 1 } else { 1 };
-    *known = Load { pc, addr, len, value: seen, state, times, visit };
+    *known = Load { pc, addr, len, value: seen, state, deep, times, visit };
     if free && (certain || times > limit) {
         spin.idle = Some((since, certain));
     }
-    spin.idle()
+    let idle = spin.idle();
+    (*rt).guesses += u64::from(idle == Idle::Guess);
+    idle
 }
 
 /// The state of a thread, as a number. Four sums side by side, because each step of a sum waits for
 /// the one before.
-unsafe fn state(frame: *const Frame, stack: usize, stores: u64, expected: u64) -> u64 {
+unsafe fn hash(frame: *const Frame, words: usize, stores: u64, expected: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |a: u64, word: u64| (a.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     let from = frame.cast::<u64>();
-    let words = (stack.saturating_sub(frame as usize) / 8).min(WORDS);
     let mut sums = [stores, from as u64, mix(1, expected), 2];
     for at in (0..words & !3).step_by(4) {
         for (i, sum) in sums.iter_mut().enumerate() {

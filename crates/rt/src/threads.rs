@@ -208,8 +208,17 @@ unsafe extern "C" fn run(t: usize) -> ! {
 
 /// The current thread is over.
 pub unsafe fn end(rt: *mut Runtime, value: usize) -> ! {
+    unsafe fn drained(rt: *mut Runtime, _thread: usize, _arg: usize) -> bool {
+        buffers::all_empty(rt)
+    }
     ends::thread_functions(rt);
-    step(rt, Op::plain(OpKind::Exit));
+    if (*rt).buffered && (&(*rt).next).len() == 1 {
+        // The last thread: strategies have to see what is left in buffers, because it could have left
+        // them earlier.
+        wait(rt, Op::plain(OpKind::Exit), drained, 0, Patience::Endless);
+    } else {
+        step(rt, Op::plain(OpKind::Exit));
+    }
     let me = (*rt).current;
     happened(rt, me, Op::plain(OpKind::Exit), Order::Plain, 0, None, None);
     let thread = &mut (&mut (*rt).threads)[me];

@@ -121,6 +121,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
                 Limit::Unrepeatable => "unrepeatable",
+                Limit::Loops => "loops",
                 Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",
             }

@@ -55,6 +55,7 @@ pub(super) struct Heard {
     pub(super) shared: Vec<(u64, u64)>,
     pub(super) idle: u64,
     pub(super) exits: u64,
+    pub(super) mixed: Vec<Model>,
     pub(super) cut: u64,
     pub(super) diverged: Option<u64>,
     pub(super) unserializable: Option<Unserializable>,
@@ -142,6 +143,7 @@ impl Heard {
                     Some(Unserializable { first: execution, schedule, executions, known: 0 });
             }
             Message::Idle(times) => self.idle = times,
+            Message::Mixed(model) => self.mixed.push(model),
             Message::Exits(executions) => self.exits = executions,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);

@@ -109,6 +109,9 @@ impl Exploration<'_> {
             }
             let verdict = match shown.is_empty() {
                 true if lost => Verdict::Unknown(Limit::Unrepeatable),
+                true if self.mixed.contains(&model) && self.limit.is_none() => {
+                    Verdict::Unknown(Limit::Overlap)
+                }
                 none => verdict(!none),
             };
             verdicts.push((model, verdict.clone()));

@@ -164,7 +164,7 @@ fn stores_are_not_taken_apart() {
         &["serial", "--model", "tso", "-q", "-"],
         "t1: rd 0x1002/1\nt1: wr 0x1001/2\nt0: rd 0x1000/3\n",
         expect![[r#"
-            - TSO: unknown: accesses overlap in part, and all that was found takes one of them apart; no cycle found in 3 transactions in 3 events
+            - TSO: unknown: accesses overlap in part, and what that allows is not decided; no cycle found in 3 transactions in 3 events
             --- exit 3
         "#]],
     );
