@@ -54,7 +54,8 @@ fn the_corpus_is_as_expected() {
     let folder = folder("corpus");
     copy(&corpus, &folder);
     // Executions are counted, so that answers do not depend on time.
-    let ours = ["--format", "json", "--executions", "5000", "--timeout", "10m"];
+    let ours =
+        ["--format", "json", "--executions", "5000", "--timeout", "10m", "--isolate", "memory"];
     let ran = cargo("test", &folder, &ours, &["--", "--include-ignored"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     let mut verdicts: BTreeMap<(String, String), String> = BTreeMap::new();
