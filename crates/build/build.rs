@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// What the library is made of.
-const PARTS: [&str; 7] = ["rt", "live", "monitor", "serial", "sat", "explore", "core"];
+const PARTS: [&str; 5] = ["rt", "live", "serial", "sat", "core"];
 
 fn main() -> ExitCode {
     match build() {

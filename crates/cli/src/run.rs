@@ -2,7 +2,6 @@
 
 mod advice;
 mod child;
-mod delays;
 mod heard;
 mod isolate;
 mod log;

@@ -193,26 +193,6 @@ impl<const W: usize> Engine<W> {
         }
     }
 
-    /// Forgets all events and reports, and keeps what is known about locations.
-    pub(crate) fn restart(&mut self) {
-        let previous = LogEvent::new(0, LogKind::Begin, 0);
-        self.threads.fill(Thread {
-            clock: Clock::ZERO,
-            now: 0,
-            flushed: [0; 2],
-            fence: 0,
-            previous,
-        });
-        for Loc { clocks, run } in &mut self.locs {
-            *clocks = Clocks::ZERO;
-            *run = Run { flags: run.flags & MIXED, ..Run::NONE };
-        }
-        self.mixed.restart();
-        self.side.middles.restart();
-        self.side.tally.iter_mut().for_each(Tally::restart);
-        self.events = 0;
-    }
-
     /// Hears about the locations of the events to come.
     pub(crate) fn learn(&mut self, tables: &LogTables) {
         let Engine { locs, side: Side { middles, .. }, mixed, .. } = self;

@@ -189,16 +189,6 @@ impl<const W: usize> Mixed<W> {
         }
     }
 
-    /// Forgets all accesses.
-    pub(crate) fn restart(&mut self) {
-        for group in &mut self.groups {
-            group.clocks.fill(Clocks::ZERO);
-            group.pending.clear();
-            group.limit = FIRST_LIMIT;
-        }
-        self.coarse = false;
-    }
-
     /// An access to a location in a group.
     pub(crate) fn access(
         &mut self,

@@ -92,12 +92,6 @@ impl Monitor {
         Monitor { wide: Wide::W8(Engine::new(setup)) }
     }
 
-    /// Forgets all events and reports: another execution of the same program begins. What is known
-    /// about locations stays.
-    pub fn restart(&mut self) {
-        each!(&mut self.wide, engine => engine.restart());
-    }
-
     /// Tells the monitor which locations overlap: before events that use new ones.
     pub fn learn(&mut self, tables: &LogTables) {
         each!(&mut self.wide, engine => engine.learn(tables));

@@ -61,13 +61,6 @@ impl Runs {
         Runs { free: NONE, limit: rule.least, rule, ..Runs::default() }
     }
 
-    /// Forgets all stores.
-    pub(crate) fn restart(&mut self) {
-        if !self.nodes.is_empty() {
-            *self = Runs::new(self.rule);
-        }
-    }
-
     /// Adds a store to the middle of the run at `loc`.
     pub(crate) fn push(&mut self, loc: usize, stores: Stores) {
         if self.ends.len() <= loc {

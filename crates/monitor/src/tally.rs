@@ -44,13 +44,6 @@ impl Tally {
         }
     }
 
-    /// Forgets all reports.
-    pub(crate) fn restart(&mut self) {
-        if self.total > 0 {
-            *self = Tally::default();
-        }
-    }
-
     /// Where a pair of positions is in the table, or would be.
     fn find(&self, store: u32, access: u32) -> usize {
         let key = u64::from(store) << 32 | u64::from(access);

@@ -80,24 +80,16 @@ pub fn real_text(
     details: bool,
     color: bool,
 ) -> String {
-    let executions = counted(explored.executions, "execution");
-    let mut out = format!("{} {model}: ", plain(explored.program));
-    let _ = match verdict {
+    let mut out = answered(explored, model, verdict, |executions| match verdict {
         Verdict::Holds => {
-            writeln!(
-                out,
-                "robust: nothing can be overtaken in any execution ({executions} explored)"
-            )
+            format!("robust: nothing can be overtaken in any execution ({executions} explored)")
         }
         Verdict::Violated => {
             let pairs = counted(findings.len() as u64, "pair");
-            writeln!(out, "breaks SC: {pairs} of accesses in {executions}")
+            format!("breaks SC: {pairs} of accesses in {executions}")
         }
-        Verdict::Unknown(limit) => {
-            let why = limit_text(limit, &Names::default());
-            writeln!(out, "unknown: {why}; nothing found in {executions}")
-        }
-    };
+        Verdict::Unknown(_) => format!("nothing found in {executions}"),
+    });
     if !details {
         return out;
     }
@@ -125,6 +117,21 @@ pub fn real_text(
     out
 }
 
+/// The first line of an answer: about what, why it is not known, and what there is to say.
+fn answered(
+    explored: &Explored<'_>,
+    model: Model,
+    verdict: &Verdict,
+    say: impl FnOnce(&str) -> String,
+) -> String {
+    let why = match verdict {
+        Verdict::Unknown(limit) => format!("unknown: {}; ", limit_text(limit, &Names::default())),
+        _ => String::new(),
+    };
+    let said = say(&counted(explored.executions, "execution"));
+    format!("{} {model}: {why}{said}\n", plain(explored.program))
+}
+
 /// What is said about the executions themselves.
 #[must_use]
 pub fn failures_text(
@@ -134,19 +141,13 @@ pub fn failures_text(
     failures: &[RealFailure<'_>],
     details: bool,
 ) -> String {
-    let executions = counted(explored.executions, "execution");
-    let mut out = format!("{} {under}: ", plain(explored.program));
-    let _ = match verdict {
-        Verdict::Holds => writeln!(out, "no execution fails ({executions} explored)"),
+    let mut out = answered(explored, under, verdict, |executions| match verdict {
+        Verdict::Holds => format!("no execution fails ({executions} explored)"),
         Verdict::Violated => {
-            let what = counted(failures.len() as u64, "failure");
-            writeln!(out, "fails: {what} in {executions}")
+            format!("fails: {} in {executions}", counted(failures.len() as u64, "failure"))
         }
-        Verdict::Unknown(limit) => {
-            let why = limit_text(limit, &Names::default());
-            writeln!(out, "unknown: {why}; no failure in {executions}")
-        }
-    };
+        Verdict::Unknown(_) => format!("no failure in {executions}"),
+    });
     if !details {
         return out;
     }

@@ -155,12 +155,6 @@ fn overlap(a: Op, b: Op) -> bool {
     a.addr < b.addr + u64::from(b.len) && b.addr < a.addr + u64::from(a.len)
 }
 
-/// Whether a step waits for the buffer of its thread.
-pub fn waits(kind: OpKind) -> bool {
-    use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
-    matches!(kind, Update | Compare | Acquire | Release | Fence | Spawn)
-}
-
 /// Appends what the queues of all threads are about to do.
 pub unsafe fn next(rt: *mut Runtime, out: &mut Vec<Next>) {
     let count = (*rt).count;

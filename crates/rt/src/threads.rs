@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weakspot_core::Model;
 use weakspot_live::wire::{Message, TracedStep};
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Step, waits};
 
 use crate::access::{Order, Pending};
 use crate::buffers::{self, Buffer};
@@ -492,7 +492,7 @@ unsafe fn refresh(rt: *mut Runtime) {
         let stores = !thread.buffer.is_empty();
         let kind = (&(*rt).next)[i].op.kind;
         if !thread.special {
-            let enabled = !(stores && buffers::waits(kind));
+            let enabled = !(stores && waits(kind));
             going |= enabled;
             (&mut (*rt).next)[i].enabled = enabled;
             continue;
@@ -522,7 +522,7 @@ unsafe fn refresh(rt: *mut Runtime) {
         if is_ready || patience == Patience::Timed {
             idle = spin != Idle::No && !(is_ready && woken);
             enabled = !idle || early && spin == Idle::Guess;
-            enabled &= !(stores && buffers::waits(op.kind));
+            enabled &= !(stores && waits(op.kind));
             waiting |= spin == Idle::Guess;
         } else {
             idle = patience == Patience::Last;

@@ -43,7 +43,8 @@ execution is watched by monitors that report where TSO or PSO would let an acces
 failed assertions, crashes and deadlocks are reported, too. Holds only if all executions were
 explored, up to the order of steps that do not conflict. What the program reads from the outside
 (files, time, random numbers) should not change.",
-    mut_arg("threads", |a| a.hide(true))
+    mut_arg("threads", |a| a.hide(true)),
+    mut_arg("witness", |a| a.hide(true))
 )]
 pub(crate) struct RunProgramArgs {
     /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.

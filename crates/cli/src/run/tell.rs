@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
+use weakspot_live::{OpKind, late};
 use weakspot_report::{
     Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
     failures_text, real_advice_json, real_advice_text, real_json, real_statistics, real_text,
@@ -15,13 +16,15 @@ use weakspot_report::{
 
 use super::heard::Overtaking;
 use super::log::{self, Replayed};
-use super::{Exploration, Outcome, child, delays};
+use super::{Exploration, Outcome, child};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
 /// How many findings are executed again to be shown.
 const MAX_SHOWN: usize = 100;
+/// How many late stores of a failure are told.
+const MAX_LATE: usize = 10;
 
 impl Exploration<'_> {
     /// Says what was found.
@@ -70,7 +73,7 @@ impl Exploration<'_> {
             } else {
                 Vec::new()
             };
-            delays.push(delays::delays(&steps, &self.symbols));
+            delays.push(self.late(&steps));
         }
         let failures: Vec<RealFailure<'_>> = self
             .failures
@@ -222,6 +225,25 @@ impl Exploration<'_> {
             answer.out += &crate::serial::explain(log.path(), shared)?;
         }
         Ok(())
+    }
+
+    /// The late stores of an execution, in words.
+    fn late(&self, steps: &[TracedStep]) -> Vec<String> {
+        let shown = |step: &TracedStep| {
+            let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
+            let name = self.symbols.data(step.addr).unwrap_or_else(|| format!("{:#x}", step.addr));
+            let at = step.place.map_or(String::new(), |p| format!("  at {}", self.symbols.text(p)));
+            format!("{word} {name}{at}")
+        };
+        let mut told: Vec<String> = Vec::new();
+        for (store, by) in late(steps) {
+            let (thread, store) = (log::thread_name(steps[store].thread), shown(&steps[store]));
+            let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
+            if told.len() < MAX_LATE && !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        told
     }
 
     /// The steps of an execution.

@@ -270,3 +270,116 @@ fn clang_builds_what_gcc_builds() {
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
     }
 }
+
+/// Two threads, `p` and `q`, with what is in front of them, and an assertion at the end.
+fn two(front: &str, p: &str, q: &str, assertion: &str) -> String {
+    let main = MAIN.replace("return 0;\n}", &format!("assert({assertion});\n    return 0;\n}}"));
+    format!(
+        "#include <assert.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <string.h>\n{front}
+void *p(void *a) {{ (void)a; {p} return 0; }}
+void *q(void *a) {{ (void)a; {q} return 0; }}
+{main}"
+    )
+}
+
+#[test]
+fn buffers_are_executed() {
+    let front = "volatile int x, y, r1, r2;";
+    let source = two(front, "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
+    let (out, code) = explore("buffers", &source, &["--under", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: fails: 1 failure"), "{out}");
+    assert!(out.contains("wr x") && out.contains("reaches memory after rd y"), "{out}");
+    assert!(out.contains("weakspot run --under tso --replay ws1_"), "{out}");
+    let source = two(front, "x = 1; y = 1;", "r1 = y; r2 = x;", "!r1 || r2");
+    let (out, code) = explore("order", &source, &["--under", "tso", "-q"]);
+    assert_eq!(code, Some(0), "{out}");
+    let (out, code) = explore("order", &source, &["--under", "pso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("wr x") && out.contains("reaches memory after wr y"), "{out}");
+}
+
+/// What is left in a buffer when the program ends could have left it before.
+#[test]
+fn the_end_of_the_program_does_not_hide_what_is_in_buffers() {
+    let source = "#include <assert.h>\n#include <pthread.h>\nvolatile int data, ready;
+void *p(void *a) { (void)a; data = 1; ready = 1; return 0; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, p, 0);
+    if (ready) assert(data);
+    return 0;
+}";
+    let (out, code) = explore("left", source, &["--under", "pso", "--strategy", "dpor", "-q"]);
+    assert_eq!(code, Some(1), "{out}");
+    let (out, code) = explore("left", source, &["--under", "tso", "--strategy", "dpor", "-q"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+/// A loop that counts is explored, and where it goes round too often for that, nothing is called
+/// right.
+#[test]
+fn loops_that_count_are_no_waiting() {
+    let front = "int f; int s = 1; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;";
+    let reads = |rounds: u32| {
+        format!(
+            "int t = 0; for (int i = 0; i < {rounds}; i++) {{ pthread_mutex_lock(&m); t += f; \
+             pthread_mutex_unlock(&m); }} s = t;"
+        )
+    };
+    let sets = "pthread_mutex_lock(&m); f = 1; pthread_mutex_unlock(&m);";
+    let source = two(front, &reads(12), sets, "s != 0");
+    let (out, code) = explore("counts", &source, &["--strategy", "dpor", "--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    let source = two(front, &reads(40), sets, "s >= 0");
+    let (out, code) = explore("counts_far", &source, &["--strategy", "dpor", "--model", "tso"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("were taken to wait for others, which may be"), "{out}");
+    // A counter far up on the stack.
+    let front = "volatile int f; int s; __attribute__((noinline)) int get(void) { volatile char pad[2000]; pad[0] = 0; return f + pad[0]; }";
+    let source = two(front, "int n = 0; while (!get() && n < 3) n++; s = n;", "f = 1;", "s != 3");
+    let (out, code) = explore("deep", &source, &["--strategy", "dpor", "--model", "tso", "-q"]);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+/// Robustness of accesses that overlap in part is not decided where the monitors would miss something.
+#[test]
+fn wide_accesses_are_not_called_robust() {
+    let front = "union { volatile uint16_t half[2]; volatile uint32_t all; } u; volatile int r;";
+    let source =
+        two(front, "u.half[0] = 1; r = u.half[1];", "u.all = 0x30003;", "r || u.half[0] == 3");
+    let (out, code) = explore("wide", &source, &["--model", "tso", "-q"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("accesses overlap in part"), "{out}");
+    let (out, code) = explore("wide", &source, &["--under", "tso", "-q"]);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn strings_are_seen() {
+    let front = "char x[8], y[8]; volatile int r1, r2;";
+    let source = two(
+        front,
+        "strcpy(x, \"a\"); r1 = strlen(y);",
+        "strcpy(y, \"a\"); r2 = strlen(x);",
+        "r1 || r2",
+    );
+    let (out, code) = explore("strings", &source, &["--model", "tso", "-q"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("SC: no execution fails") && out.contains("TSO: breaks SC"), "{out}");
+}
+
+#[test]
+fn what_is_not_for_it_is_refused() {
+    for (args, says) in [
+        (&["run", "--bogus", "./x"][..], "there is no option --bogus"),
+        (&["run", "--under", "sc", "./x"], "expected tso or pso"),
+        (&["run", "--witness", "w.json", "./x"], "--witness is not for real programs"),
+        (&["run", "--replay", "ws1_b0_00000000", "./x"], "invalid value 'ws1_b0_00000000'"),
+        (&["run", "Cargo.toml"], "is no compiled program"),
+    ] {
+        let ran = run(args, "");
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+    }
+}

@@ -163,34 +163,6 @@ fn locations_that_overlap_agree_with_the_definition() {
 }
 
 #[test]
-fn after_a_restart_nothing_is_left() {
-    for seed in 0..600 {
-        let mut rng = Rng::new(seed);
-        let shape = Shape {
-            threads: 2 + rng.below(9),
-            locs: 5,
-            sites: 4,
-            length: 40,
-            writes: 50,
-            others: 10,
-            mixed: seed % 2 == 0,
-        };
-        let tables = tables(&mut rng, shape);
-        let mut monitor = Monitor::new(&[Model::Tso, Model::Pso(Drain::Own)], Form::All);
-        monitor.learn(&tables);
-        for _ in 0..3 {
-            let log = events(&mut rng, shape);
-            monitor.restart();
-            monitor.events(&log).expect("an SC execution");
-            for model in [Model::Tso, Model::Pso(Drain::Own)] {
-                let expected = expected(&log, &tables, model, Form::All);
-                assert_eq!(monitor.reports(model), expected, "seed {seed}, {model}");
-            }
-        }
-    }
-}
-
-#[test]
 fn memory_does_not_grow_with_the_log() {
     let mut rng = Rng::new(1);
     let shape = Shape { length: 40_000, locs: 20, threads: 4, writes: 80, others: 0, ..SMALL };
