@@ -13,39 +13,16 @@
 //! - The runtime and all that it owns is in the arena, which the program does not know.
 
 mod access;
-mod arena;
-mod atomics;
-mod buffers;
-mod c11;
-mod clock;
 mod config;
-mod coroutine;
-mod descriptors;
-mod ends;
-mod frame;
-mod futex;
-mod heap;
-mod locks;
-mod mappings;
-mod marks;
-mod native;
-mod outside;
-mod panics;
-mod pthread;
+mod entry;
+mod execution;
+mod memory;
 mod report;
 mod runtime;
-mod shadow;
-mod snapshot;
-mod spin;
-mod start;
-mod strings;
+mod schedule;
+mod sync;
 mod sys;
-mod threads;
-mod traps;
-mod tsan;
-mod unwind;
-mod waits;
-mod watchdog;
+mod world;
 
 #[global_allocator]
-static ARENA: arena::Arena = arena::Arena;
+static ARENA: memory::arena::Arena = memory::arena::Arena;

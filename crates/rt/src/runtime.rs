@@ -5,14 +5,14 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use weakspot_live::{Agent, Ended, Next, Schedule, Strategy, Watch};
 
+use crate::access::traps::Trap;
 use crate::config::Config;
-use crate::coroutine::Slot;
-use crate::heap::Heap;
-use crate::panics::Said;
+use crate::execution::panics::Said;
+use crate::memory::heap::Heap;
+use crate::memory::shadow::Shadow;
 use crate::report::{Finding, Module};
-use crate::shadow::Shadow;
-use crate::threads::Thread;
-use crate::traps::Trap;
+use crate::schedule::coroutine::Slot;
+use crate::schedule::threads::Thread;
 
 /// The runtime, while threads of the program run under control; null in a program that runs on its
 /// own, before its `main`, and between executions.

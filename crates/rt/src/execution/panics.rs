@@ -1,0 +1,102 @@
+//! Programs in Rust fail by exit codes: a panic is told on standard error, and the program, or the
+//! harness of its tests, ends with a code that is not 0. What was told is kept, so that it can be said what
+//! went wrong.
+
+use crate::execution::ends::fail;
+use crate::runtime::{Runtime, live};
+
+/// How much of what the program says is kept.
+const KEPT: usize = 16 << 10;
+/// How long the words about a failure may be.
+const LONGEST: usize = 1000;
+/// What all messages about panics have, before the place in the source.
+const MARK: &str = "panicked at ";
+
+/// What an execution has said on standard error.
+#[derive(Default)]
+pub struct Said {
+    bytes: Vec<u8>,
+    /// Who panicked first.
+    thread: Option<usize>,
+}
+
+impl Said {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.thread = None;
+    }
+
+    fn add(&mut self, thread: usize, bytes: &[u8]) {
+        let mark = |text: &[u8]| text.windows(MARK.len()).any(|part| part == MARK.as_bytes());
+        if self.thread.is_none() {
+            // What was said before is of no use.
+            if !mark(bytes) {
+                return;
+            }
+            self.thread = Some(thread);
+        }
+        let room = KEPT.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// The panics, on one line.
+    fn panics(&self) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let mut panics: Vec<String> = text.split(MARK).skip(1).map(panic).collect();
+        panics.dedup();
+        let mut all = panics.join("; then ");
+        if let Some((end, _)) = all.char_indices().nth(LONGEST) {
+            all.truncate(end);
+            all.push('…');
+        }
+        all
+    }
+}
+
+/// One panic: its place and its message, up to the next line that is not part of it.
+fn panic(text: &str) -> String {
+    let lines = text.lines().map(str::trim);
+    let own = |line: &&str| !(line.starts_with("note: run with") || line.starts_with("thread '"));
+    let lines: Vec<&str> = lines.take_while(own).filter(|line| !line.is_empty()).collect();
+    match &lines[..] {
+        [place, message @ ..] => format!("{place} {}", message.join(", ")).trim_end().to_owned(),
+        [] => String::new(),
+    }
+}
+
+/// The program ends with this code: a failure if it is not 0 and codes matter.
+pub unsafe fn code(rt: *mut Runtime, code: i32, pc: usize) {
+    (*rt).exits += u64::from(code != 0 && !(*rt).learning);
+    if code == 0 || !(*rt).config.codes {
+        return;
+    }
+    let panics = (*rt).said.panics();
+    if panics.is_empty() {
+        fail(rt, "exit", pc, &format!("exit code {code}"))
+    }
+    let thread = (*rt).said.thread.unwrap_or((*rt).current);
+    crate::execution::ends::fail_in(rt, thread, "panic", 0, &panics)
+}
+
+/// What an abort is about, if it was told.
+pub unsafe fn reason(rt: *const Runtime) -> Option<String> {
+    Some((*rt).said.panics()).filter(|panics| !panics.is_empty())
+}
+
+/// The program writes to a descriptor.
+pub unsafe fn heard(fd: i32, bytes: *const u8, len: usize) {
+    let rt = live();
+    if fd == 2 && !rt.is_null() && (*rt).config.codes && len < isize::MAX as usize {
+        let me = (*rt).current;
+        (*rt).said.add(me, core::slice::from_raw_parts(bytes, len));
+    }
+}
+
+/// The same in parts.
+pub unsafe fn heard_parts(fd: i32, parts: *const libc::iovec, n: i32) {
+    for i in 0..usize::try_from(n).unwrap_or(0).min(1024) {
+        let part = *parts.add(i);
+        heard(fd, part.iov_base.cast(), part.iov_len);
+    }
+}

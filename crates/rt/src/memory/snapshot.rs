@@ -1,0 +1,235 @@
+//! The program's memory before `main`, and how to put it back.
+//!
+//! All private writable mappings are copied. After an execution it would be enough to copy back what
+//! was changed; which pages those may be the kernel tells: a page that the worker still shares with
+//! the keeper, from which it was forked, has never been written. Whether more pages were written than
+//! the last time we asked shows in the number of page faults, which is cheap to ask.
+
+use std::fs;
+
+use crate::config::MOST_THREADS;
+use crate::memory::arena;
+use crate::memory::heap;
+use crate::report;
+use crate::runtime::Runtime;
+use crate::schedule::coroutine;
+use crate::sys;
+use crate::world::descriptors::FAR;
+
+const PAGE: usize = 4096;
+/// Pieces of at most this size are copied without asking what was touched of them.
+const SMALL: usize = 1 << 20;
+
+/// A piece of memory and what was in it.
+struct Piece {
+    start: usize,
+    len: usize,
+    /// Nothing if it was all zeros.
+    bytes: Option<Vec<u8>>,
+    /// Pages that were written, as runs of bytes: offset and length.
+    dirty: Vec<(usize, usize)>,
+}
+
+/// The memory of the program.
+pub struct Snapshot {
+    pieces: Vec<Piece>,
+    faults: i64,
+    pagemap: i32,
+}
+
+/// A line of `/proc/self/maps`.
+struct Mapping {
+    start: usize,
+    end: usize,
+    writable: bool,
+    private: bool,
+    path: String,
+}
+
+fn mappings() -> Vec<Mapping> {
+    let text = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    text.lines().filter_map(mapping).collect()
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let rights = words.next()?.as_bytes();
+    let path = words.nth(3).unwrap_or("").to_owned();
+    Some(Mapping {
+        start: usize::from_str_radix(start, 16).ok()?,
+        end: usize::from_str_radix(end, 16).ok()?,
+        writable: rights.get(1) == Some(&b'w'),
+        private: rights.get(3) == Some(&b'p'),
+        path,
+    })
+}
+
+/// The files that are mapped, one entry each; and where this library is.
+pub fn modules() -> (Vec<report::Module>, (usize, usize)) {
+    let mut modules: Vec<report::Module> = Vec::new();
+    for m in mappings() {
+        if !m.path.starts_with('/') || m.path == "/dev/zero" {
+            continue;
+        }
+        match modules.iter_mut().find(|known| known.path == m.path) {
+            Some(known) => known.end = m.end,
+            None => modules.push(report::Module { base: m.start, end: m.end, path: m.path }),
+        }
+    }
+    let here = mapping as *const () as usize;
+    let own = modules.iter().find(|m| (m.base..m.end).contains(&here));
+    let own = own.map_or((0, 0), |m| (m.base, m.end));
+    (modules, own)
+}
+
+impl Snapshot {
+    /// Copies the memory of the program; `own` is where this library is, whose variables follow
+    /// its file without a gap.
+    pub unsafe fn take(rt: *const Runtime) -> Snapshot {
+        let path = c"/proc/self/pagemap";
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+        let cwd = libc::AT_FDCWD as usize;
+        let args = [cwd, path.as_ptr() as usize, flags as usize, 0, 0, 0];
+        let near = sys::call(libc::SYS_openat, args);
+        // The program gets the same numbers for its files as without us.
+        let far = [near as usize, libc::F_DUPFD_CLOEXEC as usize, FAR as usize, 0, 0, 0];
+        let pagemap = if near < 0 { -1 } else { sys::call(libc::SYS_fcntl, far) as i32 };
+        sys::call(libc::SYS_close, [near as usize, 0, 0, 0, 0, 0]);
+        let own = (*rt).own_code;
+        let mut pieces = Vec::new();
+        let mut own_end = own.1;
+        for m in mappings() {
+            let own = m.start >= own.0 && m.start < own.1;
+            // The library's variables without initial value follow its file, without a name.
+            let own_rest = m.start == own_end && m.path.is_empty();
+            if own_rest {
+                own_end = m.end;
+            }
+            let reserved = (arena::BASE..heap::END).contains(&m.start);
+            if !m.writable || !m.private || own || own_rest || reserved {
+                continue;
+            }
+            let mut start = m.start;
+            if m.path == "[stack]" {
+                // Only what the kernel put there: arguments and environment. The rest is the
+                // worker's own stack.
+                start = (*rt).arguments.1.max(m.start);
+            } else if m.path.starts_with("[v") {
+                continue;
+            }
+            let len = m.end - start;
+            // Large variables without initial value have mostly pages that nobody has touched.
+            let untouched = |page| m.path.is_empty() && untouched(pagemap, page);
+            let mut at = start;
+            while at < m.end {
+                let blank = untouched(at);
+                let from = at;
+                while at < m.end && (len <= SMALL || untouched(at) == blank) {
+                    at = ((at & !(PAGE - 1)) + PAGE).min(m.end);
+                }
+                let len = at - from;
+                let bytes = if blank && len > SMALL {
+                    None
+                } else {
+                    Some(core::slice::from_raw_parts(from as *const u8, len).to_vec())
+                };
+                pieces.push(Piece { start: from, len, bytes, dirty: vec![(0, len)] });
+            }
+        }
+        Snapshot { pieces, faults: -1, pagemap }
+    }
+
+    /// Puts it back.
+    pub unsafe fn restore(&mut self) {
+        let faults = page_faults();
+        if faults != self.faults {
+            self.find_dirty();
+            self.faults = page_faults();
+        }
+        for piece in &self.pieces {
+            for &(at, len) in &piece.dirty {
+                let to = (piece.start + at) as *mut u8;
+                match &piece.bytes {
+                    Some(bytes) => bytes.as_ptr().add(at).copy_to_nonoverlapping(to, len),
+                    None => to.write_bytes(0, len),
+                }
+            }
+        }
+    }
+
+    /// Asks which pages the worker has for itself, because it wrote them.
+    unsafe fn find_dirty(&mut self) {
+        const EXCLUSIVE: u64 = 1 << 56;
+        const FILE: u64 = 1 << 61;
+        const PRESENT: u64 = 1 << 63;
+        const SWAPPED: u64 = 1 << 62;
+        if self.pagemap < 0 {
+            return;
+        }
+        let mut entries = [0_u64; 512];
+        for piece in &mut self.pieces {
+            piece.dirty.clear();
+            let end = piece.start + piece.len;
+            let mut page = piece.start & !(PAGE - 1);
+            while page < end {
+                let n = (end - page).div_ceil(PAGE).min(entries.len());
+                let args = [
+                    self.pagemap as usize,
+                    entries.as_mut_ptr() as usize,
+                    n * 8,
+                    page / PAGE * 8,
+                    0,
+                    0,
+                ];
+                let got = sys::call(libc::SYS_pread64, args);
+                let known = got == (n * 8) as isize;
+                for &entry in &entries[..n] {
+                    // A page of the file itself has not been written either.
+                    let clean = entry & (PRESENT | SWAPPED) == 0
+                        || entry & PRESENT != 0 && (entry & EXCLUSIVE == 0 || entry & FILE != 0);
+                    if !known || !clean {
+                        let from = page.max(piece.start);
+                        let to = (page + PAGE).min(end);
+                        let at = from - piece.start;
+                        match piece.dirty.last_mut() {
+                            Some((a, len)) if *a + *len == at => *len += to - from,
+                            _ => piece.dirty.push((at, to - from)),
+                        }
+                    }
+                    page += PAGE;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a page of memory without a file was never touched.
+unsafe fn untouched(pagemap: i32, addr: usize) -> bool {
+    let mut entry = u64::MAX;
+    let args = [pagemap as usize, &raw mut entry as usize, 8, addr / PAGE * 8, 0, 0];
+    pagemap >= 0 && sys::call(libc::SYS_pread64, args) == 8 && entry >> 62 == 0
+}
+
+/// How many pages were touched for the first time, or written for the first time, so far.
+fn page_faults() -> i64 {
+    // SAFETY: rusage is plain numbers, and the kernel writes only it.
+    unsafe {
+        let mut usage: libc::rusage = core::mem::zeroed();
+        sys::call(libc::SYS_getrusage, [0, &raw mut usage as usize, 0, 0, 0, 0]);
+        usage.ru_minflt + usage.ru_majflt
+    }
+}
+
+/// Clears the stacks of the threads that ran.
+pub unsafe fn clear_stacks(rt: *mut Runtime) {
+    for t in 0..(*rt).count {
+        let lowest = (&(*rt).threads)[t].lowest;
+        (&(*rt).slots)[t].clear(lowest);
+    }
+}
+
+const _: () = assert!(
+    arena::BASE + arena::SIZE < coroutine::STACKS
+        && coroutine::STACKS + MOST_THREADS * coroutine::STRIDE <= heap::HEAPS
+);

@@ -1,0 +1,201 @@
+//! Threads of the program as coroutines: a stack and a block of thread-local storage each.
+//!
+//! Thread `t` always has the stack at [`STACKS`]` + t * `[`STRIDE`], so addresses of its variables
+//! are the same in all executions. The gap below each stack is not mapped: what grows into it
+//! crashes. Blocks of thread-local storage, below the gap, are made by the dynamic linker, which knows
+//! what has to be in them, and are put back to their first content when a thread starts.
+
+use core::arch::{asm, naked_asm};
+
+use crate::memory::heap;
+use crate::runtime::Runtime;
+use crate::sys;
+
+/// Where the stacks are.
+pub const STACKS: usize = 0x2000_0000_0000;
+/// From one stack to the next.
+pub const STRIDE: usize = 16 << 20;
+/// The size of a stack.
+pub const STACK: usize = 8 << 20;
+/// Room for thread-local storage, at the other end of the gap below the stack.
+const LOCAL: usize = 1 << 20;
+/// A stack of which more than this was used is given back to the system instead of being cleared.
+const LARGE: usize = 256 << 10;
+const PAGE: usize = 4096;
+
+/// What a coroutine stands on. It is kept from execution to execution.
+pub struct Slot {
+    /// The end of the stack, its highest address.
+    pub top: usize,
+    /// The thread pointer: where the thread-local storage ends and glibc's thread record begins.
+    pub tcb: usize,
+    /// Where the block of thread-local storage begins, and what is in it at first. Thread 0 has the
+    /// block of the process, which the snapshot restores.
+    pristine: Option<(usize, Vec<u8>)>,
+}
+
+unsafe extern "C" {
+    fn _dl_allocate_tls(mem: *mut libc::c_void) -> *mut libc::c_void;
+    fn _dl_get_tls_static_info(size: *mut usize, align: *mut usize);
+    fn __ctype_init();
+    /// How large glibc's thread record is, and where the number of the thread is in it: told to
+    /// debuggers, as bits, count and offset.
+    static _thread_db_sizeof_pthread: u32;
+    static _thread_db_pthread_tid: [u32; 3];
+}
+
+/// Whether the processor and the kernel let programs change the thread pointer themselves.
+pub fn can_write_fs() -> bool {
+    const FSGSBASE: u64 = 1 << 1;
+    // SAFETY: reads the auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
+}
+
+/// The thread pointer of who calls.
+pub fn thread_pointer() -> usize {
+    let tcb: usize;
+    // SAFETY: on x86-64 the thread record begins with its own address.
+    unsafe { asm!("mov {}, fs:[0x10]", out(reg) tcb, options(nostack, readonly)) };
+    tcb
+}
+
+/// Makes the slot of thread `t`. `None`: the system gives no memory.
+pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
+    let start = STACKS + t * STRIDE + (STRIDE - STACK);
+    if !map_stack(t) {
+        return None;
+    }
+    let main = (*rt).main_tcb;
+    if t == 0 {
+        return Some(Slot { top: start + STACK, tcb: main, pristine: None });
+    }
+    let (mut size, mut align) = (0, 0);
+    _dl_get_tls_static_info(&raw mut size, &raw mut align);
+    // The size counts glibc's thread record, which begins at the thread pointer.
+    let record = _thread_db_sizeof_pthread as usize;
+    let below = size.saturating_sub(record);
+    let wanted = (STACKS + t * STRIDE + LOCAL - record) & !(align.max(64) - 1);
+    if size + align > LOCAL {
+        return None;
+    }
+    // What the linker needs besides must not be in the program's memory: it would not be there after a
+    // restore.
+    let tcb = heap::on_behalf_of_runtime(|| _dl_allocate_tls(wanted as *mut _)) as usize;
+    if tcb == 0 {
+        return None;
+    }
+    // What the beginning of the record must say: itself, twice, and the secrets for canaries and
+    // mangled pointers, the flags for the shadow stack, and the number of the thread in the system.
+    let copy = |offset: usize, len: usize| {
+        ((main + offset) as *const u8).copy_to_nonoverlapping((tcb + offset) as *mut u8, len);
+    };
+    *(tcb as *mut usize) = tcb;
+    *((tcb + 0x10) as *mut usize) = tcb;
+    copy(0x20, 0x18);
+    copy(0x48, 0x8);
+    copy(_thread_db_pthread_tid[2] as usize, 4);
+    // Any thread may be the one that creates the first thread with this number.
+    let current = thread_pointer();
+    set_thread_pointer(rt, tcb);
+    __ctype_init();
+    set_thread_pointer(rt, current);
+    let from = tcb - below;
+    let pristine = core::slice::from_raw_parts(from as *const u8, size).to_vec();
+    Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })
+}
+
+/// Maps the stack of thread `t` and its thread-local storage in this process, if that was not done.
+pub fn map_stack(t: usize) -> bool {
+    let start = STACKS + t * STRIDE;
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    sys::map_at(start, LOCAL, rights, libc::MAP_PRIVATE)
+        && sys::map_at(start + STRIDE - STACK, STACK, rights, libc::MAP_PRIVATE)
+}
+
+impl Slot {
+    /// Puts the thread-local storage back and prepares the stack, so that the first switch to the
+    /// returned stack pointer calls `f(arg)`.
+    pub unsafe fn prepare(&self, f: unsafe extern "C" fn(usize) -> !, arg: usize) -> usize {
+        if let Some((from, bytes)) = &self.pristine {
+            bytes.as_ptr().copy_to_nonoverlapping(*from as *mut u8, bytes.len());
+        }
+        let sp = (self.top - 128) as *mut usize;
+        // What `switch` pops: floating point settings, six registers, the return address.
+        let control = 0x1f80_u64 | 0x37f << 32;
+        let frame = [control as usize, 0, 0, f as usize, arg, 0, 0, begin as *const () as usize];
+        sp.copy_from_nonoverlapping(frame.as_ptr(), frame.len());
+        sp as usize
+    }
+
+    /// Clears what was used of the stack, from the lowest address that is known to have been used
+    /// and as far below as pages are not empty: what a function finds in variables that it forgot to
+    /// set must be the same in each execution.
+    pub unsafe fn clear(&self, lowest: usize) {
+        let bottom = self.top - STACK;
+        let mut from = (lowest & !(PAGE - 1)).clamp(bottom, self.top);
+        while from > bottom && !empty(from - PAGE) {
+            from -= PAGE;
+        }
+        let used = self.top - from;
+        if used > LARGE {
+            sys::call(libc::SYS_madvise, [from, used, libc::MADV_DONTNEED as usize, 0, 0, 0]);
+        } else {
+            (from as *mut u8).write_bytes(0, used);
+        }
+    }
+
+    /// The addresses of the stack and of the gap below it.
+    pub fn holds(&self, addr: usize) -> bool {
+        addr < self.top && addr >= self.top - STRIDE
+    }
+}
+
+/// Whether a page has only zeros.
+unsafe fn empty(page: usize) -> bool {
+    core::slice::from_raw_parts(page as *const u64, PAGE / 8).iter().all(|&word| word == 0)
+}
+
+/// Changes the thread pointer.
+pub unsafe fn set_thread_pointer(rt: *const Runtime, tcb: usize) {
+    if (*rt).can_write_fs {
+        asm!("wrfsbase {}", in(reg) tcb, options(nostack, preserves_flags));
+    } else {
+        const ARCH_SET_FS: usize = 0x1002;
+        sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, tcb, 0, 0, 0, 0]);
+    }
+}
+
+/// Goes on at the stack pointer `to`, and keeps at `from` where this one is to go on.
+#[unsafe(naked)]
+pub unsafe extern "C" fn switch(from: *mut usize, to: usize) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// The first instructions of a coroutine: `prepare` put the function into r13 and its argument into
+/// r12.
+#[unsafe(naked)]
+unsafe extern "C" fn begin() {
+    naked_asm!("mov rdi, r12", "xor ebp, ebp", "and rsp, -16", "call r13", "ud2")
+}

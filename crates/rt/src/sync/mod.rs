@@ -1,0 +1,8 @@
+//! What threads do with each other: pthreads, C11, futexes.
+
+pub mod c11;
+pub mod futex;
+pub mod locks;
+pub mod pthread;
+pub mod unwind;
+pub mod waits;
