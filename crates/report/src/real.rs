@@ -6,9 +6,9 @@ use std::time::Duration;
 use weakspot_core::{Model, Names, Verdict};
 
 use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::monitor::{MonitorAnswer, drawing, told, violation};
-use crate::show::{counted, grouped, plain};
+use crate::stream::log::{MonitorAnswer, drawing, told, violation};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{counted, grouped, plain};
 
 /// What was explored of a program.
 #[derive(Clone, Debug)]

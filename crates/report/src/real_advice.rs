@@ -5,9 +5,9 @@ use std::fmt::Write;
 use weakspot_core::{Limit, Model, Names};
 
 use crate::json::{Object, model_key};
-use crate::limit::{limit_json, limit_text};
 use crate::real::Explored;
-use crate::show::{counted, plain};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{counted, plain};
 
 /// The fewest changes that prevent all findings.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use weakspot_core::{
 };
 
 use super::{ShowOps, model_name};
-use crate::show::{counted, grouped};
-use crate::table::{cut, pad, width};
+use crate::text::show::{counted, grouped};
+use crate::text::table::{cut, pad, width};
 
 /// How many edges of a cycle or path, and how many derivations, are told.
 const MAX_TOLD: usize = 40;

@@ -8,7 +8,7 @@ use weakspot_core::{
 use super::cycle::link;
 use super::{HistoryAnswer, HistoryPart, ShowOps};
 use crate::json::{Object, error_json, push_string, verdict_key};
-use crate::limit::limit_json;
+use crate::text::limit::limit_json;
 
 /// Longer runs are only in witness files.
 const MAX_ORDER: usize = 1_000;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use weakspot_core::{HistoryModel, Verdict};
 
 use super::{HistoryAnswer, head, model_name, outcome, push_notes, same_violation, unchecked, why};
-use crate::table::Paint;
+use crate::text::table::Paint;
 
 /// Stronger models are above the weaker ones that they imply.
 const PICTURE: &str = "

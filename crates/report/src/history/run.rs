@@ -5,7 +5,7 @@ use std::fmt::Write;
 use weakspot_core::{HistoryStep, OpKind, Ops};
 
 use super::ShowOps;
-use crate::table::{Paint, Row, draw};
+use crate::text::table::{Paint, Row, draw};
 
 /// Runs with more steps are not drawn.
 const MAX_STEPS: usize = 40;

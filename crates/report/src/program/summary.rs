@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
-use crate::litmus::{LitmusAnswer, observation};
-use crate::show::plain;
-use crate::table::pad;
+use crate::program::litmus::{LitmusAnswer, observation};
+use crate::text::show::plain;
+use crate::text::table::pad;
 
 /// How one test ended under one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,8 @@ fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model
         rows.len(),
         tests.len(),
     );
-    let name_width = rows.iter().map(|(name, _)| crate::table::width(name)).max().unwrap_or(0);
+    let name_width =
+        rows.iter().map(|(name, _)| crate::text::table::width(name)).max().unwrap_or(0);
     for (name, cells) in rows {
         let mut line = format!("  {}", pad(&name, name_width));
         for cell in cells {

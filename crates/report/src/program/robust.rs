@@ -8,13 +8,13 @@ use weakspot_core::cycle::Arc;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Model, Names, Program, Verdict};
 
-use crate::diagnostic::excerpt_of_two;
-use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::run::{Did, Run, Taken};
-use crate::show::{Show, clip, counted, plain};
-use crate::witness::steps_json;
+use crate::run::drawing::draw;
+use crate::run::replay::{Did, Run, Taken};
+use crate::text::diagnostic::excerpt_of_two;
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{Show, clip, counted, plain};
+use crate::witness::program::steps_json;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::show::plain;
+use crate::text::show::plain;
 
 /// Lines around a change that are shown with it.
 const CONTEXT: usize = 3;

@@ -12,8 +12,8 @@ use std::time::Duration;
 use weakspot_core::{Limit, Model, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
 
 use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::{location_name, plain, push_value};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{location_name, plain, push_value};
 
 /// The answer to one litmus test under one model.
 #[derive(Clone, Copy, Debug)]
@@ -233,7 +233,7 @@ fn in_parentheses(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::sb;
+    use crate::run::sample::sb;
     use expect_test::{Expect, expect};
     use weakspot_core::{Drain, Factor, ThreadId};
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::dot::draw_dot;
-use crate::sample::{Sample, run, sample, sb};
+use crate::run::dot::draw_dot;
+use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};
 use weakspot_core::machine::{Machine, Outcome, Step};
 use weakspot_core::testing::{Rng, Size, random_program};

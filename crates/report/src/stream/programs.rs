@@ -7,11 +7,11 @@ use std::time::Duration;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Instr, Limit, Model, Names, PlaceEdge, Program, Verdict};
 
-use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::{Show, clip, counted, grouped, plain};
-use crate::table::{pad, width};
+use crate::run::drawing::draw;
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{Show, clip, counted, grouped, plain};
+use crate::text::table::{pad, width};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

@@ -32,9 +32,9 @@ use serde_json::Value as Json;
 use weakspot_core::Model;
 use weakspot_core::serial::{NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
 
-use crate::history_witness::{lrat_of_text, lrat_text};
 use crate::json::{model_key, model_of_key};
-use crate::witness_file::{At, BadWitness, beginning, document, push_list};
+use crate::witness::file::{At, BadWitness, beginning, document, push_list};
+use crate::witness::history::{lrat_of_text, lrat_text};
 
 /// An answer about transactions and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use weakspot_core::machine::{Failure, FailureKind};
 use weakspot_core::{Diagnostic, Expr, Instr, Names, Program, Span};
 
-use crate::show::{Show, plain, thread_name};
+use crate::text::show::{Show, plain, thread_name};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn access_at<'p>(program: &'p Program, failure: &Failure) -> Option<&'p Instr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::sample;
+    use crate::run::sample::sample;
     use expect_test::{Expect, expect};
     use weakspot_core::ThreadId;
     use weakspot_core::testing::Rng;

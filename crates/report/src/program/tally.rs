@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
-use crate::show::plain;
-use crate::table::{pad, width};
+use crate::text::show::plain;
+use crate::text::table::{pad, width};
 
 /// How one program ended under one model.
 #[derive(Clone, Debug, PartialEq, Eq)]

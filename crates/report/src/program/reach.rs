@@ -7,9 +7,9 @@ use weakspot_core::machine::Schedule;
 use weakspot_core::{Instr, Model, Names, Program, Quantifier, Verdict, Violation};
 
 use crate::json::{Object, model_key, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::plain;
-use crate::witness::steps_json;
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::plain;
+use crate::witness::program::steps_json;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

@@ -30,7 +30,7 @@ use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{DelayedCommit, DelayedRun, EventId, Model};
 
 use crate::json::{Object, model_key, model_of_key};
-use crate::witness_file::{At, BadWitness, beginning, document, push_list};
+use crate::witness::file::{At, BadWitness, beginning, document, push_list};
 
 /// An answer about a log and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,8 +32,8 @@ use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
 
 use crate::json::{Object, model_key, model_of_key, verdict_key};
-use crate::limit::{limit_json, limit_of_json};
-use crate::witness_file::{At, BadWitness, beginning, document};
+use crate::text::limit::{limit_json, limit_of_json};
+use crate::witness::file::{At, BadWitness, beginning, document};
 
 /// An answer and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,8 +164,8 @@ fn step(at: &At<'_>) -> Result<Step, BadWitness> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
-    use crate::witness_file::input_hash;
+    use crate::run::sample;
+    use crate::witness::file::input_hash;
     use expect_test::expect;
     use std::time::Duration;
     use weakspot_core::testing::Rng;

@@ -8,11 +8,11 @@ use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::machine::{Local, Schedule};
 use weakspot_core::{EventId, Fence, Model, Names, Program, ThreadId, Value};
 
-use crate::communication::MAX_EVENTS;
-use crate::diagnostic::failure_message;
-use crate::run::{Did, Run, Stop, Taken};
-use crate::show::{Show, clip, plain};
-use crate::table::{self, Paint, Row, cut, pad, width};
+use crate::run::communication::MAX_EVENTS;
+use crate::run::replay::{Did, Run, Stop, Taken};
+use crate::text::diagnostic::failure_message;
+use crate::text::show::{Show, clip, plain};
+use crate::text::table::{self, Paint, Row, cut, pad, width};
 
 /// Explains one run: a table with a column per thread and one for memory, time running downwards,
 /// then the final state, the delays that matter and, if SC does not allow the run, the cycle that

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use weakspot_core::{Fence, Goal, Limit, Model, Names, Span, ThreadId, Verdict};
 
-use crate::diff::unified_diff;
 use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::{clip, one_line, plain, thread_name};
+use crate::text::diff::unified_diff;
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{clip, one_line, plain, thread_name};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,10 @@ use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::Schedule;
 use weakspot_core::{EventId, Fence, Model, Names, Op, Program, ThreadId};
 
-use crate::communication::{MAX_EVENTS, communication};
-use crate::run::{Did, Run};
-use crate::show::{Show, plain};
-use crate::table::cut;
+use crate::run::communication::{MAX_EVENTS, communication};
+use crate::run::replay::{Did, Run};
+use crate::text::show::{Show, plain};
+use crate::text::table::cut;
 
 /// The execution that `schedule` is a run of. If SC does not allow it, the events and arcs of one
 /// cycle that shows so are drawn bold.
@@ -167,7 +167,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, run, sample, sb};
+    use crate::run::sample::{Sample, run, sample, sb};
     use expect_test::{Expect, expect};
 
     fn check(sample: &Sample, steps: &str, expected: Expect) {

@@ -10,15 +10,15 @@ use weakspot_core::{
     LogEvent, LogKind, LogLoc, LogTables, Model, Names, Program, Span, ThreadId, TxnKind, Verdict,
 };
 
-use crate::drawing::draw_only;
 use crate::json::{Object, model_key, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::serial::{
+use crate::run::drawing::draw_only;
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{Show, clip, counted, one_line, plain};
+use crate::text::table::Paint;
+use crate::transactions::log::{
     SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot, cycle_json, drawing,
 };
-use crate::show::{Show, clip, counted, one_line, plain};
-use crate::table::Paint;
-use crate::witness::steps_json;
+use crate::witness::program::steps_json;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

@@ -46,7 +46,7 @@ use weakspot_core::{
 };
 
 use crate::json::{Object, verdict_key};
-use crate::witness_file::{At, BadWitness, beginning, document, push_list};
+use crate::witness::file::{At, BadWitness, beginning, document, push_list};
 
 /// An answer about a history and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

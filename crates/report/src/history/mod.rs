@@ -15,8 +15,8 @@ use weakspot_core::{
     initial_write_var,
 };
 
-use crate::limit::limit_text;
-use crate::show::{counted, grouped, plain};
+use crate::text::limit::limit_text;
+use crate::text::show::{counted, grouped, plain};
 
 pub use dot::history_dot;
 pub use json::{history_error_json, history_json};

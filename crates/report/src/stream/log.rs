@@ -9,9 +9,9 @@ use weakspot_core::{
 };
 
 use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::{counted, grouped, plain};
-use crate::table::{Paint, Row, draw};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{counted, grouped, plain};
+use crate::text::table::{Paint, Row, draw};
 
 /// The answer for one log under one model.
 #[derive(Clone, Copy, Debug)]

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use weakspot_core::{TriangularRace, Verdict};
 
-use crate::drawing::draw;
 use crate::json::{Object, model_key, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::robust::{RobustAnswer, cell, place};
-use crate::run::{Run, Taken};
-use crate::show::{Show, counted, plain};
-use crate::witness::steps_json;
+use crate::program::robust::{RobustAnswer, cell, place};
+use crate::run::drawing::draw;
+use crate::run::replay::{Run, Taken};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{Show, counted, plain};
+use crate::witness::program::steps_json;
 
 /// A line that says what was found and, with `details`, the run into the race.
 #[must_use]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use weakspot_core::{LogEvent, LogKind, LogTables, Model, Names, Verdict};
 
 use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::limit::{limit_json, limit_text};
-use crate::show::{counted, grouped, plain};
-use crate::table::{Paint, cut, pad, width};
+use crate::text::limit::{limit_json, limit_text};
+use crate::text::show::{counted, grouped, plain};
+use crate::text::table::{Paint, cut, pad, width};
 
 /// The answer for one log under one model.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use weakspot_core::{Limit, Names, ThreadId};
 
 use crate::json::Object;
-use crate::show::thread_name;
+use crate::text::show::thread_name;
 
 /// One line that says what stopped a search: a clause without a full stop.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         Limit::Torn(offset) => format!("the log is torn at offset {offset}"),
         Limit::Window(operations) => format!(
             "only windows of {} operations were checked",
-            crate::show::grouped(*operations as u128)
+            crate::text::show::grouped(*operations as u128)
         ),
         Limit::Overlap => {
             "accesses overlap in part, and what that allows is not decided".to_owned()
@@ -38,11 +38,11 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         Limit::Executions(1) => "only one execution was looked at".to_owned(),
         Limit::Executions(executions) => format!(
             "there are more than the {} that were explored",
-            crate::show::counted(*executions, "execution")
+            crate::text::show::counted(*executions, "execution")
         ),
         Limit::Preemptions(most) => format!(
             "only executions with at most {} were explored",
-            crate::show::counted(u64::from(*most), "preemption")
+            crate::text::show::counted(u64::from(*most), "preemption")
         ),
         Limit::Unrepeatable => {
             "what was found did not show again when it was executed again: the program depends on \

@@ -1,0 +1,4 @@
+//! Measurements: tables and curves.
+
+pub(crate) mod plot;
+pub(crate) mod programs;

@@ -1,0 +1,4 @@
+//! Whether transactions are serializable: those of a log, and those of a program.
+
+pub(crate) mod log;
+pub(crate) mod program;
