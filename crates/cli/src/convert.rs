@@ -1,7 +1,7 @@
 //! `weakspot convert`.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,7 +11,7 @@ use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, Write
 use crate::args::ConvertArgs;
 use crate::convert_history;
 use crate::exit::Exit;
-use crate::output::is_same_file;
+use crate::output::{Sink, is_same_file};
 
 /// Converts one file of logs or histories.
 pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
@@ -55,13 +55,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
             convert_history::looks_like_one(&first)
         }
     };
-    let sink = || -> Result<Box<dyn Write>> {
-        if output == Path::new("-") {
-            return Ok(Box::new(std::io::stdout()));
-        }
-        let created = File::create(output);
-        Ok(Box::new(created.with_context(|| format!("failed to write {}", output.display()))?))
-    };
+    let sink = || Sink::create(Some(output));
     match (is_history, to_history, to_log) {
         (true, Some(to), _) if from_history.is_some() || !is_known => {
             convert_history::convert(&name, source, from_history, sink()?, to)?;
@@ -78,7 +72,7 @@ fn convert_log(
     name: &str,
     source: Box<dyn Read + Send>,
     from: Option<LogFormat>,
-    sink: Box<dyn Write>,
+    sink: Sink,
     to: LogFormat,
 ) -> Result<()> {
     let mut reader = match from {
@@ -106,7 +100,7 @@ fn convert_log(
     };
     // What was converted before an error stays, and is a whole log.
     match writer.finish() {
-        Ok(_) => {}
+        Ok(sink) => sink.finish()?,
         Err(WriteError::Io(error)) => return Err(error.into()),
         Err(error) => return Err(error.into()),
     }

@@ -1,24 +1,25 @@
 //! `weakspot convert` for histories.
 
-use std::io::{BufWriter, Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, WriteError, write_history};
+
+use crate::output::Sink;
 
 /// Converts all histories of a file. What was converted before an error stays.
 pub(crate) fn convert(
     name: &str,
     source: Box<dyn Read + Send>,
     from: Option<HistoryFormat>,
-    sink: Box<dyn Write>,
+    mut sink: Sink,
     to: HistoryFormat,
 ) -> Result<()> {
     let mut reader = match from {
         Some(format) => HistoryReader::new(source, format),
         None => HistoryReader::sniff(source).map_err(|e| anyhow!(e.of(name)))?,
     };
-    let mut sink = BufWriter::new(sink);
     let mut count = 0;
     let converted = loop {
         let history = match reader.next() {
@@ -43,7 +44,7 @@ pub(crate) fn convert(
             eprintln!("warning: {name}: {}: {note}", place(&history, count, None));
         }
     };
-    sink.flush()?;
+    sink.finish()?;
     converted
 }
 

@@ -16,6 +16,7 @@ use crate::args::{FenceArgs, FenceGoal, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
+use crate::output;
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
@@ -182,7 +183,7 @@ fn write_patch(job: &mut Job<'_, ()>, path: &Path, patched: Option<&str>) {
         job.answer.err += &format!("{}: {path} is not written: no fences are known\n", job.file);
         return;
     };
-    if let Err(error) = std::fs::write(path, text) {
-        job.complain(&format!("failed to write {}: {error}", path.display()));
+    if let Err(error) = output::write(path, text) {
+        job.complain(&format!("{error:#}"));
     }
 }

@@ -1,10 +1,9 @@
 //! `weakspot gen`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use weakspot_core::testing::Rng;
 use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::families::{Family, Syntax};
@@ -12,6 +11,7 @@ use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
 use crate::args::{FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
+use crate::output::Sink;
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
@@ -23,11 +23,9 @@ pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
     let ending = || args.output.as_deref().and_then(Syntax::of_path);
     let syntax = asked.or_else(ending).unwrap_or(family.syntaxes()[0]);
     let text = family.text(syntax, args.size)?;
-    match &args.output {
-        Some(path) if path.as_os_str() != "-" => std::fs::write(path, text)
-            .with_context(|| format!("failed to write {}", path.display()))?,
-        _ => std::io::stdout().lock().write_all(text.as_bytes())?,
-    }
+    let mut sink = Sink::create(args.output.as_deref())?;
+    sink.write_all(text.as_bytes())?;
+    sink.finish()?;
     Ok(Exit::Holds)
 }
 
@@ -86,28 +84,16 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
         let history = generate(&client.operations()?, &run)?;
         // The file is made when there is something to write: bad numbers leave none behind.
         if out.is_none() {
-            out = Some(sink(args.output.as_deref())?);
+            out = Some(Sink::create(args.output.as_deref())?);
         }
         if let Some(out) = &mut out {
             write(out, format, &format!("{name}-{seed}"), history)?;
         }
     }
-    if let Some(mut out) = out {
-        out.flush()?;
+    if let Some(out) = out {
+        out.finish()?;
     }
     Ok(Exit::Holds)
-}
-
-/// Where to write: a file, or standard output.
-pub(crate) fn sink(path: Option<&Path>) -> Result<Box<dyn Write>> {
-    match path {
-        Some(path) if path.as_os_str() != "-" => {
-            let file = File::create(path);
-            let file = file.with_context(|| format!("failed to write {}", path.display()))?;
-            Ok(Box::new(BufWriter::new(file)))
-        }
-        _ => Ok(Box::new(BufWriter::new(std::io::stdout().lock()))),
-    }
 }
 
 /// The format of histories that go to this file: what its ending says, else JSON Lines.

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::{HistoryEvidence, HistoryModel, Limits, OpNames, Ops, Verdict};
 use weakspot_history::{Classified, Method, Minimal, classify, minimise};
@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::follow;
 use crate::history_files::{expand, hash_file, hint, open};
 use crate::log::is_stdin;
+use crate::output;
 use crate::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
@@ -260,15 +261,15 @@ impl Job<'_> {
             return;
         }
         self.witnessed = Some(violated);
-        let written = hash_file(self.path).and_then(|hash| {
+        let hash = hash_file(self.path).context("failed to read it again for the witness");
+        let written = hash.and_then(|hash| {
             let Classified { model, verdict, .. } = found;
             let text = history_witness_json(&hash, read.number, *model, verdict, evidence);
-            std::fs::write(path, text)
+            output::write(path, text)
         });
         if let Err(error) = written {
             answer.exit = Exit::Bad;
-            answer.err +=
-                &format!("error: {}: failed to write {}: {error}\n", self.file, path.display());
+            answer.err += &format!("error: {}: {error:#}\n", self.file);
         }
     }
 

@@ -1,7 +1,6 @@
 //! One input on its way to an answer: what every question does with bad input and warnings.
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Diagnostic, Evidence, Model, Verdict};
@@ -11,6 +10,7 @@ use weakspot_report::{Severity, Witness, error_json, input_hash, model_key, rend
 use crate::args::{Common, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, Source};
+use crate::output;
 use crate::pool::{self, Answer};
 
 /// The answer to one input, while it is made.
@@ -118,9 +118,8 @@ impl<'a, T> Job<'a, T> {
             verdict: verdict.clone(),
             evidence: evidence.clone(),
         };
-        if let Err(error) = std::fs::write(path, witness.to_json()) {
-            let path = Path::new(path).display();
-            self.complain(&format!("failed to write {path}: {error}"));
+        if let Err(error) = output::write(path, witness.to_json()) {
+            self.complain(&format!("{error:#}"));
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::input::PROGRAM_ENDINGS;
 use crate::log::{expand, is_stdin, open, read_trace};
 use crate::monitor_program;
+use crate::output;
 use crate::pool::{self, Answer};
 
 /// Monitors each log under each model.
@@ -358,13 +359,14 @@ impl Job<'_> {
         }
         self.witnessed = Some(run.is_some());
         let last_only = self.args.pending == PendingForm::Last;
-        let written = std::fs::read(self.path).and_then(|bytes| {
+        let bytes = std::fs::read(self.path).context("failed to read it again for the witness");
+        let written = bytes.and_then(|bytes| {
             let input_hash = input_hash(&bytes);
             let witness = LogWitness { input_hash, model, trace: current.number, run, last_only };
-            std::fs::write(&path, witness.to_json())
+            output::write(&path, witness.to_json())
         });
         if let Err(error) = written {
-            self.complain(&format!("failed to write {}: {error}", path.display()));
+            self.complain(&format!("{error:#}"));
         }
     }
 

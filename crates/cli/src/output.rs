@@ -1,8 +1,176 @@
-//! Files that are written must not be files that are read.
+//! Files that are written: all at once or not at all, and never over one that is read.
 
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+
+/// Writes a file. If that fails, the file is as it was before.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let mut file = NewFile::create(path)?;
+    file.write_all(bytes.as_ref()).with_context(|| failed(path))?;
+    file.finish()
+}
+
+/// Where the product of a command goes: a file, or standard output for `-` and for no path.
+pub(crate) enum Sink {
+    File(NewFile),
+    Stdout(BufWriter<io::Stdout>),
+}
+
+impl Sink {
+    pub(crate) fn create(path: Option<&Path>) -> Result<Sink> {
+        match path {
+            Some(path) if path.as_os_str() != "-" => Ok(Sink::File(NewFile::create(path)?)),
+            _ => Ok(Sink::Stdout(BufWriter::new(io::stdout()))),
+        }
+    }
+
+    /// Everything is written.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self {
+            Sink::File(file) => file.finish(),
+            Sink::Stdout(mut out) => Ok(out.flush()?),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::File(file) => file.write(bytes),
+            Sink::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::File(file) => file.flush(),
+            Sink::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+/// A file that is written beside the one whose place it takes when it is finished; dropped before
+/// that, it leaves nothing behind.
+pub(crate) struct NewFile {
+    /// The path as the user named it.
+    path: PathBuf,
+    out: BufWriter<File>,
+    /// The temporary file and its place in the end; none if there is nothing to be saved, because
+    /// what is written to is a device or a pipe.
+    beside: Option<(Temporary, PathBuf)>,
+}
+
+impl NewFile {
+    pub(crate) fn create(path: &Path) -> Result<NewFile> {
+        let (file, beside) = open(path).with_context(|| failed(path))?;
+        Ok(NewFile { path: path.to_owned(), out: BufWriter::new(file), beside })
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn finish(self) -> Result<()> {
+        let NewFile { path, out, beside } = self;
+        let put = || -> io::Result<()> {
+            let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            if let Some((temporary, place)) = beside {
+                // Some file systems find out only now that they are full.
+                file.sync_all()?;
+                std::fs::rename(&temporary.0, &place)?;
+            }
+            Ok(())
+        };
+        put().with_context(|| failed(&path))
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn failed(path: &Path) -> String {
+    format!("failed to write {}", path.display())
+}
+
+/// Opens a file beside `path`; or, if there is nothing that a file could take the place of, `path`
+/// itself.
+fn open(path: &Path) -> io::Result<(File, Option<(Temporary, PathBuf)>)> {
+    let directly = || OpenOptions::new().write(true).create(true).truncate(true).open(path);
+    let old = match path.metadata() {
+        Ok(old) if !old.is_file() => return Ok((directly()?, None)),
+        Ok(old) => {
+            // Who may not write the file may not replace it either.
+            OpenOptions::new().write(true).open(path)?;
+            Some(old)
+        }
+        // A link that leads nowhere: what it names is created through it.
+        Err(_) if path.is_symlink() => return Ok((directly()?, None)),
+        Err(_) => None,
+    };
+    // A link stays, and what it leads to is replaced.
+    let place = if old.is_some() { path.canonicalize()? } else { path.to_owned() };
+    let (file, temporary) = match Temporary::create(&place) {
+        Ok(made) => made,
+        // A folder that takes no new files may have files that can be written.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && old.is_some() => {
+            return Ok((directly()?, None));
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some(old) = old {
+        keep_owner(&file, &old);
+        file.set_permissions(old.permissions())?;
+    }
+    Ok((file, Some((temporary, place))))
+}
+
+/// Gives a file the owner of the one that it replaces, as far as that is allowed.
+fn keep_owner(file: &File, old: &std::fs::Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    #[cfg(not(unix))]
+    let _ = (file, old);
+}
+
+/// A file that goes away with its owner, unless it has been renamed.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn create(place: &Path) -> io::Result<(File, Temporary)> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let mut hidden = std::ffi::OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{}-{number}.part", std::process::id()));
+            let path = place.with_file_name(hidden);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((file, Temporary(path))),
+                // Left behind by a process of the same number that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
 
 /// Refuses to write what `option` asks for over one of the inputs.
 pub(crate) fn spare_inputs<P: AsRef<Path>>(
@@ -22,3 +190,6 @@ pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok().filter(|p| p.is_file());
     real(a).is_some_and(|a| real(b) == Some(a))
 }
+
+#[cfg(test)]
+mod tests;

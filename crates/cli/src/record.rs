@@ -11,15 +11,15 @@ use weakspot_trace::{HistoryReader, LogError};
 
 use crate::args::RecordArgs;
 use crate::exit::Exit;
-use crate::generate::{output_format, sink, write};
-use crate::output::spare_inputs;
+use crate::generate::{output_format, write};
+use crate::output::{Sink, spare_inputs};
 
 /// Runs a random client, or those of a file, on real threads.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     let layout = if args.packed { Layout::Packed } else { Layout::Apart };
     spare_inputs("-o", args.output.as_deref(), args.client.as_slice())?;
     let format = output_format(args.output.as_deref())?;
-    let mut sink = sink(args.output.as_deref())?;
+    let mut sink = Sink::create(args.output.as_deref())?;
     let (mut histories, mut operations, mut seconds) = (0, 0, 0.0);
     let mut record = |id: &str, client: &Ops, vars: Option<Vec<String>>| -> Result<()> {
         let (mut history, time) = weakspot_gen::record(client, layout);
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
         };
         record(&format!("cpu-{}", mix.seed), &client.operations()?, None)?;
     }
-    sink.flush()?;
+    sink.finish()?;
     if !args.quiet {
         let rate = operations as f64 / seconds.max(1e-9) / 1e6;
         let of = if histories == 1 {

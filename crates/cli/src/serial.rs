@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use weakspot_core::serial::Question;
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
@@ -28,6 +28,7 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 use crate::args::{OutputFormat, SerialArgs, Shared};
 use crate::exit::Exit;
 use crate::log::{is_stdin, open};
+use crate::output;
 use crate::pool::{self, Answer};
 pub(crate) use certify::certify;
 use current::{Current, Taken};
@@ -480,14 +481,14 @@ impl Job<'_> {
             let name = self.name(current);
             format!("{name}, trace {} of the log", number + 1)
         });
-        let written = std::fs::read(self.path).and_then(|bytes| {
+        let bytes = std::fs::read(self.path).context("failed to read it again for the witness");
+        let written = bytes.and_then(|bytes| {
             witness.input_hash = input_hash(&bytes);
-            std::fs::write(&path, witness.to_json())
+            output::write(&path, witness.to_json())
         });
         if let Err(error) = written {
             self.answer.exit = Exit::Bad;
-            let path = path.display();
-            self.answer.err += &format!("error: {}: failed to write {path}: {error}\n", self.file);
+            self.answer.err += &format!("error: {}: {error:#}\n", self.file);
         }
     }
 

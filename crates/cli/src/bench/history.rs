@@ -7,7 +7,7 @@ mod task;
 use std::io::Write;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use weakspot_core::HistoryModel;
 use weakspot_gen::Source;
@@ -15,6 +15,7 @@ use weakspot_report::{Axis, Mark, Panel, Plot, plot_svg};
 
 use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
 use crate::exit::Exit;
+use crate::output;
 pub(crate) use task::run as cell;
 use task::{Cell, Origin, Shape, Task, Way};
 
@@ -29,8 +30,7 @@ pub(crate) fn run(args: &BenchHistoryArgs) -> Result<Exit> {
         }
     }
     if let Some(path) = &args.svg {
-        std::fs::write(path, plot_svg(&plot(&all, args.timeout)))
-            .with_context(|| format!("failed to write {}", path.display()))?;
+        output::write(path, plot_svg(&plot(&all, args.timeout)))?;
     }
     Ok(Exit::Holds)
 }

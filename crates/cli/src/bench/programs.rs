@@ -1,10 +1,9 @@
 //! `weakspot bench programs`: every question about every program, each in a process of its own.
 
 use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use weakspot_lang::families::Family;
 use weakspot_report::{
     Axis, BenchEnd, BenchRow, Mark, Panel, Plot, bench_head, bench_json, bench_text, plot_svg,
@@ -15,6 +14,7 @@ use super::process::{self, Heard};
 use super::subjects::{self, Subject};
 use crate::args::{BenchFormat, ProgramsArgs};
 use crate::exit::Exit;
+use crate::output;
 
 /// Prints a row per program and question as soon as it is measured, and draws the plot at the end.
 pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
@@ -54,8 +54,7 @@ pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
     }
     if let Some(path) = &args.svg {
         let picture = plot_svg(&plot(&subjects, &rows, args.timeout));
-        std::fs::write(path, picture)
-            .with_context(|| format!("failed to write {}", Path::new(path).display()))?;
+        output::write(path, picture)?;
     }
     Ok(exit)
 }

@@ -1,8 +1,6 @@
 //! An execution that was executed again, as a log for the monitors.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -13,6 +11,7 @@ use weakspot_monitor::{Algorithm, Form, Watch};
 use weakspot_trace::{LogFormat, LogWriter};
 
 use super::symbols::Symbols;
+use crate::output::NewFile;
 
 /// What threads are called: in the order in which they were created.
 pub(crate) fn thread_name(thread: u16) -> String {
@@ -23,8 +22,7 @@ pub(crate) fn thread_name(thread: u16) -> String {
 pub(crate) fn write(path: &Path, logged: &Logged) -> Result<()> {
     let failed = || format!("failed to write {}", path.display());
     let format = LogFormat::from_path(path).unwrap_or(LogFormat::Text);
-    let file = File::create(path).with_context(failed)?;
-    let mut writer = LogWriter::new(BufWriter::new(file), format);
+    let mut writer = LogWriter::new(NewFile::create(path)?, format);
     // Several places of a program may be on one line, which has one name in a log.
     let mut tables = LogTables { sites: Vec::new(), ..logged.tables.clone() };
     let mut numbers: HashMap<&str, u32> = HashMap::new();
@@ -41,8 +39,7 @@ pub(crate) fn write(path: &Path, logged: &Logged) -> Result<()> {
         logged.events.iter().map(|event| LogEvent { site: site(event.site), ..*event }).collect();
     let batch = LogBatch { events, values: Vec::new() };
     writer.write(&batch, &tables).with_context(failed)?;
-    writer.finish().with_context(failed)?;
-    Ok(())
+    writer.finish().with_context(failed)?.finish()
 }
 
 /// A log that goes away with its owner.

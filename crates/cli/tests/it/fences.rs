@@ -344,6 +344,29 @@ fn the_patched_program() {
     std::fs::remove_file(path).expect("the file was there");
 }
 
+/// A program that is patched in place survives a disk that is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_the_old_file() {
+    let folder = std::env::temp_dir().join(format!("weakspot-full-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("dekker.weak");
+    let before = std::fs::read(crate::root().join("corpus/programs/dekker.weak")).expect("a file");
+    std::fs::write(&path, &before).expect("written");
+    // No file may get any longer than nothing, and to try so is an error instead of the end.
+    let ran = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" fence -q -o \"$1\" \"$1\""])
+        .args([env!("CARGO_BIN_EXE_weakspot").as_ref(), path.as_os_str()])
+        .output()
+        .expect("a shell");
+    let message = String::from_utf8_lossy(&ran.stderr);
+    assert!(message.contains("failed to write"), "{message}");
+    assert_eq!(ran.status.code(), Some(2));
+    assert_eq!(std::fs::read(&path).expect("it is still there"), before);
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
+    std::fs::remove_dir_all(folder).expect("the folder was there");
+}
+
 #[test]
 fn usage() {
     check(
