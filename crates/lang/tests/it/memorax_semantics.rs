@@ -3,11 +3,9 @@
 //!
 //! In the direct reading a statement is one step that happens as a whole or not at all.
 
-mod states;
-
 use std::collections::{BTreeMap, HashSet};
 
-use states::states;
+use crate::states::states;
 use weakspot_core::Model;
 use weakspot_core::machine::{Entry, Local};
 use weakspot_core::testing::Rng;

@@ -1,14 +1,12 @@
 //! The example programs of `corpus/trencher` and `corpus/memorax` reach their goals under exactly
 //! the models that their comments name.
 
-mod states;
-
 use weakspot_core::reference::is_forbidden;
 use weakspot_core::{Drain, Model, Program};
 use weakspot_lang::{Format, parse};
 
 fn is_reachable(program: &Program, model: Model) -> bool {
-    states::states(program, model).iter().any(|state| is_forbidden(program, state))
+    crate::states::states(program, model).iter().any(|state| is_forbidden(program, state))
 }
 
 fn check(name: &str, format: Format, text: &str, expected: [bool; 3]) {

@@ -1,0 +1,24 @@
+//! The integration tests, one binary of them:
+//! - `history_evidence`: the checker of evidence for histories accepts what is right, and nothing
+//!   that is wrong;
+//! - `history_models`: what the eight models mean: axioms against machines on random histories, the
+//!   known small histories, and which model implies which;
+//! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
+//!   and on single runs;
+//! - `serial_cycles`: cycles of traces that cannot be made simpler: Corollary 1 and Propositions 3
+//!   to 5 of the paper (Enea and Farzan, TACAS 2016), with the validity of executions, and points
+//!   in time;
+//! - `serial_evidence`: the checker of evidence about traces: it accepts what is right, and nothing
+//!   else;
+//! - `serial_programs`: how serializability under SC and TSO and robustness belong together, on
+//!   random programs without branches: all of their executions;
+//! - `serial_traces`: the notions of serializable traces against each other: by executions and by
+//!   directions of ties.
+
+mod history_evidence;
+mod history_models;
+mod machine_and_axioms;
+mod serial_cycles;
+mod serial_evidence;
+mod serial_programs;
+mod serial_traces;

@@ -1,0 +1,34 @@
+//! The integration tests, one binary of them:
+//! - `attack`: robustness against TSO by attacks, and triangular-race freedom, compared with the
+//!   definitions, with each other and with the other search;
+//! - `corpus`: the shipped programs get the answers that stand beside them;
+//! - `dual`: the dual semantics against the brute-force reference and against the search of the
+//!   store buffers themselves;
+//! - `extend`: the extension of a program by a path: Fig. 3 of the lazy TSO paper, and its Lemma 1
+//!   by brute force;
+//! - `families`: the programs of the lazy TSO reachability paper: what is known about them, in both
+//!   languages;
+//! - `fences`: fences against the definition: all cheaper sets of fences, on small random programs;
+//! - `lazy`: lazy TSO reachability against the brute-force reference, and on what it was made for;
+//! - `outcomes`: both searches against the brute-force reference, and every run that they give
+//!   replayed;
+//! - `patches`: fences in the texts of the corpus: what a place in a text means, and how many are
+//!   needed;
+//! - `robust`: robustness against the definition: every execution of small random programs;
+//! - `robust_blocks`: robustness of programs whose atomic blocks depend on what they read, against
+//!   the definition;
+//! - `robust_runs`: the runs that show that a program is not robust, and the pairs of accesses that
+//!   they name.
+
+mod attack;
+mod corpus;
+mod dual;
+mod extend;
+mod families;
+mod fences;
+mod lazy;
+mod outcomes;
+mod patches;
+mod robust;
+mod robust_blocks;
+mod robust_runs;

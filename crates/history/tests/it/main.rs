@@ -1,0 +1,24 @@
+//! The integration tests, one binary of them:
+//! - `causal`: the causal models against their definitions, on random histories; every violation
+//!   comes with evidence that the checker accepts;
+//! - `complete`: completions of the store order against the definitions of SC, TSO and PSO, on
+//!   random histories and on some that are hard by design; every verdict comes with evidence that
+//!   the checker accepts;
+//! - `corpus`: the shipped histories satisfy the models that stand beside them: by every method,
+//!   and by the definitions;
+//! - `open`: open pairs of writes against the definitions of the partial store orders, and of the
+//!   orders against each other;
+//! - `parts`: several models at once, and smallest parts that violate a model, against the
+//!   definitions;
+//! - `strong`: SC, TSO and PSO against their definitions, on random histories, by all stages; every
+//!   answer comes with evidence that the checker accepts;
+//! - `window`: windows of histories that are still being written: what they find is there, what
+//!   fits into one is found, and memory stays as it is.
+
+mod causal;
+mod complete;
+mod corpus;
+mod open;
+mod parts;
+mod strong;
+mod window;
