@@ -8,6 +8,7 @@ pub use crate::history::{history, search_history};
 pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
+use crate::reference::GoOn;
 use crate::{
     Condition, Evidence, LratError, Model, Program, Quantifier, Verdict, axioms, record, reference,
     triangular_race,
@@ -226,7 +227,17 @@ pub fn search_robust(
     verdict: &Verdict,
     max_executions: usize,
 ) -> Result<(), Rejected> {
-    let robust = reference::robust(program, &[model], max_executions)
+    search_robust_within(program, model, verdict, max_executions, &mut |_| true)
+}
+
+pub(crate) fn search_robust_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_executions: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let robust = reference::robust_within(program, &[model], max_executions, go_on)
         .ok_or(Rejected::OutOfReach(max_executions))?;
     match (verdict, robust == [true]) {
         (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
@@ -241,8 +252,18 @@ pub fn search_everything(
     verdict: &Verdict,
     max_states: usize,
 ) -> Result<(), Rejected> {
-    let found =
-        reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
+    search_everything_within(program, model, verdict, max_states, &mut |_| true)
+}
+
+pub(crate) fn search_everything_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let found = reference::reachable_within(program, model, max_states, go_on)
+        .ok_or(Rejected::TooLarge(max_states))?;
     if found.failure.as_ref().is_some_and(|f| f.kind != FailureKind::Assertion) {
         // A program that faults has no answer.
         return Err(Rejected::Contradicted);
@@ -265,9 +286,19 @@ pub fn search(
     verdict: &Verdict,
     max_states: usize,
 ) -> Result<(), Rejected> {
+    search_within(program, model, verdict, max_states, &mut |_| true)
+}
+
+pub(crate) fn search_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
     let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
-    let found =
-        reference::reachable(program, model, max_states).ok_or(Rejected::TooLarge(max_states))?;
+    let found = reference::reachable_within(program, model, max_states, go_on)
+        .ok_or(Rejected::TooLarge(max_states))?;
     match (verdict, is_valid(condition, &found)) {
         (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
         _ => Err(Rejected::Contradicted),

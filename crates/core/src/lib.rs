@@ -3,6 +3,7 @@
 //! and this crate stands on nothing of ours.
 
 pub mod axioms;
+mod certified;
 pub mod certify;
 pub mod cycle;
 mod delayed;
@@ -32,6 +33,7 @@ mod triangular;
 mod verdict;
 mod write_table;
 
+pub use certified::{Certification, Certified, Claim, Effort, FenceClaim, TxnClaim};
 pub use diagnostic::Diagnostic;
 pub use event::{Event, Execution, History, Op, Trace};
 pub use expr::{BinOp, DivisionByZero, Expr, UnOp};

@@ -11,6 +11,27 @@ use crate::{
     axioms,
 };
 
+/// Hears how much work is about to be done and says whether to go on.
+pub(crate) type GoOn<'a> = &'a mut dyn FnMut(u64) -> bool;
+
+/// How much work a step of `program` is at most, with the states that it copies; `None` if what
+/// comes before the first step is too much already.
+pub(crate) fn work_of(program: &Program, go_on: GoOn<'_>) -> Option<u64> {
+    let locs = program.locs.len() as u64;
+    let starts = program.locs.iter().map(|l| l.init.len() as u64);
+    let starts = starts.fold(1u64, u64::saturating_mul);
+    let mut choices = 0;
+    for edge in program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges) {
+        if let Instr::Choose { low, high, .. } = edge.instr {
+            choices = choices.max(high.abs_diff(low));
+        }
+    }
+    let regs: usize = program.threads.iter().map(|t| t.regs.len() + 4).sum();
+    let initial = starts.saturating_mul(1 + locs).saturating_mul(1 + locs) / 64;
+    let work = 1 + (locs + regs as u64) / 32;
+    go_on(initial.saturating_add(choices)).then_some(work)
+}
+
 /// Everything that a full search of the machine's states finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reachable {
@@ -27,11 +48,23 @@ pub struct Reachable {
 /// Searches all states of `program` under `model`; `None` if there are more than `max_states`.
 #[must_use]
 pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<Reachable> {
+    reachable_within(program, model, max_states, &mut |_| true)
+}
+
+/// The same, as long as `go_on` says so, which hears of each step that is taken: how much work it
+/// is, in units of about a microsecond.
+pub(crate) fn reachable_within(
+    program: &Program,
+    model: Model,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Option<Reachable> {
     let machine = Machine { program, model };
     let starts = program.locs.iter().try_fold(1usize, |n, l| n.checked_mul(l.init.len()));
     if starts.is_none_or(|n| n > max_states) {
         return None;
     }
+    let work = work_of(program, go_on)?;
     let mut seen: HashSet<State> = machine.initial_states().into_iter().collect();
     let mut todo: VecDeque<State> = seen.iter().cloned().collect();
     let mut found =
@@ -46,6 +79,9 @@ pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<R
             found.outcomes.insert(machine.observe(&state));
         }
         for step in machine.steps(&state) {
+            if !go_on(work) {
+                return None;
+            }
             match machine.take(&state, step) {
                 Outcome::Blocked => {}
                 Outcome::Failed(failure) => {
@@ -68,6 +104,16 @@ pub fn reachable(program: &Program, model: Model, max_states: usize) -> Option<R
 /// `max_states` states, or if the program does what has no meaning.
 #[must_use]
 pub fn triangular_race_free(program: &Program, max_states: usize) -> Option<bool> {
+    triangular_race_free_within(program, max_states, &mut |_| true)
+}
+
+/// The same, as long as `go_on` says so (see [`reachable_within`]).
+pub(crate) fn triangular_race_free_within(
+    program: &Program,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Option<bool> {
+    let work = work_of(program, go_on)?;
     let machine = Machine { program, model: Model::Tso };
     let start = |state| (state, Watch::new(program));
     let mut seen: HashSet<(State, Watch)> =
@@ -78,6 +124,9 @@ pub fn triangular_race_free(program: &Program, max_states: usize) -> Option<bool
             return None;
         }
         for step in machine.steps(&state) {
+            if !go_on(work) {
+                return None;
+            }
             match machine.take(&state, step) {
                 Outcome::Blocked => {}
                 Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => {}
@@ -121,7 +170,8 @@ pub fn axiomatic_outcomes(
 ) -> Option<Vec<BTreeSet<Vec<Value>>>> {
     let mut outcomes = vec![BTreeSet::new(); models.len()];
     let mut candidates = 0;
-    let runs = thread_runs(program, Extent::Whole, max_candidates)?;
+    let mut bound = Bound { extent: Extent::Whole, max: max_candidates, go_on: &mut |_| true };
+    let runs = thread_runs(program, &mut bound)?;
     let done = for_each_combination(&runs, &mut |combination| {
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
@@ -144,20 +194,38 @@ pub fn axiomatic_outcomes(
 /// [`axiomatic_outcomes`].
 #[must_use]
 pub fn robust(program: &Program, models: &[Model], max_candidates: usize) -> Option<Vec<bool>> {
+    robust_within(program, models, max_candidates, &mut |_| true)
+}
+
+/// The same, as long as `go_on` says so (see [`reachable_within`]).
+pub(crate) fn robust_within(
+    program: &Program,
+    models: &[Model],
+    max_candidates: usize,
+    go_on: GoOn<'_>,
+) -> Option<Vec<bool>> {
     if program.locs.iter().any(|l| l.init.len() != 1) {
         return None;
     }
     let mut robust = vec![true; models.len()];
     let mut candidates = 0;
-    let runs = thread_runs(program, Extent::Parts, max_candidates)?;
+    let mut bound = Bound { extent: Extent::Parts, max: max_candidates, go_on };
+    let runs = thread_runs(program, &mut bound)?;
     // Most combinations of runs give no execution, so that these are bounded on their own.
     let combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))?;
     if combinations > max_candidates.saturating_mul(100) {
         return None;
     }
     let done = for_each_combination(&runs, &mut |combination| {
+        if !(bound.go_on)(1) {
+            return false;
+        }
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
+            let events = execution.history.events.len() as u64;
+            if !(bound.go_on)(1 + events * events / 16) {
+                return false;
+            }
             let mut by_sc = None;
             for (robust, &model) in robust.iter_mut().zip(models) {
                 *robust = *robust
@@ -199,6 +267,14 @@ enum Extent {
     Parts,
 }
 
+/// How much of the ways through threads is looked at.
+struct Bound<'a> {
+    extent: Extent,
+    /// So many runs of a thread.
+    max: usize,
+    go_on: GoOn<'a>,
+}
+
 /// One way through a thread, each read returning some value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
@@ -209,7 +285,7 @@ struct Run {
 /// All ways through each thread in which reads return values that somebody may store. The set of
 /// such values grows in rounds; a value that needs more rounds than there are stores would have
 /// to cause itself, which no model allows because reads stay before later stores.
-fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<Run>>> {
+fn thread_runs(program: &Program, bound: &mut Bound<'_>) -> Option<Vec<Vec<Run>>> {
     let mut values: Vec<BTreeSet<Value>> =
         program.locs.iter().map(|l| l.init.iter().copied().collect()).collect();
     let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
@@ -225,7 +301,7 @@ fn thread_runs(program: &Program, extent: Extent, max: usize) -> Option<Vec<Vec<
             let mut found = Vec::new();
             let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
             let known = (&values[..], &mut stored[..]);
-            walk(program, t, thread.entry, 0, start, known, &mut found, (extent, max))?;
+            walk(program, t, thread.entry, 0, start, known, &mut found, bound)?;
             runs.push(found);
         }
         let before: usize = values.iter().map(BTreeSet::len).sum();
@@ -248,8 +324,11 @@ fn walk(
     run: Run,
     (values, stored): (&[BTreeSet<Value>], &mut [BTreeSet<Value>]),
     found: &mut Vec<Run>,
-    (extent, max): (Extent, usize),
+    bound: &mut Bound<'_>,
 ) -> Option<()> {
+    if !(bound.go_on)(1 + (depth + run.regs.len()) as u64 / 64) {
+        return None;
+    }
     let points = &program.threads[thread].points;
     let edges = &points[point.index()].edges;
     let blocked = |e: &Edge| match &e.instr {
@@ -258,10 +337,11 @@ fn walk(
         _ => false,
     };
     let inside = run.ops.iter().rev().find(|op| matches!(op, Op::Lock | Op::Unlock));
-    let stuck = extent == Extent::Parts && inside != Some(&Op::Lock) && edges.iter().any(blocked);
+    let stuck =
+        bound.extent == Extent::Parts && inside != Some(&Op::Lock) && edges.iter().any(blocked);
     if edges.is_empty() || stuck {
         found.push(run.clone());
-        if found.len() > max {
+        if found.len() > bound.max {
             return None;
         }
     }
@@ -280,7 +360,7 @@ fn walk(
             }
             next.ops.extend(op);
             let known = (values, &mut *stored);
-            walk(program, thread, edge.to, depth + 1, next, known, found, (extent, max))
+            walk(program, thread, edge.to, depth + 1, next, known, found, bound)
         };
         match &edge.instr {
             Instr::Nop => go(None, None)?,

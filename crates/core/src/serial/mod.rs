@@ -33,6 +33,7 @@ pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
 pub use points::{OpenEvent, are_points, is_noticed_before, open_events};
+pub(crate) use program::search_transactions_within;
 pub use program::{
     RunBounds, TxnRun, each_run, relation, search_transactions, transactions, txn_run,
 };

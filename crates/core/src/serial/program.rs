@@ -8,6 +8,7 @@ use super::stream::CycleCheck;
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
 use crate::certify::{Rejected, replay};
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
+use crate::reference::{GoOn, work_of};
 use crate::{
     Evidence, Instr, Model, Open, Part, Program, Span, ThreadId, Transactions, Value, Verdict,
     is_event,
@@ -119,15 +120,34 @@ pub fn search_transactions(
     verdict: &Verdict,
     max_steps: usize,
 ) -> Result<(), Rejected> {
-    let mut holds = true;
+    search_transactions_within(program, marks, model, verdict, max_steps, &mut |_| true)
+}
+
+/// The same, as long as `go_on` says so, which hears of the work of looking at each execution.
+pub(crate) fn search_transactions_within(
+    program: &Program,
+    marks: &Transactions,
+    model: Model,
+    verdict: &Verdict,
+    max_steps: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let too_large = Err(Rejected::TooLarge(max_steps));
+    if work_of(program, go_on).is_none() {
+        return too_large;
+    }
+    let (mut holds, mut given_up) = (true, false);
     let mut each = |run: &TxnRun| {
-        holds = run.cycle(model).is_none();
-        holds
+        let events = run.events.len() as u64;
+        given_up = !go_on(1 + events * events / 16);
+        holds = given_up || run.cycle(model).is_none();
+        holds && !given_up
     };
     let bounds = RunBounds { steps: max_steps, depth: MAX_DEPTH };
     let counted = each_run(program, marks, model, bounds, &mut each);
     match (counted, verdict) {
-        (None, _) if holds => Err(Rejected::TooLarge(max_steps)),
+        _ if given_up => too_large,
+        (None, _) if holds => too_large,
         (_, Verdict::Holds) if holds => Ok(()),
         (_, Verdict::Violated) if !holds => Ok(()),
         _ => Err(Rejected::Contradicted),
