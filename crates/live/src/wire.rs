@@ -1,13 +1,18 @@
-//! What the runtime library reports: lines of words, one message each.
+//! What the runtime library is told ([`Config`]) and what it reports: lines of words, one [`Message`]
+//! each.
 //!
 //! Words have no blanks: those, `%` and what is not printable are written as `%XX`, and what is not
 //! there as `-`.
+
+mod config;
 
 use std::fmt;
 
 use weakspot_core::Model;
 
 use crate::{Extra, OpKind, Order};
+
+pub use self::config::{Config, VARIABLE};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]

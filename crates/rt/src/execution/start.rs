@@ -75,7 +75,7 @@ fn give_up(text: &str) -> ! {
 /// Before anything of the program runs: same addresses in each run, and all symbols bound, because a
 /// symbol that is bound during an execution is forgotten with it.
 unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
-    let config = match Config::parse(text) {
+    let config = match config::read(text) {
         Ok(config) => config,
         Err(error) => give_up(&format!("{}: {error}", config::VARIABLE)),
     };
@@ -101,7 +101,7 @@ unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     };
     let mut shadow = shadow;
     for &(addr, len) in &config.shared {
-        shadow.set_shared(addr, len);
+        shadow.set_shared(addr as usize, len as usize);
     }
     let strategy = config.plan.strategy(config.under != Model::Sc);
     let rt = Box::new(Runtime {

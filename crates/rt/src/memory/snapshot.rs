@@ -52,10 +52,12 @@ fn mappings() -> Vec<Mapping> {
 }
 
 fn mapping(line: &str) -> Option<Mapping> {
-    let mut words = line.split_ascii_whitespace();
+    // Address, rights, offset, device, inode, blanks, path: only the path may have blanks of its own.
+    let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
     let rights = words.next()?.as_bytes();
-    let path = words.nth(3).unwrap_or("").to_owned();
+    let path = words.nth(3).unwrap_or("").trim_start();
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path).to_owned();
     Some(Mapping {
         start: usize::from_str_radix(start, 16).ok()?,
         end: usize::from_str_radix(end, 16).ok()?,
