@@ -39,6 +39,11 @@ pub use real::{
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use run::dot::draw_dot;
 pub use run::drawing::draw_run;
+pub use run::object::{
+    ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, ScSays,
+    StepKind,
+};
+pub use run::of_log::{of_delay, of_log};
 pub use stream::log::{
     MonitorAnswer, monitor_dot, monitor_json, monitor_news, monitor_statistics, monitor_text,
 };

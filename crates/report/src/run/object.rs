@@ -1,0 +1,414 @@
+//! One run as every format shows it: who did what and when, what was in buffers and in memory, and
+//! why SC cannot do the same. It is made from a run of a program , from a log, or
+//! from a history; drawings and graphs are made from it, and `--format json` carries it as `run`.
+//!
+
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use weakspot_core::Value;
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// The key of the model that it is a run of: `sc`, `tso`, `pso`, ...
+    pub model: &'static str,
+    /// The threads, by their numbers.
+    pub threads: Vec<RunThread>,
+    /// The locations that it is about.
+    pub locations: Vec<RunLocation>,
+    /// What they hold before the first step, as far as that is known.
+    #[serde(serialize_with = "map")]
+    pub init: Vec<(String, RunValue)>,
+    /// What happens, in this order. The numbers of the steps rise, but there may be gaps where steps
+    /// are left out that do not matter.
+    pub steps: Vec<RunStep>,
+    /// Why SC cannot do this: each step comes before the next, and the last before the first.
+    pub cycle: Vec<RunArc>,
+    /// The stores that reached memory after a later access of their thread, each with the first
+    /// such access.
+    pub late: Vec<RunLate>,
+    /// What reads read, and which writes overwrite what, where a run has few enough events to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<RunArc>,
+    /// Whether SC allows the same, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sc: Option<ScSays>,
+    /// What the run comes to, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<RunEnd>,
+}
+
+/// A thread of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunThread {
+    /// What it is called.
+    pub name: String,
+    /// The function that it executes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Where that is, as `file:line`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+/// A location.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunLocation {
+    /// What it is called.
+    pub name: String,
+    /// The type of what it holds.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunStep {
+    /// Its number, from 1, by which others refer to it.
+    pub n: u64,
+    /// Whose it is: an index into [`Run::threads`].
+    pub thread: usize,
+    /// What kind of step.
+    pub kind: StepKind,
+    /// Which location it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// What was read or written; of an atomic update what was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<RunValue>,
+    /// What an atomic update read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<RunValue>,
+    /// The register that was set.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "map")]
+    pub sets: Vec<(String, RunValue)>,
+    /// The file of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line of its source, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The column, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// The text of its source, or what it did in words where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Where a value that was read came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<ReadFrom>,
+    /// For a commit the number of its store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+    /// The transaction that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<String>,
+    /// The stores that wait in buffers after this step, oldest first, by threads that have some.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "buffers")]
+    pub buffers: Option<Vec<(String, Vec<(String, RunValue)>)>>,
+    /// What is in memory after this step.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_map")]
+    pub memory: Option<Vec<(String, RunValue)>>,
+    /// For a store the number of the step with which it reaches memory, its own if it does so at
+    /// once; `None` if it never does.
+    #[serde(skip)]
+    pub effect: Option<u64>,
+}
+
+/// What a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepKind {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic update.
+    Update,
+    /// A full fence.
+    Fence,
+    /// A fence between stores.
+    StoreFence,
+    /// An atomic block begins, or a lock is taken.
+    Lock,
+    /// It ends, or the lock is released.
+    Unlock,
+    /// The thread starts another one.
+    Spawn,
+    /// The thread waits for the end of another one.
+    Join,
+    /// A transaction begins.
+    Begin,
+    /// It ends.
+    End,
+    /// Nothing that memory sees.
+    Local,
+    /// A store reaches memory.
+    Commit,
+    /// The run fails here.
+    Fail,
+}
+
+/// A value: a number, or the name of the location whose address it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum RunValue {
+    /// A number.
+    Number(Value),
+    /// The name of a location.
+    Name(String),
+}
+
+/// Where a value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// From memory, which nobody had written to.
+    Memory,
+    /// From the thread's own buffer.
+    Buffer,
+    /// From memory, which the step with this number had written to.
+    Step(u64),
+}
+
+/// Why one step comes before another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunArc {
+    /// The number of the one.
+    pub from: u64,
+    /// The number of the other.
+    pub to: u64,
+    /// `po`, `rf`, `co` or `fr`; `atomic`, `start` or `join`.
+    pub edge: &'static str,
+    /// The same in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// A store that was late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RunLate {
+    /// The number of the store.
+    pub store: u64,
+    /// The number of the access of its thread that came later and took effect before it.
+    pub behind: u64,
+}
+
+/// What SC says to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScSays {
+    /// It has the same accesses with the same values.
+    Allows,
+    /// It has no such run, as the cycle shows.
+    Forbids,
+    /// The run has so many events that this was not checked.
+    NotChecked,
+}
+
+/// What a run comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// To a final state, of which this is observed.
+    #[serde(serialize_with = "map")]
+    State(Vec<(String, RunValue)>),
+    /// The threads stand at points that have names.
+    #[serde(serialize_with = "map")]
+    At(Vec<(String, String)>),
+    /// The last step fails, for this reason.
+    Fails(String),
+    /// The program does not allow the step with this number.
+    Impossible(u64),
+}
+
+impl Run {
+    /// Nothing of a run yet.
+    #[must_use]
+    pub fn new(model: &'static str) -> Run {
+        Run {
+            model,
+            threads: Vec::new(),
+            locations: Vec::new(),
+            init: Vec::new(),
+            steps: Vec::new(),
+            cycle: Vec::new(),
+            late: Vec::new(),
+            relations: Vec::new(),
+            sc: None,
+            end: None,
+        }
+    }
+
+    /// The step with this number.
+    #[must_use]
+    pub fn step(&self, n: u64) -> Option<&RunStep> {
+        let at = self.steps.binary_search_by_key(&n, |step| step.n).ok()?;
+        self.steps.get(at)
+    }
+
+    /// The name of a thread.
+    pub(crate) fn thread(&self, thread: usize) -> &str {
+        self.threads.get(thread).map_or("", |thread| &thread.name)
+    }
+}
+
+impl RunThread {
+    /// A thread of which only the name is known.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> RunThread {
+        RunThread { name: name.into(), function: None, at: None }
+    }
+}
+
+impl RunLocation {
+    /// A location of which only the name is known.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> RunLocation {
+        RunLocation { name: name.into(), kind: None }
+    }
+}
+
+impl RunStep {
+    /// A step of which nothing else is known.
+    #[must_use]
+    pub fn new(n: u64, thread: usize, kind: StepKind) -> RunStep {
+        RunStep {
+            n,
+            thread,
+            kind,
+            location: None,
+            value: None,
+            old: None,
+            sets: Vec::new(),
+            file: None,
+            line: None,
+            column: None,
+            text: None,
+            from: None,
+            of: None,
+            transaction: None,
+            buffers: None,
+            memory: None,
+            effect: None,
+        }
+    }
+
+    /// Says where in the source it is: `a.c:14`, `a.c:14:3`, or any other words, which then are its
+    /// file.
+    pub fn put_at(&mut self, site: &str) {
+        let number = |text: &str| text.parse::<u64>().ok().filter(|n| *n > 0);
+        let (rest, last) = site.rsplit_once(':').unwrap_or((site, ""));
+        match (rest.rsplit_once(':'), number(last)) {
+            (Some((file, line)), Some(column)) if number(line).is_some() => {
+                self.file = Some(file.to_owned());
+                self.line = number(line);
+                self.column = Some(column);
+            }
+            (_, Some(line)) => {
+                self.file = Some(rest.to_owned());
+                self.line = Some(line);
+            }
+            _ => self.file = Some(site.to_owned()),
+        }
+    }
+
+    /// `a.c:14`, as far as it is known.
+    pub(crate) fn site(&self) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(match (self.line, self.column) {
+            (None, _) => file.clone(),
+            (Some(line), None) => format!("{file}:{line}"),
+            (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
+        })
+    }
+
+    /// `x=1`, or only the location if the value is not known.
+    pub(crate) fn cell(&self) -> String {
+        cell(self.location.as_deref().unwrap_or_default(), self.value.as_ref())
+    }
+
+    /// ` (line 5)`, or nothing.
+    pub(crate) fn at_line(&self) -> String {
+        self.line.map(|line| format!(" (line {line})")).unwrap_or_default()
+    }
+
+    /// Whether memory sees it, other than as a commit.
+    pub(crate) fn is_event(&self) -> bool {
+        use StepKind::{Fence, Load, Lock, Store, StoreFence, Unlock, Update};
+        matches!(self.kind, Load | Store | Update | Fence | StoreFence | Lock | Unlock)
+    }
+}
+
+/// `x=1`, or only the location if the value is not known.
+pub(crate) fn cell(location: &str, value: Option<&RunValue>) -> String {
+    match value {
+        Some(value) => format!("{location}={value}"),
+        None => location.to_owned(),
+    }
+}
+
+impl fmt::Display for RunValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunValue::Number(number) => write!(f, "{number}"),
+            RunValue::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Serialize for ReadFrom {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ReadFrom::Memory => s.serialize_str("memory"),
+            ReadFrom::Buffer => s.serialize_str("buffer"),
+            ReadFrom::Step(n) => s.serialize_u64(*n),
+        }
+    }
+}
+
+/// Pairs as an object, in their order.
+fn map<S: Serializer, V: Serialize>(pairs: &[(String, V)], s: S) -> Result<S::Ok, S::Error> {
+    let mut object = s.serialize_map(Some(pairs.len()))?;
+    for (key, value) in pairs {
+        object.serialize_entry(key, value)?;
+    }
+    object.end()
+}
+
+fn some_map<S: Serializer>(
+    pairs: &Option<Vec<(String, RunValue)>>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    map(pairs.as_deref().unwrap_or_default(), s)
+}
+
+#[expect(clippy::type_complexity, reason = "serde hands over the field as it is")]
+fn buffers<S: Serializer>(
+    threads: &Option<Vec<(String, Vec<(String, RunValue)>)>>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    map(threads.as_deref().unwrap_or_default(), s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let at = |site: &str| {
+            let mut step = RunStep::new(1, 0, StepKind::Load);
+            step.put_at(site);
+            assert_eq!(step.site().as_deref(), Some(site));
+            (step.file.unwrap_or_default(), step.line, step.column)
+        };
+        assert_eq!(at("a.c:14"), ("a.c".to_owned(), Some(14), None));
+        assert_eq!(at("a b.c:14:3"), ("a b.c".to_owned(), Some(14), Some(3)));
+        assert_eq!(at("C:14:a.c"), ("C:14:a.c".to_owned(), None, None));
+        assert_eq!(at("main+0x12"), ("main+0x12".to_owned(), None, None));
+        assert_eq!(at("line:0"), ("line:0".to_owned(), None, None));
+        assert_eq!(at(""), (String::new(), None, None));
+    }
+}

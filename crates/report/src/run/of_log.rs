@@ -1,0 +1,124 @@
+//! A run from the events of a log, or of a real execution that was executed again.
+
+use weakspot_core::{DelayedRun, End, LogEvent, LogKind, LogTables, Model};
+
+use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
+use crate::json::model_key;
+use crate::text::show::plain;
+
+/// The execution that a log has, or the part of it whose places in the log are given. The numbers of
+/// its steps are those of the events, from 1.
+#[must_use]
+pub fn of_log(
+    model: Model,
+    tables: &LogTables,
+    log: &[LogEvent],
+    places: impl IntoIterator<Item = usize>,
+) -> Run {
+    let mut run = Run::new(model_key(model));
+    run.threads = tables.threads.iter().map(|name| RunThread::new(plain(name))).collect();
+    for place in places {
+        let Some(event) = log.get(place) else { continue };
+        // A log may have more threads than it has names.
+        for thread in run.threads.len()..=event.thread as usize {
+            run.threads.push(RunThread::new(format!("t{thread}")));
+        }
+        let step = step(tables, place as u64 + 1, event);
+        if let Some(location) = &step.location
+            && !run.locations.iter().any(|known| known.name == *location)
+        {
+            run.locations.push(RunLocation::new(location.clone()));
+        }
+        run.steps.push(step);
+    }
+    run
+}
+
+/// The run behind a report: the events on its cycle, then the delayed store.
+#[must_use]
+pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> Run {
+    let mut places: Vec<usize> = delayed.cycle.iter().map(|arc| arc.from.index()).collect();
+    places.retain(|&place| place < log.len());
+    places.sort_unstable();
+    places.dedup();
+    let mut run = of_log(delayed.model, tables, log, places);
+    let (store, access) = (delayed.store as u64 + 1, delayed.access as u64 + 1);
+    run.cycle = (delayed.cycle.iter())
+        .map(|arc| RunArc {
+            from: arc.from.index() as u64 + 1,
+            to: arc.to.index() as u64 + 1,
+            edge: arc.link.name(),
+            why: String::new(),
+        })
+        .collect();
+    let behind = run.cycle.iter().find(|arc| arc.from == store && arc.edge == "po");
+    run.late = vec![RunLate { store, behind: behind.map_or(access, |arc| arc.to) }];
+    let last = run.steps.last().map_or(0, |step| step.n);
+    if let Some(late) = run.steps.iter_mut().find(|step| step.n == store) {
+        late.effect = Some(last + 1);
+        let mut commit = RunStep::new(last + 1, late.thread, StepKind::Commit);
+        commit.location.clone_from(&late.location);
+        commit.of = Some(store);
+        run.steps.push(commit);
+    }
+    run
+}
+
+/// The event with this number as a step.
+fn step(tables: &LogTables, n: u64, event: &LogEvent) -> RunStep {
+    let kind = match event.kind {
+        LogKind::Read => StepKind::Load,
+        LogKind::Write => StepKind::Store,
+        LogKind::Update => StepKind::Update,
+        LogKind::Acquire => StepKind::Lock,
+        LogKind::Release => StepKind::Unlock,
+        LogKind::Fence => StepKind::Fence,
+        LogKind::StoreFence => StepKind::StoreFence,
+        LogKind::Spawn => StepKind::Spawn,
+        LogKind::Join => StepKind::Join,
+        LogKind::Begin => StepKind::Begin,
+        LogKind::End => StepKind::End,
+        LogKind::Commit => StepKind::Commit,
+    };
+    let mut step = RunStep::new(n, event.thread.into(), kind);
+    if event.kind.is_access() || event.kind == LogKind::Commit {
+        step.location = Some(loc_name(tables, event.loc));
+    }
+    let LogEvent { thread, kind, loc, site: number, .. } = *event;
+    step.text = Some(did(tables, &End { thread, kind, loc, site: number }));
+    if let Some(site) = site(tables, number) {
+        step.put_at(&plain(site));
+    }
+    step
+}
+
+/// `wr x`, `spawn T1`, `fence`.
+pub(crate) fn did(tables: &LogTables, end: &End) -> String {
+    match end.kind {
+        LogKind::Spawn | LogKind::Join => {
+            format!("{} {}", end.kind.word(), thread_name(tables, end.loc as u16))
+        }
+        kind if kind.is_access() || kind == LogKind::Commit => {
+            format!("{} {}", end.kind.word(), loc_name(tables, end.loc))
+        }
+        kind => kind.word().to_owned(),
+    }
+}
+
+pub(crate) fn site(tables: &LogTables, number: u32) -> Option<&str> {
+    tables.sites.get((number as usize).checked_sub(1)?).map(String::as_str)
+}
+
+pub(crate) fn thread_name(tables: &LogTables, thread: u16) -> String {
+    match tables.threads.get(thread as usize) {
+        Some(name) => plain(name).into_owned(),
+        None => format!("t{thread}"),
+    }
+}
+
+pub(crate) fn loc_name(tables: &LogTables, loc: u32) -> String {
+    match tables.locs.get(loc as usize) {
+        Some(loc) => plain(&loc.name).into_owned(),
+        None => format!("location {loc}"),
+    }
+}
