@@ -195,8 +195,7 @@ pub(crate) fn limits_of(shared: &Shared) -> Limits {
     Limits {
         time: Some(shared.timeout.unwrap_or(TIMEOUT)),
         memory: Some(shared.memory),
-        buffer: usize::MAX,
-        workers: 1,
+        ..Limits::UNLIMITED
     }
 }
 

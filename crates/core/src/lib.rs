@@ -14,6 +14,7 @@ pub mod fence_proof;
 mod fences;
 pub mod history;
 mod ids;
+mod limits;
 mod log;
 mod lrat;
 pub mod machine;
@@ -44,6 +45,7 @@ pub use history::{
     initial_write, initial_write_var,
 };
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
+pub use limits::{Limits, Progress, Silent, Snapshot};
 pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 pub use lrat::{LratError, LratStep, lrat};
 pub use model::{Drain, Model};
@@ -59,5 +61,5 @@ pub use serial::{TxnEvent, TxnKind};
 pub use source::{Names, Span};
 pub use transactions::{Open, Part, Transactions, TxnMark, is_event};
 pub use triangular::{TriangularRace, triangular_race};
-pub use verdict::{Evidence, Limit, Limits, Progress, Silent, Snapshot, Verdict, Violation};
+pub use verdict::{Evidence, Limit, Verdict, Violation};
 pub use write_table::{WriteTable, Written};

@@ -1,4 +1,4 @@
-//! Verdicts, the evidence that they carry, and the limits under which they are sought.
+//! Verdicts and the evidence that they carry.
 
 use std::time::Duration;
 
@@ -73,45 +73,4 @@ pub enum Limit {
     Loops,
     /// The program did something that cannot be controlled.
     Uncontrolled,
-}
-
-/// What a search may use.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Time; `None` for no limit.
-    pub time: Option<Duration>,
-    /// Bytes of memory; `None` for no limit.
-    pub memory: Option<u64>,
-    /// Entries that a store buffer may hold at most in a thread that stores in a loop. The buffers
-    /// of other threads need no limit.
-    pub buffer: usize,
-    /// Threads that may work on one search at a time.
-    pub workers: usize,
-}
-
-/// How far a search has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Snapshot {
-    /// States visited.
-    pub states: u64,
-    /// States found but not yet visited.
-    pub frontier: u64,
-    /// Bytes in use.
-    pub memory: u64,
-}
-
-/// Hears from a search while it runs. Engines never print.
-pub trait Progress {
-    /// Called now and then; returning false asks the search to stop.
-    fn tick(&mut self, snapshot: Snapshot) -> bool;
-}
-
-/// Nobody listens and nobody interrupts.
-#[derive(Clone, Copy, Debug)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn tick(&mut self, _: Snapshot) -> bool {
-        true
-    }
 }

@@ -14,8 +14,13 @@ fn main() {
     divan::main();
 }
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 16, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: Some(4 << 30),
+    buffer: 16,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 fn answer(parsed: &Parsed, model: Model, strategy: Strategy) -> u64 {
     let program = &parsed.program;

@@ -12,7 +12,7 @@ mod query;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Failure, Schedule};
@@ -83,7 +83,6 @@ enum Asked {
 /// What the workers share.
 struct Shared {
     limits: Limits,
-    start: Instant,
     /// The pairs to ask about in this round.
     open: Vec<usize>,
     /// How many states a question may take in this round.
@@ -153,8 +152,7 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
 impl Shared {
     fn new(limits: Limits, workers: usize) -> Shared {
         Shared {
-            limits,
-            start: Instant::now(),
+            limits: limits.begin(),
             open: Vec::new(),
             most_states: 1 << 12,
             next: AtomicUsize::new(0),
@@ -256,7 +254,6 @@ impl Report<'_> {
 
 impl Progress for Report<'_> {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
-        let Shared { limits, start, .. } = self.shared;
         let own = &self.shared.workers[self.index];
         own.states.store(snapshot.states, Ordering::Relaxed);
         own.frontier.store(snapshot.frontier, Ordering::Relaxed);
@@ -272,10 +269,8 @@ impl Progress for Report<'_> {
         if self.listener.as_mut().is_some_and(|listener| !listener.tick(all)) {
             self.shared.end(Limit::Interrupted);
         }
-        match (limits.time, limits.memory) {
-            (Some(time), _) if start.elapsed() >= time => self.shared.end(Limit::Time(time)),
-            (_, Some(most)) if all.memory > most => self.shared.end(Limit::Memory(most)),
-            _ => {}
+        if let Err(limit) = self.shared.limits.check(all.memory) {
+            self.shared.end(limit);
         }
         !self.shared.stop.load(Ordering::Relaxed)
             && snapshot.states < self.shared.most_states

@@ -21,8 +21,6 @@
 mod clause;
 mod contract;
 
-use std::time::Instant;
-
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{
@@ -88,7 +86,7 @@ pub fn fences(
         candidates,
         clauses: Vec::new(),
         fallback: None,
-        asker: Asker { limits: *limits, start: Instant::now(), progress, states: 0, queries: 0 },
+        asker: Asker { limits: limits.begin(), progress, states: 0, queries: 0 },
     };
     let end = search.run()?;
     if let (End::Stopped(Limit::Buffer { .. }), None) = (&end, &search.fallback) {
@@ -105,8 +103,7 @@ pub fn misses_goal(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<(Verdict, Option<Schedule>), NoAnswer> {
-    let mut asker =
-        Asker { limits: *limits, start: Instant::now(), progress, states: 0, queries: 0 };
+    let mut asker = Asker { limits: limits.begin(), progress, states: 0, queries: 0 };
     Ok(match asker.ask(&goal.question(program), model, goal)? {
         Asked::Holds => (Verdict::Holds, None),
         Asked::Run(run) => (Verdict::Violated, Some(run)),
@@ -315,7 +312,6 @@ enum Tried {
 /// Makes the searches, within the limits.
 struct Asker<'a> {
     limits: Limits,
-    start: Instant,
     progress: &'a mut dyn Progress,
     states: u64,
     queries: u64,
@@ -326,8 +322,7 @@ impl Asker<'_> {
         if let Some(limit) = self.stopped() {
             return Ok(Asked::Stopped(limit));
         }
-        let time = self.limits.time.map(|t| t.saturating_sub(self.start.elapsed()));
-        let limits = Limits { time, ..self.limits };
+        let limits = self.limits;
         self.queries += 1;
         let (verdict, evidence, states) = match goal {
             Goal::Robust => {
@@ -344,19 +339,12 @@ impl Asker<'_> {
             (Verdict::Holds, _) => Ok(Asked::Holds),
             (Verdict::Violated, Some(Evidence::Run(run))) => Ok(Asked::Run(run)),
             (Verdict::Violated, _) => Err(NoAnswer::Rejected(Rejected::WrongKind)),
-            // The limit that the user set, not what was left of it.
-            (Verdict::Unknown(Limit::Time(_)), _) => {
-                Ok(Asked::Stopped(self.limits.time.map_or(Limit::Interrupted, Limit::Time)))
-            }
             (Verdict::Unknown(limit), _) => Ok(Asked::Stopped(limit)),
         }
     }
 
     /// The limit that has been reached, if one has.
     fn stopped(&mut self) -> Option<Limit> {
-        match self.limits.time {
-            Some(time) if self.start.elapsed() >= time => Some(Limit::Time(time)),
-            _ => None,
-        }
+        self.limits.check(0).err()
     }
 }

@@ -27,7 +27,6 @@ mod unroll;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
@@ -113,8 +112,7 @@ fn answer(
     let exists = program.condition.as_ref().is_some_and(|c| c.quantifier == Quantifier::Exists);
     let mut work = Work {
         original: program,
-        limits,
-        start: Instant::now(),
+        limits: limits.begin(),
         progress,
         wanted: exists,
         states: 0,
@@ -190,8 +188,7 @@ enum Round {
 
 struct Work<'a> {
     original: &'a Program,
-    limits: &'a Limits,
-    start: Instant,
+    limits: Limits,
     progress: &'a mut dyn Progress,
     /// A final state is asked for that has not been found yet.
     wanted: bool,
@@ -321,8 +318,8 @@ impl Work<'_> {
             Err(limit) => return (Ok(Sc::Unknown(limit.clone())), Ok(Round::Unknown(limit))),
         };
         // The oracle has the other half of the memory.
-        let memory = limits.memory.map(|most| most / 2);
-        let limits = Limits { workers: 1, memory, ..limits };
+        let half = limits.memory_left().map_or(0, |left| left / 2);
+        let limits = Limits { workers: 1, ..limits.holding(half) };
         self.queries.sc += 1;
         let (stop_sc, stop_oracle) = (AtomicBool::new(false), AtomicBool::new(false));
         let (found, round) = std::thread::scope(|scope| {
@@ -355,7 +352,7 @@ impl Work<'_> {
     fn read_sc(&self, found: Reach) -> Result<Sc, NoAnswer> {
         Ok(match (found.verdict, found.violation, found.evidence) {
             (Verdict::Holds, ..) => Sc::Clean { found: true },
-            (Verdict::Unknown(limit), ..) => Sc::Unknown(self.named(limit)),
+            (Verdict::Unknown(limit), ..) => Sc::Unknown(limit),
             (Verdict::Violated, Some(violation), Some(Evidence::Run(run))) => {
                 Sc::Violated(violation, run)
             }
@@ -383,14 +380,14 @@ impl Work<'_> {
                 Err(limit) => return Ok(Round::Unknown(limit)),
             };
             self.queries.oracle += 1;
-            let share = if self.limits.workers > 1 { 2 } else { 1 };
-            let limits = Limits { memory: limits.memory.map(|most| most / share), ..limits };
+            let half = limits.memory_left().map_or(0, |left| left / 2);
+            let limits = limits.holding(if self.limits.workers > 1 { half } else { 0 });
             let mut progress = Adding { inner: self.progress, states: self.states, stop };
             let asked = with_fences(&r.program, &named);
             let found = robust(&asked, Model::Tso, Decide::Pending, &limits, &mut progress)?;
             self.states += found.states;
             match found.verdict {
-                Verdict::Unknown(limit) => return Ok(Round::Unknown(self.named(limit))),
+                Verdict::Unknown(limit) => return Ok(Round::Unknown(limit)),
                 Verdict::Holds if named.is_empty() => return Ok(Round::Robust(r)),
                 Verdict::Holds => named.clear(),
                 Verdict::Violated => {
@@ -405,31 +402,15 @@ impl Work<'_> {
         Ok(Round::Extended(r))
     }
 
-    /// The limits that are left. Small searches never look at the clock, so this does.
+    /// The limits, if they allow more work. Small searches never look at the clock, so this does.
     fn remaining(&mut self) -> Result<Limits, Limit> {
         let snapshot = Snapshot { states: self.states, ..Snapshot::default() };
         if !self.progress.tick(snapshot) {
             return Err(Limit::Interrupted);
         }
-        let mut limits = *self.limits;
-        if let Some(most) = limits.memory {
-            let left = most.checked_sub(self.held).filter(|&left| left > 0);
-            limits.memory = Some(left.ok_or(Limit::Memory(most))?);
-        }
-        if let Some(time) = limits.time {
-            let left = time.checked_sub(self.start.elapsed()).filter(|left| !left.is_zero());
-            limits.time = Some(left.ok_or(Limit::Time(time))?);
-        }
+        let limits = self.limits.holding(self.held);
+        limits.check(0)?;
         Ok(limits)
-    }
-
-    /// A limit as the user gave it.
-    fn named(&self, limit: Limit) -> Limit {
-        match limit {
-            Limit::Time(left) => Limit::Time(self.limits.time.unwrap_or(left)),
-            Limit::Memory(left) => Limit::Memory(self.limits.memory.unwrap_or(left)),
-            other => other,
-        }
     }
 }
 

@@ -7,7 +7,6 @@ use weakspot_core::{Limit, Limits, Progress, Snapshot};
 /// Counts work and looks at the clock now and then.
 pub struct Meter<'a> {
     limits: Limits,
-    start: Instant,
     progress: &'a mut dyn Progress,
     until_look: u32,
     last_look: Instant,
@@ -24,12 +23,11 @@ const INTERVAL: u32 = 4096;
 const LONG: Duration = Duration::from_millis(10);
 
 impl<'a> Meter<'a> {
-    /// A meter that starts now.
+    /// A meter that starts now, unless the question began earlier.
     pub fn new(limits: Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
         let now = Instant::now();
         Meter {
-            limits,
-            start: now,
+            limits: limits.begin(),
             progress,
             until_look: INTERVAL,
             last_look: now,
@@ -60,10 +58,6 @@ impl<'a> Meter<'a> {
         if !self.progress.tick(Snapshot { states: self.states, frontier, memory }) {
             return Err(Limit::Interrupted);
         }
-        match (self.limits.time, self.limits.memory) {
-            (Some(time), _) if self.start.elapsed() >= time => Err(Limit::Time(time)),
-            (_, Some(most)) if memory > most => Err(Limit::Memory(most)),
-            _ => Ok(()),
-        }
+        self.limits.check(memory)
     }
 }

@@ -453,7 +453,8 @@ mod tests {
     use crate::plain_pending;
 
     /// Some of the programs count for ever.
-    const LIMITS: Limits = Limits { time: None, memory: Some(4 << 20), buffer: 0, workers: 1 };
+    const LIMITS: Limits =
+        Limits { time: None, memory: Some(4 << 20), buffer: 0, workers: 1, ..Limits::UNLIMITED };
     const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
     /// The packed search, alone and with others, says what the plain one says.

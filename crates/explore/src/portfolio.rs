@@ -10,7 +10,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use weakspot_core::{
     Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict, Violation,
@@ -31,20 +31,21 @@ pub(crate) fn reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let start = Instant::now();
-    let short = Limits { time: Some(limits.time.map_or(ALONE, |t| t.min(ALONE))), ..*limits };
-    let first = eager(program, model, Strategy::Auto, &short, progress)?;
-    let left = limits.time.map(|t| t.saturating_sub(start.elapsed()));
-    let limit = match &first.verdict {
-        Verdict::Unknown(Limit::Interrupted) => return Ok(first),
+    let limits = &limits.begin();
+    let first = eager(program, model, Strategy::Auto, &limits.within(ALONE), progress)?;
+    let stopped = match &first.verdict {
         Verdict::Unknown(limit) => limit.clone(),
         _ => return Ok(first),
     };
-    if left == Some(Duration::ZERO) {
-        return Ok(first);
+    if let Err(limit) = limits.check(0) {
+        return Ok(Reach { verdict: Verdict::Unknown(limit), ..first });
     }
     // A search that met a limit of memory or of buffers meets it again.
-    let eager_goes_on = matches!(limit, Limit::Time(_));
+    let eager_goes_on = match stopped {
+        Limit::Interrupted => return Ok(first),
+        Limit::Time(_) => true,
+        _ => false,
+    };
     let buffers: Racer<'_> =
         &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
     let lazily: Racer<'_> = &|limits, progress| lazy::lazy(program, limits, progress).map(Some);
@@ -54,15 +55,14 @@ pub(crate) fn reach(
     if eager_goes_on {
         racers.push(buffers);
     }
-    let memory = limits.memory.map(|m| m / racers.len() as u64);
-    let share = Limits { time: left, memory, workers: 1, ..*limits };
     let mut unknown = first;
-    for answer in race(&racers, &share, progress) {
+    let (answers, interrupted) = race(&racers, limits, progress);
+    for (racer, answer) in answers {
         match answer {
             Ok(Some(Reach { verdict: Verdict::Unknown(limit), states, .. })) => {
                 unknown.states += states;
-                // What stopped the search of the buffers says most; else what stopped the others.
-                if matches!(limit, Limit::Interrupted) {
+                // What stopped the search of the buffers says most.
+                if eager_goes_on && racer + 1 == racers.len() {
                     unknown.verdict = Verdict::Unknown(limit);
                 }
             }
@@ -71,8 +71,8 @@ pub(crate) fn reach(
             Err(error) => return Err(error),
         }
     }
-    if let (Verdict::Unknown(Limit::Time(t)), Some(whole)) = (&mut unknown.verdict, limits.time) {
-        *t = whole;
+    if interrupted {
+        unknown.verdict = Verdict::Unknown(Limit::Interrupted);
     }
     Ok(unknown)
 }
@@ -123,63 +123,113 @@ fn by_robustness(
 type Answer = Result<Option<Reach>, NoAnswer>;
 type Racer<'a> = &'a (dyn Fn(&Limits, &mut dyn Progress) -> Answer + Sync);
 
-/// Runs all side by side until one knows the answer; what each said, that one first.
-fn race(racers: &[Racer<'_>], limits: &Limits, progress: &mut dyn Progress) -> Vec<Answer> {
-    let stop = AtomicBool::new(false);
-    let counts: Vec<[AtomicU64; 3]> = racers.iter().map(|_| Default::default()).collect();
-    let mut answers: Vec<Answer> = Vec::new();
+/// Runs all side by side until one knows the answer; what each said, that one first, and whether
+/// the listener asked to stop.
+///
+/// They share the limits. When all of them together use too much memory, one that uses more than
+/// its share ends; what it used is then there for the others.
+fn race(
+    racers: &[Racer<'_>],
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> (Vec<(usize, Answer)>, bool) {
+    let track = Track {
+        limits: *limits,
+        stop: AtomicBool::new(false),
+        running: AtomicU64::new(racers.len() as u64),
+        counts: racers.iter().map(|_| Default::default()).collect(),
+    };
+    let mut answers = Vec::new();
+    let mut interrupted = false;
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
-        for (racer, counts) in racers.iter().zip(&counts) {
-            let (sender, stop) = (sender.clone(), &stop);
+        for (lane, racer) in racers.iter().enumerate() {
+            let (sender, track) = (sender.clone(), &track);
             scope.spawn(move || {
-                let answer = racer(limits, &mut Lane { stop, counts });
-                let _ = sender.send(answer);
+                let mut lane = Lane { track, lane, over: false };
+                let limits = Limits { workers: 1, ..track.limits };
+                let answer = racer(&limits, &mut lane);
+                let _ = sender.send((lane.lane, lane.end(answer)));
             });
         }
         drop(sender);
         loop {
             match receiver.recv_timeout(Duration::from_millis(20)) {
-                Ok(answer) => {
+                Ok((lane, answer)) => {
                     let known = match &answer {
                         Ok(Some(answer)) => !matches!(answer.verdict, Verdict::Unknown(_)),
                         Ok(None) => false,
                         Err(_) => true,
                     };
-                    if known && !stop.swap(true, Ordering::Relaxed) {
-                        answers.insert(0, answer);
+                    if known && !track.stop.swap(true, Ordering::Relaxed) {
+                        answers.insert(0, (lane, answer));
                     } else {
-                        answers.push(answer);
+                        answers.push((lane, answer));
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    let sum =
-                        |i: usize| counts.iter().map(|c| c[i].load(Ordering::Relaxed)).sum::<u64>();
-                    let snapshot = Snapshot { states: sum(0), frontier: sum(1), memory: sum(2) };
-                    if !progress.tick(snapshot) {
-                        stop.store(true, Ordering::Relaxed);
+                    let (states, frontier) = (track.sum(0), track.sum(1));
+                    if !progress.tick(Snapshot { states, frontier, memory: track.sum(2) }) {
+                        interrupted = !track.stop.swap(true, Ordering::Relaxed) || interrupted;
                     }
                 }
             }
         }
     });
-    answers
+    (answers, interrupted)
+}
+
+/// What the racers know of each other.
+struct Track {
+    limits: Limits,
+    stop: AtomicBool,
+    /// How many have not ended.
+    running: AtomicU64,
+    /// Per racer the states, waiting states and bytes.
+    counts: Vec<[AtomicU64; 3]>,
+}
+
+impl Track {
+    fn sum(&self, i: usize) -> u64 {
+        self.counts.iter().map(|counts| counts[i].load(Ordering::Relaxed)).sum()
+    }
 }
 
 /// What one of the racers hears and tells.
 struct Lane<'a> {
-    stop: &'a AtomicBool,
-    counts: &'a [AtomicU64; 3],
+    track: &'a Track,
+    lane: usize,
+    /// Whether it had to end for the sake of memory.
+    over: bool,
+}
+
+impl Lane<'_> {
+    /// Makes room for the others; `answer` with the limit that was reached.
+    fn end(&self, mut answer: Answer) -> Answer {
+        self.track.counts[self.lane][2].store(0, Ordering::Relaxed);
+        self.track.running.fetch_sub(1, Ordering::Relaxed);
+        if let (true, Some(most)) = (self.over, self.track.limits.memory)
+            && let Ok(Some(Reach { verdict: Verdict::Unknown(limit), .. })) = &mut answer
+        {
+            *limit = Limit::Memory(most);
+        }
+        answer
+    }
 }
 
 impl Progress for Lane<'_> {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
+        let Track { limits, stop, running, counts } = self.track;
         let Snapshot { states, frontier, memory } = snapshot;
-        for (count, now) in self.counts.iter().zip([states, frontier, memory]) {
+        for (count, now) in counts[self.lane].iter().zip([states, frontier, memory]) {
             count.store(now, Ordering::Relaxed);
         }
-        !self.stop.load(Ordering::Relaxed)
+        if let Some(left) = limits.memory_left() {
+            let share = left / running.load(Ordering::Relaxed).max(1);
+            self.over |= memory > share && self.track.sum(2) > left;
+        }
+        !self.over && !stop.load(Ordering::Relaxed)
     }
 }
 
@@ -198,7 +248,8 @@ mod tests {
         ";
         let parsed = weakspot_lang::parse(weakspot_lang::Format::Weak, text);
         let program = parsed.expect("a good program").program;
-        let limits = Limits { time: None, memory: None, buffer: 16, workers: 1 };
+        let limits =
+            Limits { time: None, memory: None, buffer: 16, workers: 1, ..Limits::UNLIMITED };
         let model = Model::Pso(Drain::All);
         let robust = robust(&program, model, Decide::Pending, &limits, &mut Silent);
         assert_eq!(robust.expect("an answer").verdict, Verdict::Holds);

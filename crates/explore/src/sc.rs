@@ -141,7 +141,8 @@ mod tests {
             // Such a program has no answer.
             return false;
         }
-        let limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+        let limits =
+            Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
         let plans = [(Order::Breadth, 1), (Order::Depth, 1), (Order::Breadth, 3)];
         // Workers that wait for each other at every level of a tiny search take their time.
         let plans = &plans[..if expected.states % 16 == 0 { 3 } else { 2 }];

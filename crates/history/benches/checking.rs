@@ -13,7 +13,8 @@ fn main() {
     divan::main();
 }
 
-const LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const AUTO: Method = Method { complete: Complete::Auto, saturate: true };
 
 fn history(threads: usize, vars: usize, ops: usize, source: OpsSource) -> Ops {

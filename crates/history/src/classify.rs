@@ -46,7 +46,8 @@ const STRONGEST_FIRST: [HistoryModel; 8] = [
 ];
 
 /// Which of these models the history satisfies, in the order in which they are given. The limits
-/// are those of each model.
+/// are those of each model: the first question began when `limits` say, the next ones when it is
+/// their turn.
 pub fn classify(
     ops: &Ops,
     models: &[HistoryModel],
@@ -55,11 +56,13 @@ pub fn classify(
     progress: &mut dyn Progress,
 ) -> Vec<Classified> {
     let mut all: Vec<Classified> = Vec::new();
+    let mut limits = *limits;
     for model in STRONGEST_FIRST.into_iter().filter(|model| models.contains(model)) {
         let start = Instant::now();
         let taken = taken_over(ops, model, &all);
-        let mut answer = taken.unwrap_or_else(|| ask(ops, model, method, limits, progress));
+        let mut answer = taken.unwrap_or_else(|| ask(ops, model, method, &limits, progress));
         answer.time = start.elapsed();
+        limits.began = None;
         all.push(answer);
     }
     // A cycle of a weaker model may decide what a search gave up on.

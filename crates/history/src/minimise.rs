@@ -13,7 +13,6 @@
 //! histories.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
 
 use weakspot_core::{
     HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limits, LratStep, OpKind, Ops,
@@ -51,8 +50,8 @@ pub fn minimise(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Option<Minimal> {
-    let start = Instant::now();
-    let mut search = Search { ops, model, method, limits, start, progress, is_sure: true };
+    let limits = limits.begin();
+    let mut search = Search { ops, model, method, limits, progress, is_sure: true };
     let mut best = search.violated(&closed(ops, named(ops, model, evidence)))?;
     search.narrow(&mut best);
     let mut size = best.kept.len() / 2;
@@ -71,8 +70,7 @@ struct Search<'a> {
     model: HistoryModel,
     method: Method,
     /// For all checks together.
-    limits: &'a Limits,
-    start: Instant,
+    limits: Limits,
     progress: &'a mut dyn Progress,
     /// Whether each part that was not found to be violated is satisfied.
     is_sure: bool,
@@ -81,14 +79,12 @@ struct Search<'a> {
 impl Search<'_> {
     /// The part with these operations, if it violates the model.
     fn violated(&mut self, kept: &[u32]) -> Option<Minimal> {
-        let time = self.limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
-        if time == Some(Duration::ZERO) {
+        if self.limits.check(0).is_err() {
             self.is_sure = false;
             return None;
         }
-        let limits = Limits { time, ..*self.limits };
         let Part { kept, ops, threads, vars } = Part::new(self.ops, kept.to_vec());
-        let answer = check(&ops, self.model, self.method, &limits, self.progress);
+        let answer = check(&ops, self.model, self.method, &self.limits, self.progress);
         self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
         let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
         Some(Minimal { kept, ops, threads, vars, evidence, is_minimal: false })

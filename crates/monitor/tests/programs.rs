@@ -14,7 +14,8 @@ use weakspot_explore::{Decide, overtakings, robust};
 use weakspot_monitor::programs::{Interleavings, Which, interleavings, monitored};
 use weakspot_monitor::reference::{Form, reports};
 
-const LIMITS: Limits = Limits { time: None, memory: Some(64 << 20), buffer: 0, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: Some(64 << 20), buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 type Pairs = BTreeSet<(PlaceEdge, PlaceEdge)>;

@@ -1,13 +1,10 @@
 //! Keeps an engine within its limits and its listener informed.
 
-use std::time::Instant;
-
 use weakspot_core::{Limit, Limits, Progress, Snapshot};
 
 /// Counts work and looks at the clock now and then.
 pub struct Meter<'a> {
     limits: Limits,
-    start: Instant,
     progress: &'a mut dyn Progress,
     until_look: u64,
     done: u64,
@@ -17,9 +14,9 @@ pub struct Meter<'a> {
 const INTERVAL: u64 = 1 << 16;
 
 impl<'a> Meter<'a> {
-    /// A meter that starts now.
+    /// A meter that starts now, unless the question began earlier.
     pub fn new(limits: &Limits, progress: &'a mut dyn Progress) -> Meter<'a> {
-        Meter { limits: *limits, start: Instant::now(), progress, until_look: INTERVAL, done: 0 }
+        Meter { limits: limits.begin(), progress, until_look: INTERVAL, done: 0 }
     }
 
     /// So many units of work were done, about one per operation and thread looked at. `memory`
@@ -35,17 +32,15 @@ impl<'a> Meter<'a> {
         if !self.progress.tick(Snapshot { states: self.done, frontier: 0, memory }) {
             return Err(Limit::Interrupted);
         }
-        match (self.limits.time, self.limits.memory) {
-            (Some(time), _) if self.start.elapsed() >= time => Err(Limit::Time(time)),
-            (_, Some(most)) if memory > most => Err(Limit::Memory(most)),
-            _ => Ok(()),
-        }
+        self.limits.check(memory)
     }
 
     /// So many bytes are about to be taken: whether they may be.
     pub fn room(&self, memory: u64) -> Result<(), Limit> {
         match self.limits.memory {
-            Some(most) if memory > most => Err(Limit::Memory(most)),
+            Some(most) if memory.saturating_add(self.limits.held) > most => {
+                Err(Limit::Memory(most))
+            }
             _ => Ok(()),
         }
     }

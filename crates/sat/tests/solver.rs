@@ -4,7 +4,8 @@ use weakspot_core::testing::Rng;
 use weakspot_core::{Limit, Limits, Silent, lrat};
 use weakspot_sat::{Lit, Meter, NoTheory, Solver};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 /// Whether the clauses can all be true, with that checked.
 fn solve(vars: usize, clauses: &[Vec<Lit>]) -> bool {

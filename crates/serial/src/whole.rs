@@ -6,7 +6,6 @@
 //! others, nothing is known.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use weakspot_core::serial::{BadTrace, Trace, TraceEvidence, TraceMode, accesses, is_whole};
 use weakspot_core::{Limit, Limits, Progress, TxnEvent, TxnKind, Verdict};
@@ -23,7 +22,7 @@ pub fn check_whole_trace(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<TraceAnswer, BadTrace> {
-    let since = Instant::now();
+    let limits = &limits.begin();
     let answer = check_trace(events, mode, TraceMethod::Auto, limits, progress)?;
     if access.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(answer);
@@ -35,7 +34,7 @@ pub fn check_whole_trace(
             }
             let trace = Trace::new(events)?;
             let tried = std::iter::once(found.clone()).chain(executions(&trace));
-            let in_time = |_: &Vec<TxnEvent>| limits.time.is_none_or(|time| since.elapsed() < time);
+            let in_time = |_: &Vec<TxnEvent>| limits.check(0).is_ok();
             // Executions of other schedules are not put right.
             (mode == TraceMode::Exact).then_some(tried).and_then(|tried| {
                 tried.take_while(in_time).find_map(|e| violation(&e, events, access))

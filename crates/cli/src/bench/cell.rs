@@ -93,7 +93,13 @@ pub(crate) fn run(subject: &str, question: &str, timeout: Duration) -> Result<Ex
     let subjects = subjects::all();
     let subject = subjects.iter().find(|s| s.name == subject).context("no such program")?;
     let question = QUESTIONS.iter().find(|q| q.key() == question).context("no such question")?;
-    let limits = Limits { time: Some(timeout), memory: Some(4 << 30), buffer: 1024, workers: 1 };
+    let limits = Limits {
+        time: Some(timeout),
+        memory: Some(4 << 30),
+        buffer: 1024,
+        workers: 1,
+        ..Limits::UNLIMITED
+    };
     let parsed = subject.parse()?;
     let found = (question.ask)(&parsed.program, question.model, &limits);
     let (end, explored, queries) = match found {

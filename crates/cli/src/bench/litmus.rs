@@ -28,8 +28,13 @@ pub(crate) fn run(timeout: Duration) -> Result<Exit> {
                 .map_err(|d| anyhow::anyhow!(d.message))
                 .with_context(|| format!("failed to read {} at {n}", family.name()))?;
             for model in [Model::Sc, Model::Tso, Model::Pso(Drain::All)] {
-                let limits =
-                    Limits { time: Some(timeout), memory: Some(4 << 30), buffer: 16, workers: 1 };
+                let limits = Limits {
+                    time: Some(timeout),
+                    memory: Some(4 << 30),
+                    buffer: 16,
+                    workers: 1,
+                    ..Limits::UNLIMITED
+                };
                 let measure = |strategy| {
                     let start = Instant::now();
                     let found =

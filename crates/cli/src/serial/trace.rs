@@ -128,21 +128,16 @@ impl Job<'_> {
         if !current.is_whole() {
             return unknown(Limit::Memory(self.args.shared.memory));
         }
-        let mut limits = pool::limits_of(&self.args.shared);
         // The modes share the time of the question.
-        if let Some(time) = limits.time {
-            let left = time.saturating_sub(since.elapsed());
-            if left.is_zero() && mode != TraceMode::Exact {
-                return unknown(Limit::Time(time));
-            }
-            limits.time = Some(left);
+        let limits = pool::limits_of(&self.args.shared).since(since);
+        if mode != TraceMode::Exact
+            && let Err(limit) = limits.check(0)
+        {
+            return unknown(limit);
         }
         let mut listener = Listener::new();
-        let mut answer = check_whole_trace(&read.trace, &read.access, mode, &limits, &mut listener)
+        let answer = check_whole_trace(&read.trace, &read.access, mode, &limits, &mut listener)
             .map_err(|_| Rejected::Trace("these events are no trace"))?;
-        if let Verdict::Unknown(Limit::Time(time)) = &mut answer.verdict {
-            *time = self.args.shared.timeout.unwrap_or(*time);
-        }
         if let Some(evidence) = &answer.evidence {
             certify::trace(&read.trace, mode, &answer.verdict, evidence)?;
             if let TraceEvidence::Execution { events, .. } = evidence

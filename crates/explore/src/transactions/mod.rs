@@ -23,12 +23,10 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::time::{Duration, Instant};
-
 use weakspot_core::certify;
 use weakspot_core::machine::Schedule;
 use weakspot_core::serial::{TxnCycle, txn_run};
-use weakspot_core::{Evidence, Limit, Limits, Model, Program, Progress, Transactions, Verdict};
+use weakspot_core::{Evidence, Limits, Model, Program, Progress, Transactions, Verdict};
 
 pub use fenced::{AddedFence, FencedProgram, fence_program};
 use marked::Marked;
@@ -77,9 +75,8 @@ pub fn serializable(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Serializable, NoAnswer> {
-    let start = Instant::now();
     let marked = Marked::new(program, transactions);
-    let question = Question { program, transactions, marked: &marked, limits, start };
+    let question = Question { program, transactions, marked: &marked, limits: limits.begin() };
     let answer = match model {
         Model::Sc => question.by_search(model, progress)?,
         Model::Tso => question.tso(progress)?,
@@ -99,32 +96,22 @@ struct Question<'a> {
     program: &'a Program,
     transactions: &'a Transactions,
     marked: &'a Marked,
-    limits: &'a Limits,
-    start: Instant,
+    limits: Limits,
 }
 
 impl Question<'_> {
-    /// The limits that are left.
-    fn limits(&self) -> Limits {
-        let left = |time: Duration| time.saturating_sub(self.start.elapsed());
-        Limits { time: self.limits.time.map(left), ..*self.limits }
-    }
-
     fn by_search(
         &self,
         model: Model,
         progress: &mut dyn Progress,
     ) -> Result<Serializable, NoAnswer> {
-        let limits = self.limits();
-        let mut meter = Meter::new(limits, progress);
-        let searched = search(self.marked, model, &limits, &mut meter).map_err(NoAnswer::Fault)?;
+        let mut meter = Meter::new(self.limits, progress);
+        let searched =
+            search(self.marked, model, &self.limits, &mut meter).map_err(NoAnswer::Fault)?;
         let states = meter.states;
         let (verdict, evidence) = match searched {
             Searched::All => (Verdict::Holds, Some(Evidence::Exhausted { states })),
             Searched::Cycle(run) => (Verdict::Violated, Some(Evidence::Run(run))),
-            Searched::Limit(Limit::Time(_)) => {
-                (Verdict::Unknown(Limit::Time(self.limits.time.unwrap_or_default())), None)
-            }
             Searched::Limit(limit) => (Verdict::Unknown(limit), None),
         };
         let cycle = match &evidence {
@@ -171,7 +158,7 @@ impl Question<'_> {
             answer.cycle = Some(cycle);
             return Ok(answer);
         }
-        let robust = robust(self.program, model, Decide::Pending, &self.limits(), progress)?;
+        let robust = robust(self.program, model, Decide::Pending, &self.limits, progress)?;
         answer.states += robust.states;
         answer.robust = Some(robust.verdict.clone());
         if let Some(Evidence::Run(run)) = robust.evidence

@@ -15,7 +15,8 @@ use crate::meter::Meter;
 use crate::robust::{Decide, robust};
 
 /// Little memory ends searches of what has no end.
-const LIMITS: Limits = Limits { time: None, memory: Some(2 << 20), buffer: 2, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: Some(2 << 20), buffer: 2, workers: 1, ..Limits::UNLIMITED };
 const MODELS: [Model; 2] = [Model::Sc, Model::Tso];
 const SMALL: Size = Size { threads: 3, instrs: 4, total: 7, locs: 3, loops: false };
 const LARGER: Size = Size { threads: 3, instrs: 6, total: 12, locs: 3, loops: false };

@@ -14,7 +14,8 @@ use weakspot_explore::{Decide, Robust, robust, triangular_race_free};
 use weakspot_lang::Format;
 
 /// Some programs with loops count for ever.
-const LIMITS: Limits = Limits { time: None, memory: Some(8 << 20), buffer: 0, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: Some(8 << 20), buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 fn ask(program: &Program, decide: Decide, workers: usize) -> Option<Robust> {
     let limits = Limits { workers, ..LIMITS };

@@ -35,8 +35,13 @@ fn parsed(path: &Path) -> weakspot_lang::Parsed {
         .unwrap_or_else(|d| panic!("{}: {}", path.display(), d.message))
 }
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: Some(8 << 30), buffer: 16, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: Some(8 << 30),
+    buffer: 16,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 fn word(verdict: &Verdict) -> &'static str {
     match verdict {
@@ -138,7 +143,8 @@ fn litmus_tests() {
     let mut decided = 0;
     for path in paths {
         let parsed = parsed(&path);
-        let limits = Limits { time: None, memory: None, buffer: 16, workers: 1 };
+        let limits =
+            Limits { time: None, memory: None, buffer: 16, workers: 1, ..Limits::UNLIMITED };
         let mut found = String::new();
         for (name, model) in MODELS {
             let mut all = outcomes(&parsed.program, model, Strategy::Auto, &limits, &mut Silent)

@@ -15,8 +15,13 @@ use weakspot_core::{
 use weakspot_explore::{Algorithm, NoAnswer, Strategy, dual_reach, reach};
 use weakspot_lang::Format;
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 4,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 /// What an engine says: whether something is violated, that the program is wrong, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,13 @@ use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 
 /// The buffer of the loop has to hold about one round of stores.
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 128, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: Some(4 << 30),
+    buffer: 128,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 fn programs(family: Family, size: Option<usize>) -> [Program; 2] {
     [Syntax::Weak, Syntax::Trencher].map(|syntax| {

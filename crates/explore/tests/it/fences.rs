@@ -12,8 +12,13 @@ use weakspot_core::{
 };
 use weakspot_explore::{FenceQuestion, fences};
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 16, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 16,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 const COSTS: [FenceCosts; 3] = [
     FenceCosts { full: 1, store_store: Some(1) },

@@ -13,7 +13,8 @@ use weakspot_core::{
 use weakspot_explore::{Algorithm, Lazily, reach, reach_lazily};
 use weakspot_lang::Format;
 
-const LIMITS: Limits = Limits { time: None, memory: None, buffer: 16, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 16, workers: 1, ..Limits::UNLIMITED };
 
 /// Stops a search after so many questions and ticks of searches, whatever the time they took.
 struct Patience(usize);

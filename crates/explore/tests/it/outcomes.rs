@@ -7,8 +7,13 @@ use weakspot_core::testing::{Rng, Size, check_programs, random_program};
 use weakspot_core::{Limits, Model, Program, Silent, Verdict, certify, reference};
 use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 4,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 /// Both strategies find exactly the reference's outcomes, and a run to each of them.
 fn differs(program: &Program, model: Model) -> bool {
@@ -70,8 +75,13 @@ fn add_forbidden(program: &mut Program) {
 #[test]
 fn loops_agree() {
     let size = Size { threads: 2, instrs: 6, total: 10, locs: 2, loops: true };
-    let limits =
-        Limits { time: Some(Duration::from_millis(50)), memory: None, buffer: 3, workers: 1 };
+    let limits = Limits {
+        time: Some(Duration::from_millis(50)),
+        memory: None,
+        buffer: 3,
+        workers: 1,
+        ..Limits::UNLIMITED
+    };
     let (mut exact, mut compared) = (0, 0);
     for seed in 0..500 {
         let program = random_program(&mut Rng::new(3_000_000 + seed), size);

@@ -11,8 +11,13 @@ use weakspot_explore::{FenceQuestion, fenced, fences, misses_goal};
 use weakspot_lang::Format;
 use weakspot_lang::patch::{has_fence, patches};
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: Some(4 << 30), buffer: 16, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: Some(4 << 30),
+    buffer: 16,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 
 fn corpus() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");

@@ -7,8 +7,13 @@ use weakspot_core::testing::{Size, check_programs};
 use weakspot_core::{Drain, Limits, Model, Program, Silent, Verdict, reference};
 use weakspot_explore::{Decide, NoAnswer, robust};
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 4,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 fn is_robust(program: &Program, model: Model) -> Option<bool> {

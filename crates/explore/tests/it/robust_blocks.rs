@@ -14,8 +14,13 @@ use weakspot_core::{
 use weakspot_explore::{Decide, robust, triangular_race_free};
 use weakspot_lang::Format;
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 4,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 /// How many random programs.
 const COUNT: u64 = 1_500;
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];

@@ -9,8 +9,13 @@ use weakspot_core::testing::{Size, check_programs};
 use weakspot_core::{Drain, Evidence, Limits, Model, Program, Silent, record};
 use weakspot_explore::{Decide, robust};
 
-const LIMITS: Limits =
-    Limits { time: Some(Duration::from_secs(60)), memory: None, buffer: 4, workers: 1 };
+const LIMITS: Limits = Limits {
+    time: Some(Duration::from_secs(60)),
+    memory: None,
+    buffer: 4,
+    workers: 1,
+    ..Limits::UNLIMITED
+};
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 /// Whether the pair is on the plainest cycle, in program order, and took effect the other way.

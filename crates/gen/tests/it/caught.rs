@@ -81,7 +81,7 @@ impl Table {
 
 /// The models that a history violates.
 fn violated(ops: &Ops) -> Vec<HistoryModel> {
-    let limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+    let limits = Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
     let method = Method { complete: Complete::Auto, saturate: true };
     let violates = |model| match check(ops, model, method, &limits, &mut Silent).verdict {
         Verdict::Holds => false,

@@ -92,7 +92,7 @@ fn a_client_without_threads_or_operations_is_fine() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn this_cpu_is_tso() {
-    let limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+    let limits = Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
     let method = Method { complete: Complete::Auto, saturate: true };
     let mix = Client {
         cpus: 2,

@@ -6,7 +6,8 @@ use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops};
 use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Silent, Verdict, certify};
 use weakspot_history::check_causal;
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 fn is_wrong(ops: &Ops, model: HistoryModel) -> bool {
     let answer = check_causal(ops, model, &NO_LIMITS, &mut Silent).expect("a causal model");

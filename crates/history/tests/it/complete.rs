@@ -6,7 +6,8 @@ use weakspot_core::testing::{OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole
 use weakspot_core::{HistoryModel, INITIAL, Limit, Limits, OpKind, Ops, Silent, Verdict, certify};
 use weakspot_history::{Complete, Method, check};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 const METHODS: [Method; 4] = [
     Method { complete: Complete::Sat, saturate: true },

@@ -9,7 +9,8 @@ use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
 use weakspot_history::{Complete, Method, check};
 use weakspot_trace::{HistoryFormat, HistoryReader};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/histories");

@@ -5,7 +5,8 @@ use weakspot_core::testing::{OpsSize, OpsSource, Rng, random_ops};
 use weakspot_core::{HistoryModel, INITIAL, Limits, OpKind, Ops, Silent};
 use weakspot_history::{Pairs, open_pairs};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 fn open(ops: &Ops, model: HistoryModel) -> Option<Pairs> {
     open_pairs(ops, model, &NO_LIMITS, &mut Silent).expect("no limits")

@@ -12,7 +12,8 @@ use weakspot_core::{
 };
 use weakspot_history::{Complete, Method, check, classify, minimise};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const AUTO: Method = Method { complete: Complete::Auto, saturate: true };
 const SMALL: OpsSize = OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, updates: 4 };
 

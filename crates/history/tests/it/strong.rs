@@ -6,7 +6,8 @@ use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, ran
 use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
 use weakspot_history::{Complete, Method, check};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 fn is_wrong(ops: &Ops, model: HistoryModel, method: Method) -> bool {
     let answer = check(ops, model, method, &NO_LIMITS, &mut Silent);

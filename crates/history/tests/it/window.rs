@@ -13,7 +13,8 @@ use weakspot_history::{
 };
 
 const METHOD: Method = Method { complete: Complete::Auto, saturate: true };
-const LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 /// The operations in some order that keeps the order of each thread.
 fn logged(ops: &Ops, rng: &mut Rng) -> Vec<LoggedOp> {

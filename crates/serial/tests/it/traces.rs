@@ -13,7 +13,8 @@ use weakspot_core::{
 };
 use weakspot_serial::{TraceAnswer, TraceMethod, TraceStage, check_trace};
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const METHODS: [TraceMethod; 3] = [TraceMethod::Auto, TraceMethod::Chains, TraceMethod::Sat];
 
 fn answer(events: &[TxnEvent], mode: TraceMode, method: TraceMethod) -> TraceAnswer {

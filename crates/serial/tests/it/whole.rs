@@ -7,7 +7,8 @@ use weakspot_core::testing::{Rng, show_trace};
 use weakspot_core::{Limit, Limits, Silent, TxnEvent, TxnKind, Verdict, certify};
 use weakspot_serial::check_whole_trace;
 
-const NO_LIMITS: Limits = Limits { time: None, memory: None, buffer: 0, workers: 1 };
+const NO_LIMITS: Limits =
+    Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 /// A random trace, some of whose accesses are of two or three variables at once.
 fn random(rng: &mut Rng) -> (Vec<TxnEvent>, Vec<u32>) {

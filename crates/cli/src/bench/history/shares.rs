@@ -12,7 +12,8 @@ use super::sample;
 use super::task::{Origin, Shape};
 use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
 
-const LIMITS: Limits = Limits { time: None, memory: Some(4 << 30), buffer: 0, workers: 1 };
+const LIMITS: Limits =
+    Limits { time: None, memory: Some(4 << 30), buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 /// The orders that are compared, and what they are called.
 const ORDERS: [(HistoryModel, &str); 7] = [

@@ -178,7 +178,13 @@ pub(crate) fn run(spec: &str, timeout: Duration) -> Result<Exit> {
     let mut stages: Vec<(&str, u64)> = Vec::new();
     for ops in &all {
         let left = timeout.saturating_sub(start.elapsed());
-        let limits = Limits { time: Some(left), memory: Some(4 << 30), buffer: 0, workers: 1 };
+        let limits = Limits {
+            time: Some(left),
+            memory: Some(4 << 30),
+            buffer: 0,
+            workers: 1,
+            ..Limits::UNLIMITED
+        };
         let before = cpu_seconds();
         let answer = check(ops, task.model, task.way.method(), &limits, &mut Silent);
         let after = cpu_seconds();
