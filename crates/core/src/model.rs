@@ -1,5 +1,5 @@
 //! The three memory models, by name. What they mean is said twice and compared in tests: as a
-//! machine with buffers ([`machine`](crate::machine)) and as axioms ([`axioms`](crate::axioms)).
+//! machine with buffers ([`machine`](crate::machine)) and as axioms ([`axioms`](crate::execution::axioms)).
 
 use std::fmt;
 

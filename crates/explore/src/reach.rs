@@ -6,11 +6,13 @@ use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::Failure;
 use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict, Violation};
 
+use crate::buffers::outcomes::{Search, Strategy, in_turns, outcomes};
+use crate::buffers::schedule;
+use crate::buffers::space::{Ended, Stop};
 use crate::meter::Meter;
-use crate::outcomes::{Search, Strategy, in_turns, outcomes};
-use crate::packed::Plan;
-use crate::space::{Ended, Stop};
-use crate::{dual, lazy, portfolio, sc, schedule};
+use crate::sc::packed::Plan;
+use crate::sc::safety;
+use crate::tso::{dual, lazy, portfolio};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -87,12 +89,12 @@ fn by_sc(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let answer = sc::reach(program, Plan::breadth_first(limits.workers), limits, progress)?;
+    let answer = safety::reach(program, Plan::breadth_first(limits.workers), limits, progress)?;
     with_condition(answer, program, Model::Sc, Strategy::Auto, limits, progress)
 }
 
 /// By exploring the store buffers themselves, with the two searches of
-/// [`outcomes`](crate::outcomes) in turns.
+/// [`outcomes`](crate::buffers::outcomes) in turns.
 pub(crate) fn eager(
     program: &Program,
     model: Model,

@@ -7,15 +7,15 @@ use weakspot_sat::Meter;
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::causal;
-use crate::chains::{Chains, coherence};
-use crate::enumerate;
-use crate::explain::Ppo;
-use crate::greedy::{Greedy, greedy};
-use crate::linear::linear;
-use crate::part::{Part, closed};
-use crate::sat;
-use crate::saturate::saturate;
-use crate::search::search;
+use crate::gradual::chains::{Chains, coherence};
+use crate::gradual::enumerate;
+use crate::gradual::greedy::{Greedy, greedy};
+use crate::gradual::linear::linear;
+use crate::gradual::part::{Part, closed};
+use crate::gradual::sat;
+use crate::gradual::saturate::saturate;
+use crate::gradual::search::search;
+use crate::graph::explain::Ppo;
 
 /// Whether the history satisfies the model. Whoever shows the answer to a user should have
 /// [`certify::history`](weakspot_core::certify::history) check it first.

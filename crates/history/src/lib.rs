@@ -3,30 +3,13 @@
 
 mod answer;
 mod causal;
-mod chains;
 mod check;
 mod classify;
-mod clocks;
-mod convergent_memory;
-mod enumerate;
-mod explain;
-mod extra;
 mod follow;
-mod greedy;
-mod linear;
-mod memory;
+mod gradual;
+mod graph;
 mod minimise;
 mod open;
-mod order;
-mod part;
-mod past;
-mod refuted;
-mod sat;
-mod saturate;
-mod search;
-mod store;
-mod walk;
-mod weak;
 mod window;
 
 pub use answer::{Answer, Complete, DecidedBy, Method};

@@ -21,7 +21,7 @@ use weakspot_core::{
 
 use crate::answer::Method;
 use crate::check::check;
-use crate::part::{Part, closed};
+use crate::gradual::part::{Part, closed};
 
 /// A part of a history that violates a model.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@
 use weakspot_core::{HistoryModel, Limit, Limits, Ops, Progress};
 use weakspot_sat::Meter;
 
-use crate::clocks::Clocks;
-use crate::convergent_memory::{self, add_conflicts};
-use crate::explain::Ppo;
-use crate::extra::Extra;
-use crate::saturate::saturate;
-use crate::store::{Store, by_variable};
-use crate::walk::Walk;
-use crate::weak;
+use crate::causal::convergent_memory::{self, add_conflicts};
+use crate::causal::weak;
+use crate::gradual::saturate::saturate;
+use crate::graph::clocks::Clocks;
+use crate::graph::explain::Ppo;
+use crate::graph::extra::Extra;
+use crate::graph::store::{Store, by_variable};
+use crate::graph::walk::Walk;
 
 /// Pairs of writes to one variable, initial ones aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

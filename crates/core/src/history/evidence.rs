@@ -1,7 +1,7 @@
 //! Why a verdict on a history is to be believed: a run of the machine, or a cycle of orders that
 //! every run would have to respect.
 
-use crate::lrat::LratStep;
+use crate::evidence::lrat::LratStep;
 
 /// Why a verdict on a history is to be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@
 //!
 //! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for SC, TSO and PSO.
 
-use crate::relation::Relation;
+use crate::execution::relation::Relation;
 use crate::{HistoryModel, OpKind, Ops};
 
 /// Whether the history satisfies the model, by its definition. Of SC, TSO and PSO all store orders

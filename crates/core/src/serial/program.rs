@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use super::execution::{conflict_cycle_before, pair, without_commits};
 use super::stream::CycleCheck;
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
-use crate::certify::{Rejected, replay};
+use crate::evidence::certify::{Rejected, replay};
+use crate::evidence::reference::{GoOn, work_of};
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
-use crate::reference::{GoOn, work_of};
 use crate::{
     Evidence, Instr, Model, Open, Part, Program, Span, ThreadId, Transactions, Value, Verdict,
     is_event,

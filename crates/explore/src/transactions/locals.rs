@@ -11,12 +11,12 @@ use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Edge, Fence, Instr, Limit, Model, Part, PointId, ThreadId, Value, is_event};
 
 use super::marked::Marked;
+use crate::buffers::local::{eval, newest, stores_in_a_loop};
+use crate::buffers::space::Stop;
 use crate::intern::Interner;
 use crate::live::live_registers;
-use crate::local::{eval, newest, stores_in_a_loop};
 use crate::memory::Memories;
 use crate::meter::Meter;
-use crate::space::Stop;
 
 /// An event that may follow.
 #[derive(Clone, Copy, Debug)]

@@ -14,10 +14,10 @@ use weakspot_core::{Limit, Limits, Model, Part, ThreadId, TxnKind, Value};
 use super::locals::{Act, Locals, What};
 use super::marked::Marked;
 use super::summary::{Happening, MOST, Summary};
+use crate::buffers::space::Stop;
 use crate::intern::Interner;
 use crate::memory::Memories;
 use crate::meter::Meter;
-use crate::space::Stop;
 
 /// How a search ended.
 pub(super) enum Searched {

@@ -1,0 +1,454 @@
+//! Answers together with what the checker of evidence said about them.
+//!
+//! An engine hands its answer to the constructor for its question. That checks the evidence by the
+//! definitions of [`certify`]: a run is replayed, a cycle is looked up edge by edge, and a claim
+//! that everything was searched is derived again by brute force, as far as an [`Effort`] allows.
+//! Evidence that does not hold is [`Rejected`]: a defect of the engine, and no answer.
+//!
+//! The fields are private, so that nobody can claim a check that was not made:
+//!
+//! ```compile_fail,E0451
+//! use weakspot_core::{Certification, Certified, Verdict};
+//! let forged = Certified { answer: Verdict::Holds, certification: Certification::Checked };
+//! ```
+
+use std::fmt;
+use std::ops::Deref;
+use std::time::Instant;
+
+use crate::evidence::certify::{self, Rejected};
+use crate::serial::{
+    CycleCheck, NoCycle, OrderCheck, TraceEvidence, TraceMode, TxnCycle, is_whole,
+    search_transactions_within,
+};
+use crate::{
+    Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, HistoryEvidence, HistoryModel,
+    Limits, LogEvent, LogTables, Model, Ops, PlacedFence, Program, Transactions, TxnEvent, Verdict,
+    fence_proof, reference,
+};
+
+/// An answer, and whether its evidence was checked. It reads like the answer itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certified<A> {
+    answer: A,
+    certification: Certification,
+}
+
+/// What the checker of evidence said about an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Certification {
+    /// The evidence shows the verdict, by definition.
+    Checked,
+    /// The definition takes more work than is spent on a check. Nothing contradicts the verdict.
+    TooLarge,
+    /// There is nothing to check: the verdict is unknown, or answers of this kind have no evidence.
+    NotChecked,
+}
+
+/// An answer that can be certified.
+pub trait Claim {
+    /// Why the verdict is to be believed.
+    type Evidence: ?Sized;
+
+    /// What it says.
+    fn verdict(&self) -> &Verdict;
+
+    /// Why; `None` for an unknown.
+    fn evidence(&self) -> Option<&Self::Evidence>;
+}
+
+/// An answer on whether the transactions of a program are serializable.
+pub trait TxnClaim: Claim<Evidence = Evidence> {
+    /// The cycle of transactions in the run of the evidence.
+    fn cycle(&self) -> Option<&TxnCycle>;
+}
+
+/// An answer on which fences reach a goal. The evidence are runs that miss it without fences.
+pub trait FenceClaim: Claim<Evidence = [Clause]> {
+    /// Fences with which the goal is reached, if some were found.
+    fn fences(&self) -> Option<&[PlacedFence]>;
+
+    /// Whether no cheaper ones reach it; without fences, whether none do at all.
+    fn is_optimal(&self) -> bool;
+}
+
+/// How much work a claim of completeness is worth: what the brute-force definitions may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Units of work, about a microsecond each, in searches of states and executions.
+    pub work: u64,
+    /// Operations of a history whose model is evaluated literally; the time is their fourth power.
+    pub operations: usize,
+    /// Events of a trace whose executions are all listed; there are exponentially many.
+    pub events: usize,
+    /// When the time of the question is over.
+    pub until: Option<Instant>,
+}
+
+impl Effort {
+    /// A few hundredths of a second, within what is left of the limits of a question that was asked
+    /// at `since`. How much is checked does not depend on the clock unless time runs out.
+    #[must_use]
+    pub fn within(limits: &Limits, since: Instant) -> Effort {
+        let until = limits.time.and_then(|time| since.checked_add(time));
+        Effort { work: 30_000, operations: 40, events: 12, until }
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Counts work down, and looks at the clock now and then.
+    fn counter(self) -> impl FnMut(u64) -> bool {
+        let (mut left, mut look) = (self.work, 0u64);
+        move |work| {
+            look += work;
+            if look >= 1024 {
+                look = 0;
+                if self.is_over() {
+                    left = 0;
+                }
+            }
+            left = left.saturating_sub(work);
+            left > 0
+        }
+    }
+}
+
+/// Threads with more control points are not walked through one way after the other.
+const MOST_POINTS: usize = 500;
+
+impl Certification {
+    /// Whether the evidence was checked.
+    #[must_use]
+    pub fn is_checked(self) -> bool {
+        self == Certification::Checked
+    }
+
+    /// Of two parts of one answer: it is checked if both are.
+    #[must_use]
+    pub fn and(self, other: Certification) -> Certification {
+        match (self, other) {
+            (Certification::Checked, other) => other,
+            (Certification::TooLarge, Certification::NotChecked) => other,
+            (certification, _) => certification,
+        }
+    }
+
+    /// The outcome of a check that may turn out too large.
+    fn of(checked: Result<(), Rejected>) -> Result<Certification, Rejected> {
+        match checked {
+            Ok(()) => Ok(Certification::Checked),
+            Err(Rejected::TooLarge(_) | Rejected::OutOfReach(_)) => Ok(Certification::TooLarge),
+            Err(rejected) => Err(rejected),
+        }
+    }
+}
+
+impl fmt::Display for Certification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Certification::Checked => "checked",
+            Certification::TooLarge => "too large to check",
+            Certification::NotChecked => "not checked",
+        })
+    }
+}
+
+impl<A> Deref for Certified<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.answer
+    }
+}
+
+impl<A> Certified<A> {
+    /// What the checker said.
+    #[must_use]
+    pub fn certification(&self) -> Certification {
+        self.certification
+    }
+
+    /// The answer without the checker's word.
+    #[must_use]
+    pub fn into_answer(self) -> A {
+        self.answer
+    }
+
+    /// An answer of a kind that has no evidence yet.
+    #[must_use]
+    pub fn not_checked(answer: A) -> Certified<A> {
+        Certified { answer, certification: Certification::NotChecked }
+    }
+
+    /// An answer whose evidence was given up because of its size.
+    #[must_use]
+    pub fn too_large(answer: A) -> Certified<A> {
+        Certified { answer, certification: Certification::TooLarge }
+    }
+}
+
+impl<A: Claim> Certified<A> {
+    /// Checks `answer` with `check`, unless it is unknown.
+    fn checked(
+        answer: A,
+        check: impl FnOnce(&Verdict, &A::Evidence) -> Result<Certification, Rejected>,
+    ) -> Result<Certified<A>, Rejected> {
+        let certification = match (answer.verdict(), answer.evidence()) {
+            (Verdict::Unknown(_), None) => Certification::NotChecked,
+            (Verdict::Unknown(_), Some(_)) => return Err(Rejected::WrongKind),
+            (verdict, Some(evidence)) => check(verdict, evidence)?,
+            (_, None) => return Err(Rejected::WrongKind),
+        };
+        Ok(Certified { answer, certification })
+    }
+
+    /// An answer about an execution with transactions that has a cycle: `check` went through the
+    /// execution.
+    pub fn cycle(answer: A, check: &CycleCheck<'_>) -> Result<Certified<A>, Rejected> {
+        match answer.verdict() {
+            Verdict::Violated => check.end()?,
+            _ => return Err(Rejected::WrongKind),
+        }
+        Ok(Certified { answer, certification: Certification::Checked })
+    }
+
+    /// An answer about an execution whose transactions can be put into an order: `check` went
+    /// through the execution.
+    pub fn order(answer: A, check: &OrderCheck) -> Result<Certified<A>, Rejected> {
+        match answer.verdict() {
+            Verdict::Holds => check.end()?,
+            _ => return Err(Rejected::WrongKind),
+        }
+        Ok(Certified { answer, certification: Certification::Checked })
+    }
+}
+
+/// Questions about programs whose evidence is a run or a search.
+impl<A: Claim<Evidence = Evidence>> Certified<A> {
+    /// Whether the program's condition on final states is valid.
+    pub fn condition(
+        program: &Program,
+        model: Model,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::condition(program, model, verdict, evidence)?;
+            search(evidence, effort, |most, go_on| {
+                certify::search_within(program, model, verdict, most, go_on)
+            })
+        })
+    }
+
+    /// Whether everything holds that the program asks.
+    pub fn everything(
+        program: &Program,
+        model: Model,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::everything(program, model, verdict, evidence)?;
+            search(evidence, effort, |most, go_on| {
+                certify::search_everything_within(program, model, verdict, most, go_on)
+            })
+        })
+    }
+
+    /// Whether the program is robust.
+    pub fn robust(
+        program: &Program,
+        model: Model,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::robust(program, model, verdict, evidence)?;
+            search(evidence, effort, |most, go_on| {
+                search_robust(program, model, verdict, most, go_on)
+            })
+        })
+    }
+
+    /// Whether the program is free of triangular races.
+    pub fn triangular_race_free(
+        program: &Program,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::triangular_race_free(program, verdict, evidence)?;
+            search(evidence, effort, |most, go_on| {
+                let free = reference::triangular_race_free_within(program, most, go_on);
+                match free.ok_or(Rejected::TooLarge(most))? {
+                    true => Ok(()),
+                    false => Err(Rejected::Contradicted),
+                }
+            })
+        })
+    }
+}
+
+impl<A: TxnClaim> Certified<A> {
+    /// Whether all executions of the program are serializable.
+    pub fn transactions(
+        program: &Program,
+        transactions: &Transactions,
+        model: Model,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        let cycle = answer.cycle().cloned();
+        Certified::checked(answer, |verdict, evidence| {
+            let cycle = cycle.as_ref();
+            certify::transactions(program, transactions, model, verdict, evidence, cycle)?;
+            search(evidence, effort, |most, go_on| {
+                search_transactions_within(program, transactions, model, verdict, most, go_on)
+            })
+        })
+    }
+}
+
+impl<A: FenceClaim> Certified<A> {
+    /// Whether the goal is reached without fences; if not, whether it is with those of the answer,
+    /// and whether they are the cheapest, if it says so.
+    pub fn fences(
+        places: &FencePlaces,
+        (model, goal): (Model, Goal),
+        costs: &FenceCosts,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        let (fences, is_optimal) = (answer.fences().map(<[_]>::to_vec), answer.is_optimal());
+        Certified::checked(answer, |verdict, clauses| {
+            let fences = fences.as_deref();
+            let needed = *verdict == Verdict::Violated;
+            if needed == clauses.is_empty() || !needed && fences != Some(&[]) {
+                return Err(Rejected::WrongKind);
+            }
+            let question = goal.question(&places.program);
+            for clause in clauses {
+                goal.is_missed(&question, model, &clause.run)?;
+            }
+            let mut certification = Certification::Checked;
+            if is_optimal {
+                let chosen = fences.unwrap_or_default();
+                let proof = fence_proof::check(places, model, goal, costs, chosen, clauses);
+                certification = Certification::of(proof)?;
+            }
+            let Some(fences) = fences else { return Ok(certification) };
+            let fenced = goal.question(&places.with(fences));
+            let reached = search(&Evidence::Exhausted { states: 0 }, effort, |most, go_on| {
+                let holds = &Verdict::Holds;
+                match goal {
+                    Goal::Robust => search_robust(&fenced, model, holds, most, go_on),
+                    Goal::Safe => {
+                        certify::search_everything_within(&fenced, model, holds, most, go_on)
+                    }
+                }
+            })?;
+            Ok(certification.and(reached))
+        })
+    }
+}
+
+impl<A: Claim<Evidence = HistoryEvidence>> Certified<A> {
+    /// Whether a history satisfies a model.
+    pub fn history(
+        ops: &Ops,
+        model: HistoryModel,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::history(ops, model, verdict, evidence)?;
+            match evidence {
+                HistoryEvidence::ByDefinition if effort.is_over() => Ok(Certification::TooLarge),
+                HistoryEvidence::ByDefinition => Certification::of(certify::search_history(
+                    ops,
+                    model,
+                    verdict,
+                    effort.operations,
+                )),
+                _ => Ok(Certification::Checked),
+            }
+        })
+    }
+}
+
+impl<A: Claim<Evidence = TraceEvidence>> Certified<A> {
+    /// Whether all that a trace stands for is serializable. Events with the same number in `access`
+    /// are parts of one access, which an execution does at once.
+    pub fn trace(
+        events: &[TxnEvent],
+        access: &[u32],
+        mode: TraceMode,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::trace(events, mode, verdict, evidence)?;
+            match evidence {
+                TraceEvidence::Execution { events: found, .. }
+                    if !access.is_empty() && !is_whole(found, events, access) =>
+                {
+                    Err(Rejected::Trace("an access is taken apart"))
+                }
+                TraceEvidence::Groups(groups)
+                    if groups.iter().any(|g| matches!(g.why, NoCycle::Searched { .. })) =>
+                {
+                    Certification::of(certify::search_trace(events, mode, verdict, effort.events))
+                }
+                _ => Ok(Certification::Checked),
+            }
+        })
+    }
+}
+
+impl<A: Claim<Evidence = DelayedRun>> Certified<A> {
+    /// What a monitor reports about a log of an SC execution.
+    pub fn delayed(
+        events: &[LogEvent],
+        tables: &LogTables,
+        answer: A,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, run| match verdict {
+            Verdict::Violated => {
+                certify::delayed(events, tables, run).map(|()| Certification::Checked)
+            }
+            _ => Err(Rejected::WrongKind),
+        })
+    }
+}
+
+/// Derives a claim of completeness again with `by_definition`, which hears how many states it may
+/// have and whom to ask whether to go on. A run needs none of that.
+fn search(
+    evidence: &Evidence,
+    effort: Effort,
+    by_definition: impl FnOnce(usize, &mut dyn FnMut(u64) -> bool) -> Result<(), Rejected>,
+) -> Result<Certification, Rejected> {
+    match evidence {
+        Evidence::Run(_) => Ok(Certification::Checked),
+        Evidence::Exhausted { .. } if effort.is_over() => Ok(Certification::TooLarge),
+        Evidence::Exhausted { .. } => {
+            let most = usize::try_from(effort.work).unwrap_or(usize::MAX);
+            Certification::of(by_definition(most, &mut effort.counter()))
+        }
+    }
+}
+
+fn search_robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    most: usize,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), Rejected> {
+    match program.threads.iter().any(|thread| thread.points.len() > MOST_POINTS) {
+        true => Err(Rejected::TooLarge(most)),
+        false => certify::search_robust_within(program, model, verdict, most, go_on),
+    }
+}

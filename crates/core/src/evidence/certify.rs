@@ -1,0 +1,333 @@
+//! The checker of evidence. It knows the machine of [`machine`](crate::machine) and nothing of
+//! the engines; a verdict that it rejects is never shown to a user as an answer.
+
+use std::fmt;
+
+pub use crate::execution::delayed::delayed;
+pub use crate::history::{history, search_history};
+pub use crate::serial::{search_trace, search_transactions, trace, transactions};
+
+use crate::evidence::reference::GoOn;
+use crate::machine::{FailureKind, Machine, Outcome, Schedule, State};
+use crate::{
+    Condition, Evidence, LratError, Model, Program, Quantifier, Verdict, axioms, record, reference,
+    triangular_race,
+};
+
+/// Why evidence was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// The machine does not allow this step of the run.
+    Step(usize),
+    /// The run does not start in an initial state of the program.
+    Start,
+    /// The run ends before all threads have terminated and all buffers have drained.
+    NotFinal,
+    /// The run ends in a state that does not decide the question as claimed.
+    WrongState,
+    /// The verdict needs evidence of another kind.
+    WrongKind,
+    /// A full search by definition finds a state that contradicts the verdict.
+    Contradicted,
+    /// A full search by definition has more states than this.
+    TooLarge(usize),
+    /// All executions can be listed only for programs without loops and with declared memory that
+    /// has one initial value, and this one is none, or it has more than this many executions.
+    OutOfReach(usize),
+    /// The program asks nothing about final states.
+    NoQuestion,
+    /// The run is one that SC has, too: its events can be put into one order.
+    AllowedBySc,
+    /// The proof that fences are optimal does not hold.
+    Fences(&'static str),
+    /// The run has no triangular race.
+    NoRace,
+    /// The run with delayed stores goes wrong at this place in the log, and how.
+    Delayed(usize, &'static str),
+    /// The machine does not allow this step of a history's run, and why.
+    HistoryStep(usize, &'static str),
+    /// This derivation does not hold, or, if there are no more, the cycle itself, and why.
+    HistoryOrder(usize, &'static str),
+    /// The evidence about a trace with transactions does not hold, and why.
+    Trace(&'static str),
+    /// The proof that choices contradict each other is wrong.
+    Lrat(LratError),
+    /// The cycle or the order of transactions goes wrong at this event of the execution, and how.
+    Transactions(u64, &'static str),
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejected::Step(i) => write!(f, "the machine does not allow step {} of the run", i + 1),
+            Rejected::Start => f.write_str("the run does not start in an initial state"),
+            Rejected::NotFinal => f.write_str("the run does not end in a final state"),
+            Rejected::WrongState => {
+                f.write_str("the run's last state does not decide the question")
+            }
+            Rejected::WrongKind => f.write_str("the verdict needs evidence of another kind"),
+            Rejected::Contradicted => f.write_str("a full search contradicts the verdict"),
+            Rejected::TooLarge(n) => write!(f, "a full search has more than {n} states"),
+            Rejected::OutOfReach(n) => {
+                write!(f, "the program has loops, or more than {n} executions by definition")
+            }
+            Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
+            Rejected::Fences(why) | Rejected::Trace(why) => f.write_str(why),
+            Rejected::NoRace => f.write_str("the run has no triangular race"),
+            Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
+            Rejected::HistoryStep(step, why) => write!(f, "step {} of the run: {why}", step + 1),
+            Rejected::HistoryOrder(at, why) => {
+                write!(f, "derivation {} of the cycle: {why}", at + 1)
+            }
+            Rejected::Lrat(error) => write!(f, "the proof: {error}"),
+            Rejected::Transactions(event, why) => write!(f, "event {}: {why}", event + 1),
+            Rejected::NoQuestion => f.write_str("the program asks nothing about final states"),
+        }
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+/// Which final state decides the program's condition as `verdict` says: one that satisfies the
+/// proposition (`Some(true)`), one that does not (`Some(false)`), or none (`None`: it takes all
+/// of them).
+#[must_use]
+pub fn decisive(quantifier: Quantifier, verdict: &Verdict) -> Option<bool> {
+    match (quantifier, verdict) {
+        (Quantifier::Exists, Verdict::Holds) | (Quantifier::NotExists, Verdict::Violated) => {
+            Some(true)
+        }
+        (Quantifier::Forall, Verdict::Violated) => Some(false),
+        _ => None,
+    }
+}
+
+/// Checks the evidence for a verdict on the program's condition: a run is replayed step by step;
+/// a claim of completeness is only checked for being the right kind of claim (see [`search`]).
+pub fn condition(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+    match (decisive(condition.quantifier, verdict), evidence) {
+        (Some(wanted), Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let end = replay(machine, schedule)?;
+            if !machine.is_final(&end) {
+                return Err(Rejected::NotFinal);
+            }
+            match condition.prop.holds(&machine.observe(&end)) == wanted {
+                true => Ok(()),
+                false => Err(Rejected::WrongState),
+            }
+        }
+        (None, Evidence::Exhausted { .. }) => Ok(()),
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on what the program forbids: a run has to end in a forbidden
+/// combination of control points, or its last step has to fail an assertion.
+pub fn safety(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let Some((&last, init)) = schedule.steps.split_last() else {
+                let end = replay(machine, schedule)?;
+                return reference::is_forbidden(program, &end)
+                    .then_some(())
+                    .ok_or(Rejected::WrongState);
+            };
+            let before =
+                replay(machine, &Schedule { init: schedule.init.clone(), steps: init.to_vec() })?;
+            match machine.take(&before, last) {
+                Outcome::Next(end) if reference::is_forbidden(program, &end) => Ok(()),
+                Outcome::Failed(f) if f.kind == FailureKind::Assertion => Ok(()),
+                Outcome::Blocked => Err(Rejected::Step(init.len())),
+                Outcome::Next(_) | Outcome::Failed(_) => Err(Rejected::WrongState),
+            }
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on everything that a program asks: control points,
+/// assertions and final states. It is violated if one of them is.
+pub fn everything(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, _) if program.condition.is_some() => {
+            safety(program, model, verdict, evidence)
+                .or_else(|_| condition(program, model, verdict, evidence))
+        }
+        _ => safety(program, model, verdict, evidence),
+    }
+}
+
+/// Checks the evidence for a verdict on robustness: a run under `model` that ends with empty
+/// buffers and whose happens-before relation has a cycle, so that no run under SC does the same.
+pub fn robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(schedule)) => {
+            let machine = Machine { program, model };
+            let end = replay(machine, schedule)?;
+            if end.threads.iter().any(|local| !local.buffer.is_empty()) {
+                return Err(Rejected::NotFinal);
+            }
+            let recording = record(machine, schedule).map_err(Rejected::Step)?;
+            match axioms::allows(Model::Sc, &recording.execution) {
+                true => Err(Rejected::AllowedBySc),
+                false => Ok(()),
+            }
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Checks the evidence for a verdict on triangular-race freedom: a run under TSO with such a race.
+pub fn triangular_race_free(
+    program: &Program,
+    verdict: &Verdict,
+    evidence: &Evidence,
+) -> Result<(), Rejected> {
+    match (verdict, evidence) {
+        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Violated, Evidence::Run(run)) => {
+            replay(Machine { program, model: Model::Tso }, run)?;
+            let race = triangular_race(program, run).map_err(Rejected::Step)?;
+            race.map(|_| ()).ok_or(Rejected::NoRace)
+        }
+        _ => Err(Rejected::WrongKind),
+    }
+}
+
+/// Re-derives a verdict on robustness from nothing: all executions of the program by definition.
+pub fn search_robust(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_executions: usize,
+) -> Result<(), Rejected> {
+    search_robust_within(program, model, verdict, max_executions, &mut |_| true)
+}
+
+pub(crate) fn search_robust_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_executions: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let robust = reference::robust_within(program, &[model], max_executions, go_on)
+        .ok_or(Rejected::OutOfReach(max_executions))?;
+    match (verdict, robust == [true]) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
+        _ => Err(Rejected::Contradicted),
+    }
+}
+
+/// Re-derives a verdict on everything that a program asks from nothing.
+pub fn search_everything(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+) -> Result<(), Rejected> {
+    search_everything_within(program, model, verdict, max_states, &mut |_| true)
+}
+
+pub(crate) fn search_everything_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let found = reference::reachable_within(program, model, max_states, go_on)
+        .ok_or(Rejected::TooLarge(max_states))?;
+    if found.failure.as_ref().is_some_and(|f| f.kind != FailureKind::Assertion) {
+        // A program that faults has no answer.
+        return Err(Rejected::Contradicted);
+    }
+    let violated = found.forbidden
+        || found.failure.is_some()
+        || program.condition.as_ref().is_some_and(|c| !is_valid(c, &found));
+    match verdict {
+        Verdict::Holds if !violated => Ok(()),
+        Verdict::Violated if violated => Ok(()),
+        _ => Err(Rejected::Contradicted),
+    }
+}
+
+/// Re-derives a verdict on the program's condition from nothing, by the full search of
+/// [`reference::reachable`].
+pub fn search(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+) -> Result<(), Rejected> {
+    search_within(program, model, verdict, max_states, &mut |_| true)
+}
+
+pub(crate) fn search_within(
+    program: &Program,
+    model: Model,
+    verdict: &Verdict,
+    max_states: usize,
+    go_on: GoOn<'_>,
+) -> Result<(), Rejected> {
+    let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+    let found = reference::reachable_within(program, model, max_states, go_on)
+        .ok_or(Rejected::TooLarge(max_states))?;
+    match (verdict, is_valid(condition, &found)) {
+        (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
+        _ => Err(Rejected::Contradicted),
+    }
+}
+
+fn is_valid(condition: &Condition, found: &reference::Reachable) -> bool {
+    let mut outcomes = found.outcomes.iter().map(|outcome| condition.prop.holds(outcome));
+    match condition.quantifier {
+        Quantifier::Exists => outcomes.any(|holds| holds),
+        Quantifier::NotExists => !outcomes.any(|holds| holds),
+        Quantifier::Forall => outcomes.all(|holds| holds),
+    }
+}
+
+/// The state in which a run ends, if the machine allows each of its steps.
+pub fn replay(machine: Machine<'_>, schedule: &Schedule) -> Result<State, Rejected> {
+    let locs = &machine.program.locs;
+    let allowed = schedule.init.len() == locs.len()
+        && locs.iter().zip(&schedule.init).all(|(l, v)| l.init.contains(v));
+    if !allowed {
+        return Err(Rejected::Start);
+    }
+    let mut state = machine.initial_state(&schedule.init);
+    for (i, &step) in schedule.steps.iter().enumerate() {
+        match machine.take(&state, step) {
+            Outcome::Next(next) => state = next,
+            Outcome::Blocked | Outcome::Failed(_) => return Err(Rejected::Step(i)),
+        }
+    }
+    Ok(state)
+}

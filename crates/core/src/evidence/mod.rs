@@ -1,0 +1,8 @@
+//! Verdicts, the evidence that they carry, and the checker of evidence.
+
+pub(crate) mod certified;
+pub mod certify;
+pub mod fence_proof;
+pub(crate) mod lrat;
+pub mod reference;
+pub(crate) mod verdict;

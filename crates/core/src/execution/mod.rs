@@ -1,0 +1,10 @@
+//! What a run did: events and their orders, the axioms over them, and cycles.
+
+pub mod axioms;
+pub mod cycle;
+pub(crate) mod delayed;
+pub(crate) mod event;
+pub(crate) mod overtaking;
+pub(crate) mod record;
+pub(crate) mod relation;
+pub(crate) mod triangular;

@@ -1,0 +1,20 @@
+//! Recorded histories: what the eight models mean, by definition and on machines, and why a
+//! verdict on a history is to be believed.
+
+pub(crate) mod ops;
+pub(crate) mod write_table;
+
+mod check;
+mod cycle;
+mod evidence;
+mod machine;
+mod models;
+mod replay;
+
+pub use check::{history, search_history};
+pub use evidence::{
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
+    initial_write, initial_write_var,
+};
+pub use machine::{machine_allows, machine_run};
+pub use models::satisfies;

@@ -1,0 +1,265 @@
+//! The question of a litmus test: which final states does a model allow?
+//!
+//! Two searches, [`write_order`] and [`explicit`], give the same answer at costs that can differ
+//! by orders of magnitude either way. They take turns with growing budgets until one of them has
+//! seen everything, so that the cost is within a small factor of the cheaper one.
+
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::machine::{Failure, Schedule};
+use weakspot_core::{
+    Evidence, Limit, Limits, Model, OutcomeSet, Program, Progress, Quantifier, Value, Verdict,
+};
+
+use crate::buffers::explicit::{self, Explicit};
+use crate::buffers::schedule;
+use crate::buffers::space::{Ended, Space, Stop, Until};
+use crate::buffers::write_order::{self, WriteOrder};
+use crate::meter::Meter;
+
+/// What was found about a program's final states.
+pub struct Outcomes<'p> {
+    /// The final states. All of them, unless `stopped` says otherwise.
+    pub set: OutcomeSet,
+    /// What ended the search before it had seen everything.
+    pub stopped: Option<Limit>,
+    /// Nodes that the searches visited.
+    pub states: u64,
+    search: Search<'p>,
+}
+
+/// The search that came to an end.
+pub(crate) enum Search<'p> {
+    WriteOrder(Box<WriteOrder<'p>>),
+    Explicit(Box<Explicit<'p>>),
+}
+
+impl<'p> Search<'p> {
+    pub(crate) fn space(&self) -> &Space<'p> {
+        match self {
+            Search::WriteOrder(s) => &s.space,
+            Search::Explicit(s) => &s.space,
+        }
+    }
+
+    /// Whether something forbidden was reached or an assertion failed.
+    fn is_violated(&self) -> bool {
+        self.space().assertion.is_some()
+            || match self {
+                Search::WriteOrder(s) => s.forbidden.is_some(),
+                Search::Explicit(s) => s.forbidden.is_some(),
+            }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.bytes(),
+            Search::Explicit(s) => s.bytes(),
+        }
+    }
+
+    /// A measure of how much was found, for comparison.
+    fn found(&self) -> usize {
+        match self {
+            Search::WriteOrder(s) => s.products(),
+            Search::Explicit(s) => s.rows(),
+        }
+    }
+}
+
+/// The answer to a program's question about its final states.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// Whether the condition is valid.
+    pub verdict: Verdict,
+    /// How many final states satisfy the proposition.
+    pub positive: u64,
+    /// How many do not.
+    pub negative: u64,
+    /// Why the verdict is to be believed; checked. `None` only for an unknown.
+    pub evidence: Option<Evidence>,
+}
+
+/// Which search to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Both in turns.
+    Auto,
+    /// By the order of writes only.
+    WriteOrder,
+    /// State by state only.
+    Explicit,
+}
+
+/// The first budget of the search by write order, in local states; each round has four times more.
+const FIRST_BUDGET: u64 = 200_000;
+
+/// How many entries a buffer may hold at first, in a thread that stores in a loop.
+const FIRST_BUFFER: usize = 16;
+
+/// How many final states are kept when a limit was reached.
+const WHEN_STOPPED: usize = 100_000;
+
+/// The final states of `program` under `model`. `Err` if the program does what has no meaning,
+/// such as a load from an address that does not exist.
+pub fn outcomes<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Outcomes<'p>, Failure> {
+    let mut meter = Meter::new(*limits, progress);
+    let (search, ended) = in_turns(program, model, strategy, false, limits, &mut meter);
+    Outcomes::new(search, ended, &mut meter)
+}
+
+/// Both searches in turns, or one of them alone. Buffers may hold few entries at first; the search
+/// is repeated with more as long as they were full and nothing shows that no limit is enough.
+pub(crate) fn in_turns<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    violation: bool,
+    limits: &Limits,
+    meter: &mut Meter<'_>,
+) -> (Search<'p>, Ended) {
+    let mut buffer = FIRST_BUFFER.min(limits.buffer);
+    loop {
+        let (search, ended) = with_buffer(program, model, strategy, violation, buffer, meter);
+        let more_may_do = matches!(ended, Ended::Complete)
+            && !(violation && search.is_violated())
+            && buffer < limits.buffer
+            && matches!(
+                search.space().buffer_limit(),
+                Some(Limit::Buffer { unbounded: false, .. })
+            );
+        if !more_may_do {
+            return (search, ended);
+        }
+        buffer = (4 * buffer).min(limits.buffer);
+    }
+}
+
+fn with_buffer<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    violation: bool,
+    buffer: usize,
+    meter: &mut Meter<'_>,
+) -> (Search<'p>, Ended) {
+    let mut budget = FIRST_BUDGET;
+    let mut write_order_next = strategy != Strategy::Explicit;
+    // The unfinished search that found most: if a limit is reached, it may know more than the last.
+    let mut best: Option<Search<'p>> = None;
+    loop {
+        let most = |work| if strategy == Strategy::Auto { work } else { u64::MAX };
+        let (search, ended) = if write_order_next {
+            let until = Until { work: most(budget), violation };
+            let (search, ended) = write_order::search(program, model, buffer, until, meter);
+            (Search::WriteOrder(Box::new(search)), ended)
+        } else {
+            // A state costs about four times what a local state costs in the other search.
+            let until = Until { work: most(budget / 4), violation };
+            budget = budget.saturating_mul(4);
+            let (search, ended) = explicit::search(program, model, buffer, until, meter);
+            (Search::Explicit(Box::new(search)), ended)
+        };
+        write_order_next = !write_order_next;
+        let found_more = best.as_ref().is_none_or(|b| search.found() > b.found());
+        match ended {
+            Ended::Stopped(Stop::Limit(_)) if !found_more => {
+                return (best.unwrap_or(search), ended);
+            }
+            Ended::OutOfWork => {
+                if found_more {
+                    meter.held = search.bytes() as u64;
+                    best = Some(search);
+                }
+            }
+            _ => return (search, ended),
+        }
+    }
+}
+
+impl<'p> Outcomes<'p> {
+    fn new(
+        search: Search<'p>,
+        ended: Ended,
+        meter: &mut Meter<'_>,
+    ) -> Result<Outcomes<'p>, Failure> {
+        let space = search.space();
+        let mut stopped = match ended {
+            Ended::Stopped(Stop::Fault(failure)) => return Err(failure),
+            Ended::Stopped(Stop::Limit(limit)) => Some(limit),
+            Ended::Stopped(Stop::OutOfWork) | Ended::Complete | Ended::OutOfWork => None,
+        };
+        // A search that was stopped still tells what it found, but does not take long over it.
+        let enough = if stopped.is_some() { WHEN_STOPPED } else { usize::MAX };
+        let mut at_limit = None;
+        let bytes = search.bytes();
+        let mut go_on = |rows: usize, row_bytes: usize| {
+            let usage = || (0, (bytes + row_bytes) as u64);
+            at_limit = at_limit.take().or(meter.work(usage).err());
+            rows < enough && at_limit.is_none()
+        };
+        let mut set = match &search {
+            Search::WriteOrder(s) => s.outcomes(&mut go_on),
+            Search::Explicit(s) => s.outcomes(&mut go_on),
+        };
+        if at_limit.is_some() {
+            set.truncate(WHEN_STOPPED);
+        }
+        stopped = stopped.or(at_limit).or_else(|| space.buffer_limit());
+        Ok(Outcomes { set, stopped, states: meter.states, search })
+    }
+
+    /// Answers the condition of `program`. Evidence passes [`certify::condition`] before it is
+    /// given out; `Err` if it does not, which is a defect of this crate and no answer.
+    pub fn judge(&mut self, program: &Program, model: Model) -> Result<Judgement, Rejected> {
+        let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
+        let wanted = condition.quantifier != Quantifier::Forall;
+        let (mut positive, mut negative) = (0, 0);
+        let mut decisive = None;
+        self.set.for_each(|row| {
+            let satisfied = condition.prop.holds(row);
+            *(if satisfied { &mut positive } else { &mut negative }) += 1;
+            if satisfied == wanted && decisive.is_none() {
+                decisive = Some(row.to_vec());
+            }
+            true
+        });
+        let (verdict, evidence) = match (decisive, &self.stopped) {
+            (Some(outcome), _) => {
+                let run = self.run_to(&outcome).ok_or(Rejected::NotFinal)?;
+                let holds = condition.quantifier == Quantifier::Exists;
+                let verdict = if holds { Verdict::Holds } else { Verdict::Violated };
+                (verdict, Some(Evidence::Run(run)))
+            }
+            (None, Some(limit)) => (Verdict::Unknown(limit.clone()), None),
+            (None, None) => {
+                let holds = condition.quantifier != Quantifier::Exists;
+                let verdict = if holds { Verdict::Holds } else { Verdict::Violated };
+                (verdict, Some(Evidence::Exhausted { states: self.states }))
+            }
+        };
+        if let Some(evidence) = &evidence {
+            certify::condition(program, model, &verdict, evidence)?;
+        }
+        Ok(Judgement { verdict, positive, negative, evidence })
+    }
+
+    /// An assertion that can fail. What would come after it is not among the final states.
+    #[must_use]
+    pub fn assertion(&self) -> Option<&Failure> {
+        self.search.space().assertion.as_ref().map(|a| &a.failure)
+    }
+
+    /// A run of the machine that ends in a final state with these observed values.
+    pub fn run_to(&mut self, outcome: &[Value]) -> Option<Schedule> {
+        match &mut self.search {
+            Search::WriteOrder(search) => schedule::run_to(search, outcome),
+            Search::Explicit(search) => search.run_to(outcome),
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! All final states, by the order of writes.
+//!
+//! Fix the order in which writes reach memory and who made each. Then no thread's behaviour
+//! depends on another's any more: between two writes each thread moves through its own local
+//! states, reading a memory that does not change. So the search keeps, for one order of writes so
+//! far, the memory and *per thread the set* of local states in which it can be; the reachable
+//! states of the machine are exactly the product of these sets. A node has one successor per
+//! (thread, next memory): the writing thread keeps only the local states that can make this write,
+//! the other threads keep all of theirs, and each set is closed under what its thread can do
+//! while memory stays as it is. A write of the value that is already there changes nothing that
+//! anyone can see and counts as such a silent step.
+//!
+//! Loads multiply states of the machine but not nodes: five threads that each store once and
+//! load four times have 59 million states under TSO, but only 326 orders of writes.
+//! Cost: nodes times the size of the sets. The number of nodes can grow like the number of
+//! interleavings of writes when somebody reads them all; [`explicit`](crate::buffers::explicit) does
+//! better then, and [`outcomes`](crate::buffers::outcomes) takes whichever ends first.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
+
+use crate::buffers::local::Move;
+use crate::buffers::space::{Effect, Ended, Space, Stop, Until};
+use crate::intern::Interner;
+use crate::memory::loc_bit;
+use crate::meter::Meter;
+
+/// A finished or interrupted search.
+pub(crate) struct WriteOrder<'p> {
+    pub(crate) space: Space<'p>,
+    /// Per node the memory and one set per thread.
+    pub(crate) nodes: Interner<u32>,
+    /// Per node the node before it and the thread that wrote; roots point at themselves.
+    pub(crate) parents: Vec<(u32, u32)>,
+    pub(crate) sets: Vec<ThreadSets>,
+    /// What the final states of a node are a product of: its node, the observed memory, and per
+    /// thread the observed registers; each product once.
+    products: Vec<(u32, Vec<u32>)>,
+    known_products: FxHashSet<Vec<u32>>,
+    rows: Interner<Value>,
+    memory_columns: Vec<usize>,
+    /// The first node in which a forbidden combination of control points is reached: which
+    /// combination, and which thread is then inside of an atomic block.
+    pub(crate) forbidden: Option<(u32, usize, Option<usize>)>,
+    closures: FxHashMap<(u32, u32, u32), u32>,
+    work: u64,
+    until: Until,
+}
+
+/// The sets of local states of one thread, each with what is asked of it again and again.
+pub(crate) struct ThreadSets {
+    pub(crate) sets: Interner<u32>,
+    facts: Vec<Facts>,
+    columns: Vec<usize>,
+    finals: Interner<u32>,
+    mark: Vec<u32>,
+    stamp: u32,
+    /// Growth of the buffer was looked for.
+    checked: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Facts {
+    /// The locations on whose contents the closure of the set depends.
+    touches: u64,
+    /// The observed registers of its final states, as a set of rows; `NONE` if there are none.
+    finals: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Searches until done, stopped, or `until` is met.
+pub(crate) fn search<'p>(
+    program: &'p Program,
+    model: Model,
+    buffer: usize,
+    until: Until,
+    meter: &mut Meter<'_>,
+) -> (WriteOrder<'p>, Ended) {
+    let mut search = WriteOrder::new(program, model, buffer, until);
+    let ended = match search.run(meter) {
+        Ok(()) => Ended::Complete,
+        Err(Stop::OutOfWork) => Ended::OutOfWork,
+        Err(stop) => Ended::Stopped(stop),
+    };
+    (search, ended)
+}
+
+impl<'p> WriteOrder<'p> {
+    fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> WriteOrder<'p> {
+        let space = Space::new(program, model, buffer);
+        let sets = (0..program.threads.len())
+            .map(|t| ThreadSets {
+                sets: Interner::new(),
+                facts: Vec::new(),
+                columns: space.columns(Some(t)),
+                finals: Interner::new(),
+                mark: Vec::new(),
+                stamp: 0,
+                checked: false,
+            })
+            .collect();
+        WriteOrder {
+            memory_columns: space.columns(None),
+            space,
+            nodes: Interner::new(),
+            parents: Vec::new(),
+            sets,
+            products: Vec::new(),
+            known_products: FxHashSet::default(),
+            rows: Interner::new(),
+            forbidden: None,
+            closures: FxHashMap::default(),
+            work: 0,
+            until,
+        }
+    }
+
+    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let n = self.space.threads.len();
+        for mem in self.space.initial_memories(meter)? {
+            let mut node = vec![mem];
+            for t in 0..n {
+                let start = self.space.threads[t].initial();
+                node.push(self.close(t, vec![start], mem, meter)?);
+            }
+            self.add_node(&node, None);
+        }
+        let mut node: Vec<u32> = Vec::with_capacity(n + 1);
+        let mut next = 0;
+        while next < self.nodes.len() {
+            node.clear();
+            node.extend_from_slice(self.nodes.get(next as u32));
+            meter.states += 1;
+            self.note_finals(next as u32, &node, meter)?;
+            if self.forbidden.is_none() && !self.space.program.forbidden.is_empty() {
+                self.note_forbidden(next as u32, &node, meter)?;
+            }
+            for t in 0..n {
+                self.writes_of(next as u32, t, &node, meter)?;
+            }
+            let violated = self.forbidden.is_some() || self.space.assertion.is_some();
+            if self.until.violation && violated {
+                return Ok(());
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    fn add_node(&mut self, node: &[u32], from: Option<(u32, u32)>) {
+        let (id, new) = self.nodes.insert(node);
+        if new {
+            self.parents.push(from.unwrap_or((id, 0)));
+        }
+    }
+
+    /// Adds the successors of a node in which thread `t` writes.
+    fn writes_of(
+        &mut self,
+        id: u32,
+        t: usize,
+        node: &[u32],
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Stop> {
+        let mem = node[0];
+        let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
+        for i in 0..self.sets[t].sets.get(node[t + 1]).len() {
+            let local = self.sets[t].sets.get(node[t + 1])[i];
+            self.space.effects(t, local, mem, meter, &mut |effect| {
+                if let Effect::Memory(after, next) = effect {
+                    match groups.iter_mut().find(|(m, _)| *m == after) {
+                        Some((_, group)) => group.push(next),
+                        None => groups.push((after, vec![next])),
+                    }
+                }
+            })?;
+        }
+        for (after, group) in groups {
+            let changed = self.space.mems.difference(mem, after);
+            let mut successor = Vec::with_capacity(node.len());
+            successor.push(after);
+            for u in 0..self.sets.len() {
+                let set = node[u + 1];
+                successor.push(if u == t {
+                    self.close(t, group.clone(), after, meter)?
+                } else if self.sets[u].facts[set as usize].touches & changed == 0 {
+                    set
+                } else {
+                    self.reclose(u, set, after, meter)?
+                });
+            }
+            self.add_node(&successor, Some((id, t as u32)));
+        }
+        Ok(())
+    }
+
+    /// The closure in another memory of a set that was closed in the old one.
+    fn reclose(
+        &mut self,
+        t: usize,
+        set: u32,
+        mem: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<u32, Stop> {
+        let key = (t as u32, set, mem);
+        if let Some(&known) = self.closures.get(&key) {
+            return Ok(known);
+        }
+        let closed = self.close(t, self.sets[t].sets.get(set).to_vec(), mem, meter)?;
+        self.closures.insert(key, closed);
+        Ok(closed)
+    }
+
+    /// The set of local states that thread `t` can reach from `set` while memory stays `mem`.
+    fn close(
+        &mut self,
+        t: usize,
+        mut set: Vec<u32>,
+        mem: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<u32, Stop> {
+        self.sets[t].stamp += 1;
+        let stamp = self.sets[t].stamp;
+        set.retain(|&local| self.sets[t].first_visit(local, stamp));
+        let mut touches = 0;
+        let mut next = 0;
+        while next < set.len() {
+            let local = set[next];
+            next += 1;
+            self.work += 1;
+            // A set may be infinite: the work is counted here, not once per node.
+            if self.work > self.until.work {
+                return Err(Stop::OutOfWork);
+            }
+            let this = &*self;
+            meter.work(|| (0, this.bytes() as u64)).map_err(Stop::Limit)?;
+            let sets = &mut self.sets[t];
+            self.space.effects(t, local, mem, meter, &mut |effect| {
+                if let Effect::Local(to) = effect
+                    && sets.first_visit(to, stamp)
+                {
+                    set.push(to);
+                }
+            })?;
+            for i in self.space.threads[t].moves(local, &mut self.space.mems) {
+                touches |= match self.space.threads[t].get(i) {
+                    Move::Silent { .. } | Move::Fail { .. } => 0,
+                    Move::Read { loc, .. } | Move::Write { loc, .. } | Move::Update { loc, .. } => {
+                        loc_bit(loc)
+                    }
+                    Move::Block { .. } => u64::MAX,
+                };
+            }
+        }
+        if self.space.threads[t].was_full && !std::mem::replace(&mut self.sets[t].checked, true) {
+            self.space.threads[t].look_for_growth(&set, mem, &mut self.space.mems);
+        }
+        set.sort_unstable();
+        let (id, new) = self.sets[t].sets.insert(&set);
+        if new {
+            let finals = self.final_rows(t, &set);
+            self.sets[t].facts.push(Facts { touches, finals });
+        }
+        Ok(id)
+    }
+
+    /// The observed registers of the final states in `set`, as the number of a set of rows.
+    fn final_rows(&mut self, t: usize, set: &[u32]) -> u32 {
+        let mut rows: Vec<u32> = Vec::new();
+        for &local in set {
+            let locals = &self.space.threads[t];
+            if locals.is_final(local) {
+                let row = self.space.observe_regs(&self.sets[t].columns, locals.regs(local));
+                rows.push(self.rows.insert(&row).0);
+            }
+        }
+        if rows.is_empty() {
+            return NONE;
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        self.sets[t].finals.insert(&rows).0
+    }
+
+    /// Notes the final states of a node, and those in which a thread ends inside a block.
+    fn note_finals(&mut self, id: u32, node: &[u32], meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let finals: Vec<u32> = self
+            .sets
+            .iter()
+            .zip(&node[1..])
+            .map(|(s, &set)| s.facts[set as usize].finals)
+            .collect();
+        self.note_product(id, node[0], finals.clone());
+        for t in 0..self.sets.len() {
+            if (0..finals.len()).any(|u| u != t && finals[u] == NONE) {
+                continue;
+            }
+            for runs in self.blocks_of(t, node, meter)? {
+                for (mem, regs, _) in &runs.ends {
+                    let row = self.space.observe_regs(&self.sets[t].columns, regs);
+                    let row = self.rows.insert(&row).0;
+                    let mut finals = finals.clone();
+                    finals[t] = self.sets[t].finals.insert(&[row]).0;
+                    self.note_product(id, *mem, finals);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_product(&mut self, id: u32, mem: u32, finals: Vec<u32>) {
+        if finals.contains(&NONE) {
+            return;
+        }
+        let row = self.space.observe_memory(&self.memory_columns, mem);
+        let mut product = vec![self.rows.insert(&row).0];
+        product.extend(finals);
+        if self.known_products.insert(product.clone()) {
+            self.products.push((id, product));
+        }
+    }
+
+    /// The blocks that thread `t` can enter in a node.
+    fn blocks_of(
+        &mut self,
+        t: usize,
+        node: &[u32],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<std::rc::Rc<crate::buffers::block::BlockRuns>>, Stop> {
+        let mut found = Vec::new();
+        if self.sets[t].facts[node[t + 1] as usize].touches != u64::MAX {
+            return Ok(found);
+        }
+        for local in self.sets[t].sets.get(node[t + 1]).to_vec() {
+            for i in self.space.threads[t].moves(local, &mut self.space.mems) {
+                if let Move::Block { edge } = self.space.threads[t].get(i) {
+                    found.push(self.space.block(t, local, edge, node[0], meter)?);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn note_forbidden(&mut self, id: u32, node: &[u32], meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let n = self.sets.len();
+        let mut outside: Vec<FxHashSet<PointId>> = Vec::with_capacity(n);
+        let mut inside: Vec<FxHashSet<PointId>> = Vec::with_capacity(n);
+        for t in 0..n {
+            let set = self.sets[t].sets.get(node[t + 1]);
+            outside.push(set.iter().map(|&l| self.space.threads[t].point(l)).collect());
+            let blocks = self.blocks_of(t, node, meter)?;
+            let points = blocks.iter().flat_map(|b| b.points.iter().map(|(p, _)| *p));
+            inside.push(points.collect());
+        }
+        // At most one thread is inside of a block, and then all others are outside.
+        let at = |points: &FxHashSet<PointId>, wanted: Option<PointId>| {
+            wanted.is_none_or(|p| points.contains(&p))
+        };
+        for (c, combination) in self.space.program.forbidden.iter().enumerate() {
+            for within in std::iter::once(None).chain((0..n).map(Some)) {
+                let met = (0..n).all(|t| {
+                    let points = if Some(t) == within { &inside[t] } else { &outside[t] };
+                    at(points, combination[t])
+                });
+                // A thread that may be anywhere need not be inside of a block.
+                if met && within.is_none_or(|t| combination[t].is_some()) {
+                    self.forbidden = Some((id, c, within));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        let products = self.products.len() * (self.sets.len() * 8 + 120);
+        let sets = self.sets.iter().map(|s| s.sets.bytes() + s.facts.capacity() * 16);
+        self.space.bytes()
+            + self.nodes.bytes()
+            + self.parents.capacity() * 8
+            + sets.sum::<usize>()
+            + self.closures.capacity() * 20
+            + products
+    }
+
+    /// How many products of final states were found.
+    pub(crate) fn products(&self) -> usize {
+        self.products.len()
+    }
+
+    /// The final states that were found, as many as `go_on` allows.
+    pub(crate) fn outcomes(&self, go_on: &mut dyn FnMut(usize, usize) -> bool) -> OutcomeSet {
+        let expand = |rows: &[u32]| -> Vec<Vec<Value>> {
+            rows.iter().map(|&r| self.rows.get(r).to_vec()).collect()
+        };
+        // Each set of rows is expanded once and shared by the products that use it.
+        let mut memory_rows: FxHashMap<u32, Vec<Vec<Value>>> = FxHashMap::default();
+        for (_, product) in &self.products {
+            memory_rows.entry(product[0]).or_insert_with(|| expand(&[product[0]]));
+        }
+        let thread_rows: Vec<Vec<Vec<Vec<Value>>>> = self
+            .sets
+            .iter()
+            .map(|s| (0..s.finals.len()).map(|f| expand(s.finals.get(f as u32))).collect())
+            .collect();
+        let products: Vec<Vec<Factor<'_>>> = self
+            .products
+            .iter()
+            .map(|(_, product)| {
+                let mut factors =
+                    vec![Factor { columns: &self.memory_columns, rows: &memory_rows[&product[0]] }];
+                for (t, sets) in self.sets.iter().enumerate() {
+                    let rows = &thread_rows[t][product[t + 1] as usize];
+                    factors.push(Factor { columns: &sets.columns, rows });
+                }
+                factors
+            })
+            .collect();
+        OutcomeSet::union(self.space.program.observed.len(), &products, go_on)
+    }
+
+    /// The first node that has `outcome` among its final states.
+    pub(crate) fn node_with(&self, outcome: &[Value]) -> Option<u32> {
+        let pick = |columns: &[usize]| columns.iter().map(|&c| outcome[c]).collect::<Vec<_>>();
+        let memory = pick(&self.memory_columns);
+        let regs: Vec<Vec<Value>> = self.sets.iter().map(|s| pick(&s.columns)).collect();
+        let found = self.products.iter().find(|(_, product)| {
+            self.rows.get(product[0]) == memory
+                && self.sets.iter().enumerate().all(|(t, s)| {
+                    s.finals.get(product[t + 1]).iter().any(|&r| self.rows.get(r) == regs[t])
+                })
+        });
+        found.map(|(id, _)| *id)
+    }
+}
+
+impl ThreadSets {
+    fn first_visit(&mut self, local: u32, stamp: u32) -> bool {
+        let i = local as usize;
+        if self.mark.len() <= i {
+            self.mark.resize(i + 1, 0);
+        }
+        std::mem::replace(&mut self.mark[i], stamp) != stamp
+    }
+}

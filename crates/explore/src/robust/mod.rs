@@ -1,0 +1,135 @@
+//! Is a program robust: does every run under TSO or PSO do what some run under SC does, too?
+
+pub(crate) mod attack;
+pub(crate) mod holds;
+pub(crate) mod overtakings;
+pub(crate) mod pending;
+pub(crate) mod plain_pending;
+pub(crate) mod tidy;
+pub(crate) mod triangular;
+
+use weakspot_core::certify;
+use weakspot_core::{
+    BinOp, Evidence, Expr, Instr, Limits, Model, Program, Progress, Undeclared, Verdict,
+};
+
+use crate::reach::NoAnswer;
+use crate::robust::tidy::tidy;
+use crate::sc::packed::Plan;
+use crate::sc::safety;
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Robust {
+    /// Holds if the program is robust.
+    pub verdict: Verdict,
+    /// Why the verdict is to be believed; checked. `None` only for an unknown.
+    pub evidence: Option<Evidence>,
+    /// What is reordered in the run of the evidence.
+    pub reordered: Option<Reordered>,
+    /// States that the searches visited.
+    pub states: u64,
+    /// SC searches that were made.
+    pub queries: u64,
+}
+
+/// Two accesses of one thread that take effect in the wrong order in a run: the store reaches
+/// memory only after the later access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reordered {
+    /// The step that issues the store.
+    pub store: usize,
+    /// The step of the access that overtakes it: a load, or under PSO also a store.
+    pub access: usize,
+}
+
+/// How robustness is decided. Both decide it exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decide {
+    /// One search for all pairs: see the pending store of the monitoring paper.
+    Pending,
+    /// One search for each pair of a store and a load: the attacks of Trencher. There are such
+    /// attacks under TSO only; against other models it means [`Decide::Pending`].
+    Attack,
+}
+
+/// Decides whether `program` is robust against `model`.
+pub fn robust(
+    program: &Program,
+    model: Model,
+    decide: Decide,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Robust, NoAnswer> {
+    let plan = Plan::breadth_first(limits.workers);
+    // The fast searches keep sets of threads in 32 bits, and the stores of one thread back.
+    let fast = program.threads.len() <= 32
+        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
+    let mut answer = match (fast, decide) {
+        (true, Decide::Attack) if model == Model::Tso => {
+            let mut answer = attack::robust(program, limits, progress)?;
+            // Attacks look at parts of the runs only. That nothing faults takes all of them.
+            if answer.verdict == Verdict::Holds && can_fault(program) {
+                let all = safety::reach(&without_questions(program), plan, limits, progress)?;
+                answer.states += all.states;
+                answer.queries += 1;
+                if let Verdict::Unknown(_) = all.verdict {
+                    (answer.verdict, answer.evidence) = (all.verdict, None);
+                }
+            }
+            answer
+        }
+        (true, _) => pending::robust(program, model, plan, limits, progress)?,
+        (false, _) => plain_pending::search(program, model, limits, progress)?,
+    };
+    if let Some(Evidence::Run(run)) = &answer.evidence
+        && let Some((run, reordered)) = tidy(program, model, run)
+    {
+        answer.evidence = Some(Evidence::Run(run));
+        answer.reordered = Some(reordered);
+    }
+    if let Some(evidence) = &answer.evidence {
+        certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
+    }
+    Ok(answer)
+}
+
+/// The program with the same runs, but nothing that would end a search for faults early.
+fn without_questions(program: &Program) -> Program {
+    let mut program = program.clone();
+    program.forbidden.clear();
+    for edge in program.threads.iter_mut().flat_map(|t| &mut t.points).flat_map(|p| &mut p.edges) {
+        if let Instr::Assert(e) = &edge.instr {
+            edge.instr = Instr::Assume(e.clone());
+        }
+    }
+    program
+}
+
+/// Whether some instruction might fault: divide by zero, or leave the declared memory or a range.
+fn can_fault(program: &Program) -> bool {
+    let ranges = program.locs.iter().any(|l| l.range.is_some());
+    let leaves = |addr: &Expr| match addr {
+        Expr::Const(addr) => program.loc_at(*addr).is_none(),
+        _ => true,
+    };
+    let leaves = |addr| program.undeclared == Undeclared::Fault && leaves(addr);
+    let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    edges.map(|e| &e.instr).any(|instr| match instr {
+        Instr::Assign { value, .. } | Instr::Assume(value) | Instr::Assert(value) => divides(value),
+        Instr::Load { addr, .. } => divides(addr) || leaves(addr),
+        Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
+            ranges || divides(addr) || divides(value) || leaves(addr)
+        }
+        _ => false,
+    })
+}
+
+fn divides(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_) | Expr::Reg(_) => false,
+        Expr::Unary(_, e) => divides(e),
+        Expr::Binary(op, l, r) => matches!(op, BinOp::Div | BinOp::Rem) || divides(l) || divides(r),
+        Expr::Select(parts) => divides(&parts.0) || divides(&parts.1) || divides(&parts.2),
+    }
+}

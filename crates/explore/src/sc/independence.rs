@@ -1,0 +1,85 @@
+//! Which moves of different threads can be told apart by their order: the basis of partial-order
+//! reduction. Two accesses are dependent if they touch one location and one of them writes.
+
+use weakspot_core::{Instr, Program};
+
+use crate::memory::loc_bit;
+use crate::sc::threads::{Act, Kind, Threads};
+
+/// Locations read and written, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+}
+
+impl Access {
+    pub(crate) const ALL: Access = Access { reads: u64::MAX, writes: u64::MAX };
+
+    pub(crate) fn of(act: &Act) -> Access {
+        let bit = loc_bit(act.loc);
+        match act.kind {
+            Kind::Read => Access { reads: bit, writes: 0 },
+            Kind::Write => Access { reads: 0, writes: bit },
+            Kind::Update => Access { reads: bit, writes: bit },
+            Kind::Fence(_) | Kind::Silent => Access::default(),
+            Kind::Lock | Kind::Unlock | Kind::Assertion => Access::ALL,
+        }
+    }
+
+    pub(crate) fn with(self, other: Access) -> Access {
+        Access { reads: self.reads | other.reads, writes: self.writes | other.writes }
+    }
+
+    pub(crate) fn conflicts(self, other: Access) -> bool {
+        self.writes & (other.reads | other.writes) != 0 || self.reads & other.writes != 0
+    }
+}
+
+/// Per point of thread `t` what the thread may access from there on.
+pub(crate) fn future(program: &Program, threads: &Threads<'_>, t: usize) -> Vec<Access> {
+    let points = &program.threads[t].points;
+    let mut future = vec![Access::default(); points.len()];
+    loop {
+        let mut changed = false;
+        for (p, point) in points.iter().enumerate().rev() {
+            for edge in &point.edges {
+                let locs = threads.may_access(&edge.instr);
+                let own = match edge.instr {
+                    Instr::Load { .. } => Access { reads: locs, writes: 0 },
+                    Instr::Store { .. } => Access { reads: 0, writes: locs },
+                    _ => Access { reads: locs, writes: locs },
+                };
+                let all = future[p].with(own).with(future[edge.to.index()]);
+                changed |= all != future[p];
+                future[p] = all;
+            }
+        }
+        if !changed {
+            return future;
+        }
+    }
+}
+
+/// Per point of thread `t` whether a way leads back to it.
+pub(crate) fn in_loop(program: &Program, t: usize) -> Vec<bool> {
+    let points = &program.threads[t].points;
+    (0..points.len())
+        .map(|start| {
+            let mut seen = vec![false; points.len()];
+            let mut todo = vec![start];
+            while let Some(p) = todo.pop() {
+                for edge in &points[p].edges {
+                    let to = edge.to.index();
+                    if to == start {
+                        return true;
+                    }
+                    if !std::mem::replace(&mut seen[to], true) {
+                        todo.push(to);
+                    }
+                }
+            }
+            false
+        })
+        .collect()
+}

@@ -1,0 +1,10 @@
+//! Searches of the runs under SC: threads as tables, states as packed rows, and what need not be
+//! searched.
+
+pub(crate) mod independence;
+pub(crate) mod packed;
+pub(crate) mod product;
+pub(crate) mod safety;
+pub(crate) mod symmetry;
+pub(crate) mod threads;
+pub(crate) mod walk;

@@ -1,0 +1,596 @@
+//! The SC runs of a program as a system to search: the product of its threads over one memory,
+//! and of a [`Watch`] that looks for something.
+//!
+//! A row is the local state of each thread, who holds the lock, the fields of the watch, and per
+//! location the number of its value and further fields of the watch.
+//! Reductions, each of which keeps the answer:
+//! - steps that memory does not see are collapsed ([`threads`](crate::sc::threads)), and an atomic
+//!   block is one step;
+//! - *persistent sets*: where no other thread can ever again conflict with what a thread may do
+//!   next, and the watch does not mind, only that thread moves. It must not be in a loop, so that
+//!   nobody is put off for ever;
+//! - *sleep sets*: of two independent moves one order is enough;
+//! - *symmetry*: threads that are copies of each other change places ([`symmetry`]).
+//!
+//! [`symmetry`]: crate::sc::symmetry
+
+use rustc_hash::FxHashSet;
+use weakspot_core::machine::{Failure, Schedule, Step};
+use weakspot_core::{Program, ThreadId};
+
+use crate::sc::independence::{Access, future, in_loop};
+use crate::sc::packed::{Expanded, Sleep, Successors, System};
+use crate::sc::symmetry::{Normal, Symmetry};
+use crate::sc::threads::{Act, Kind, Missing, Threads};
+
+/// What is looked for along the runs.
+pub(crate) trait Watch: Sync {
+    /// What is found.
+    type Goal;
+    /// Which fields the watch adds to rows.
+    const FIELDS: Fields;
+
+    /// Whether a state is what is looked for.
+    fn is_goal(&self, threads: &Threads<'_>, row: &Row<'_>) -> Option<Self::Goal>;
+
+    /// Follows an act of thread `t` from `row`. `next` is what the act alone makes of it, but for
+    /// the local state of `t`; all rows that the watch makes of that go to `out`.
+    fn follow(
+        &self,
+        step: &Taken<'_>,
+        row: &Row<'_>,
+        next: Vec<u32>,
+        out: &mut Vec<Vec<u32>>,
+    ) -> Option<Self::Goal>;
+
+    /// Whether fences of thread `t` mean something here; else it passes them unseen.
+    fn minds_fences(&self, row: &Row<'_>, t: usize) -> bool;
+
+    /// Whether it is all the same to the watch if thread `t`, which may do no other accesses than
+    /// `next`, moves before all others.
+    fn may_go_first(&self, threads: &Threads<'_>, row: &Row<'_>, t: usize, next: Access) -> bool;
+
+    /// Whether nothing will be found from here on, by what each thread may do in future.
+    fn is_hopeless(&self, row: &Row<'_>, future: &dyn Fn(usize) -> Access) -> bool;
+
+    /// Whether a row was made to say that something was found, and leads nowhere.
+    fn is_find(&self, _: &Row<'_>) -> bool {
+        false
+    }
+
+    /// Whether there may be such rows at all.
+    fn makes_finds(&self) -> bool {
+        false
+    }
+}
+
+/// The fields of a watch, and what kinds of numbers they hold: symmetry has to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// How many fields there are beside those of the product.
+    pub(crate) fields: usize,
+    /// Those that hold a thread, plus one.
+    pub(crate) threads: &'static [usize],
+    /// Those that hold a set of threads, as bits.
+    pub(crate) masks: &'static [usize],
+    /// Those that hold a location, plus one.
+    pub(crate) locs: &'static [usize],
+    /// How many fields there are per location beside its value.
+    pub(crate) per_loc: usize,
+    /// Those of them that hold the number of a value.
+    pub(crate) values: &'static [usize],
+}
+
+/// An act that was taken.
+pub(crate) struct Taken<'a> {
+    pub(crate) threads: &'a Threads<'a>,
+    pub(crate) t: usize,
+    pub(crate) act: Act,
+    /// The number of the value that was at the location of the act.
+    pub(crate) seen: u32,
+    /// The local state before.
+    pub(crate) local: u32,
+}
+
+/// Where things lie in a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) n: usize,
+    fields: usize,
+    per_loc: usize,
+}
+
+/// A row with its frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    pub(crate) frame: Frame,
+    pub(crate) row: &'a [u32],
+}
+
+impl Frame {
+    pub(crate) fn new(n: usize, fields: &Fields) -> Frame {
+        Frame { n, fields: fields.fields, per_loc: 1 + fields.per_loc }
+    }
+
+    /// The field that says who holds the lock, plus one.
+    pub(crate) fn owner(self) -> usize {
+        self.n
+    }
+
+    /// Field `i` of the watch.
+    pub(crate) fn field(self, i: usize) -> usize {
+        self.n + 1 + i
+    }
+
+    /// The number of the value at `loc`.
+    pub(crate) fn value(self, loc: u32) -> usize {
+        self.n + 1 + self.fields + self.per_loc * loc as usize
+    }
+
+    /// Field `i` of the watch for `loc`.
+    pub(crate) fn of_loc(self, loc: u32, i: usize) -> usize {
+        self.value(loc) + 1 + i
+    }
+
+    /// The locations of `row`.
+    pub(crate) fn locs(self, row: &[u32]) -> std::ops::Range<u32> {
+        0..(row.len().saturating_sub(self.value(0)) / self.per_loc) as u32
+    }
+}
+
+impl Row<'_> {
+    pub(crate) fn field(&self, i: usize) -> u32 {
+        self.row[self.frame.field(i)]
+    }
+
+    pub(crate) fn of_loc(&self, loc: u32, i: usize) -> u32 {
+        self.row[self.frame.of_loc(loc, i)]
+    }
+
+    pub(crate) fn inside_block(&self) -> bool {
+        self.row[self.frame.owner()] != 0
+    }
+}
+
+/// The product of a program's threads and a watch.
+pub(crate) struct Product<'p, W> {
+    program: &'p Program,
+    pub(crate) watch: W,
+    pub(crate) frame: Frame,
+    symmetry: Symmetry,
+    /// Per thread and point what the thread may access from there on.
+    future: Vec<Vec<Access>>,
+    /// Per thread and point whether the thread may come back to it.
+    in_loop: Vec<Vec<bool>>,
+}
+
+/// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
+trait Sink {
+    fn push(
+        &mut self,
+        row: &[u32],
+        asleep: u32,
+        steps: &dyn Fn() -> Vec<Step>,
+    ) -> Result<(), Missing>;
+}
+
+/// Successors with the steps that lead to them.
+type WithSteps = Vec<(Vec<u32>, Vec<Step>)>;
+
+impl Sink for WithSteps {
+    fn push(&mut self, row: &[u32], _: u32, steps: &dyn Fn() -> Vec<Step>) -> Result<(), Missing> {
+        Vec::push(self, (row.to_vec(), steps()));
+        Ok(())
+    }
+}
+
+/// Successors on their way into the store, each in its normal form.
+struct Normalised<'a, 'p, W> {
+    product: &'a Product<'p, W>,
+    threads: &'a Threads<'p>,
+    out: &'a mut Successors,
+}
+
+impl<W: Watch> Sink for Normalised<'_, '_, W> {
+    fn push(&mut self, row: &[u32], asleep: u32, _: &dyn Fn() -> Vec<Step>) -> Result<(), Missing> {
+        match self.product.normal(self.threads, row, asleep)? {
+            Some(normal) => self.out.push(&normal.row, normal.asleep),
+            None => self.out.push(row, asleep),
+        }
+        Ok(())
+    }
+}
+
+/// Why an expansion did not get to its end.
+enum Stopped<G> {
+    Missing(Missing),
+    /// What is looked for is behind these steps.
+    Goal(Vec<Step>, G),
+}
+
+impl<G> From<Missing> for Stopped<G> {
+    fn from(missing: Missing) -> Stopped<G> {
+        Stopped::Missing(missing)
+    }
+}
+
+/// A run that was looked for.
+pub(crate) struct Hit<G> {
+    pub(crate) run: Schedule,
+    /// `None` if the last of the rows is what was looked for.
+    pub(crate) goal: Option<G>,
+    /// The rows of the run in their normal form, each with the number of steps before it.
+    pub(crate) rows: Vec<(Vec<u32>, usize)>,
+    /// Which thread of the program is in which place in the end.
+    pub(crate) who: Vec<usize>,
+}
+
+impl<'p, W: Watch> Product<'p, W> {
+    /// The product for `program`, whose threads are `threads`.
+    pub(crate) fn new(program: &'p Program, threads: &Threads<'p>, watch: W) -> Product<'p, W> {
+        let n = program.threads.len();
+        Product {
+            program,
+            watch,
+            frame: Frame::new(n, &W::FIELDS),
+            symmetry: Symmetry::of(program),
+            future: (0..n).map(|t| future(program, threads, t)).collect(),
+            in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
+        }
+    }
+
+    /// The same, where it matters which of several copies of a thread does something.
+    pub(crate) fn without_symmetry(self) -> Product<'p, W> {
+        Product { symmetry: Symmetry::default(), ..self }
+    }
+
+    /// The initial rows.
+    pub(crate) fn initial(&self, threads: &mut Threads<'p>) -> Result<Successors, Failure> {
+        let mut rows = vec![Vec::new()];
+        for t in 0..self.frame.n {
+            let mut starts = threads.initial(t)?;
+            for start in &mut starts {
+                *start = retry(threads, &mut |threads| past_fences(threads, t, *start))?;
+            }
+            rows = extend(rows, &starts);
+        }
+        rows.iter_mut().for_each(|row| row.resize(self.frame.value(0), 0));
+        for (l, loc) in self.program.locs.iter().enumerate() {
+            let numbers: Vec<u32> = (0..loc.init.len() as u32).collect();
+            rows = extend(rows, &numbers);
+            rows.iter_mut().for_each(|row| row.resize(self.frame.value(l as u32 + 1), 0));
+        }
+        let mut initial = Successors::default();
+        for mut row in rows {
+            // Addresses that are not declared may be known, too.
+            row.resize(self.width(threads), 0);
+            let normal = retry(threads, &mut |threads| self.normal(threads, &row, 0))?;
+            initial.push(normal.as_ref().map_or(&row, |n| &n.row), 0);
+        }
+        Ok(initial)
+    }
+
+    /// The row that stands for `row` and all that are like it but for the places of threads, if
+    /// it is another one.
+    fn normal(
+        &self,
+        threads: &Threads<'_>,
+        row: &[u32],
+        asleep: u32,
+    ) -> Result<Option<Normal>, Missing> {
+        self.symmetry.normal(threads, self.frame, &W::FIELDS, row, asleep)
+    }
+
+    /// All moves, or those that suffice if sleep sets are given.
+    fn moves(
+        &self,
+        threads: &Threads<'_>,
+        row: &[u32],
+        sleep: Option<Sleep>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Stopped<W::Goal>> {
+        let n = self.frame.n;
+        let view = Row { frame: self.frame, row };
+        if let Some(goal) = self.watch.is_goal(threads, &view) {
+            return Err(Stopped::Goal(Vec::new(), goal));
+        }
+        if self.watch.is_find(&view) {
+            return Ok(());
+        }
+        let owner = row[self.frame.owner()];
+        if owner != 0 {
+            return self.move_thread(threads, row, owner as usize - 1, &|_| 0, sink);
+        }
+        let Some(sleep) = sleep.filter(|_| n <= 32) else {
+            return (0..n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
+        };
+        let future = |t: usize| self.future[t][threads.point(t, row[t]).index()];
+        if self.watch.is_hopeless(&view, &future) {
+            return Ok(());
+        }
+        // What each thread may do next.
+        let mut next = [Access::default(); 32];
+        for t in 0..n {
+            let acts = threads.acts(t, row[t])?;
+            next[t] = acts.iter().fold(Access::default(), |a, act| a.with(Access::of(act)));
+        }
+        let alone = (0..n).find(|&t| {
+            next[t] != Access::default()
+                && next[t] != Access::ALL
+                && !self.in_loop[t][threads.point(t, row[t]).index()]
+                && (0..n).all(|u| u == t || !future(u).conflicts(next[t]))
+                && self.watch.may_go_first(threads, &view, t, next[t])
+        });
+        let mut covered = sleep.asleep;
+        for t in (0..n).filter(|&t| alone.is_none_or(|a| a == t)) {
+            if sleep.awake & 1 << t == 0 {
+                continue;
+            }
+            let asleep = |act: &Act| {
+                let own = Access::of(act);
+                (0..n)
+                    .filter(|&u| covered & 1 << u != 0 && !next[u].conflicts(own))
+                    .fold(0, |mask, u| mask | 1 << u)
+            };
+            self.move_thread(threads, row, t, &asleep, sink)?;
+            covered |= 1 << t;
+        }
+        Ok(())
+    }
+
+    /// All moves of thread `t`.
+    fn move_thread(
+        &self,
+        threads: &Threads<'_>,
+        row: &[u32],
+        t: usize,
+        asleep: &dyn Fn(&Act) -> u32,
+        sink: &mut impl Sink,
+    ) -> Result<(), Stopped<W::Goal>> {
+        let view = Row { frame: self.frame, row };
+        let local = row[t];
+        let owner = row[self.frame.owner()];
+        let mut nexts = Vec::new();
+        for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
+            let blocked = match act.kind {
+                Kind::Lock => owner != 0,
+                Kind::Unlock => owner == 0,
+                _ => false,
+            };
+            if blocked {
+                continue;
+            }
+            let thread = ThreadId::new(t);
+            let first = Step::Execute { thread, edge: act.edge, choice: act.choice };
+            let seen = row[self.frame.value(act.loc).min(row.len() - 1)];
+            let (stored, targets) = threads.after(t, local, i, act, seen)?;
+            let mut next = row.to_vec();
+            match act.kind {
+                Kind::Lock => next[self.frame.owner()] = t as u32 + 1,
+                Kind::Unlock => next[self.frame.owner()] = 0,
+                Kind::Write | Kind::Update => next[self.frame.value(act.loc)] = stored,
+                _ => {}
+            }
+            nexts.clear();
+            let step = Taken { threads, t, act, seen, local };
+            if let Some(goal) = self.watch.follow(&step, &view, next, &mut nexts) {
+                return Err(Stopped::Goal(vec![first], goal));
+            }
+            let asleep = asleep(&act);
+            for next in &mut nexts {
+                // What was found is found with the act; what would follow may not, once it is
+                // seen under the model.
+                if self.watch.is_find(&Row { frame: self.frame, row: next }) {
+                    sink.push(next, 0, &|| vec![first])?;
+                    continue;
+                }
+                let minds = self.watch.minds_fences(&Row { frame: self.frame, row: next }, t);
+                for &target in targets {
+                    next[t] = if minds { target } else { past_fences(threads, t, target)? };
+                    let target = next[t];
+                    let steps = || {
+                        let mut steps = vec![first];
+                        if let Some(from) = threads.right_after(t, local, act, seen) {
+                            steps.extend(threads.silent_path(t, from, target, !minds));
+                        }
+                        steps
+                    };
+                    if owner == 0 && next[self.frame.owner()] != 0 {
+                        self.run_block(threads, next, t, &steps, sink)?;
+                    } else {
+                        sink.push(next, asleep, &steps)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the atomic block that `t` has just entered to its end, without stops on the way. A
+    /// very long one is given back in the middle and goes on from there.
+    fn run_block(
+        &self,
+        threads: &Threads<'_>,
+        row: &[u32],
+        t: usize,
+        steps: &dyn Fn() -> Vec<Step>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Stopped<W::Goal>> {
+        let mut todo = vec![(row.to_vec(), Vec::new())];
+        let mut seen = FxHashSet::from_iter([row.to_vec()]);
+        while let Some((row, before)) = todo.pop() {
+            let whole = |before: &[Step]| [&steps()[..], before].concat();
+            if let Some(goal) = self.watch.is_goal(threads, &Row { frame: self.frame, row: &row }) {
+                return Err(Stopped::Goal(whole(&before), goal));
+            }
+            if seen.len() > 1_000 {
+                sink.push(&row, 0, &|| whole(&before))?;
+                continue;
+            }
+            let mut inner = WithSteps::new();
+            self.move_thread(threads, &row, t, &|_| 0, &mut inner).map_err(|s| match s {
+                Stopped::Goal(more, goal) => Stopped::Goal([whole(&before), more].concat(), goal),
+                missing => missing,
+            })?;
+            for (row, more) in inner {
+                let before = [&before[..], &more].concat();
+                if row[self.frame.owner()] == 0 {
+                    sink.push(&row, 0, &|| whole(&before))?;
+                } else if seen.insert(row.clone()) {
+                    todo.push((row, before));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The run through `rows`, which are in their normal form, to what was looked for.
+    pub(crate) fn run(&self, threads: &mut Threads<'p>, rows: &[Vec<u32>]) -> Option<Hit<W::Goal>> {
+        // The normal form of an initial row is an initial row itself.
+        let mut at = full(self, threads, rows.first()?);
+        let value = |l| threads.locs.value(l, at[self.frame.value(l)]);
+        let init = (0..self.program.locs.len() as u32).map(value).collect();
+        let mut steps = Vec::new();
+        for (t, &local) in at[..self.frame.n].iter().enumerate() {
+            let start = threads.start(t)?;
+            steps.extend(threads.silent_path(t, start, local, true));
+        }
+        let mut passed = vec![(at.clone(), steps.len())];
+        // Which thread of the run is in which place of the rows, and the other way round.
+        let mut who: Vec<usize> = (0..self.frame.n).collect();
+        let mut rest = rows[1..].iter();
+        loop {
+            let real = |step: &Step| match *step {
+                Step::Execute { thread, edge, choice } => Step::Execute {
+                    thread: ThreadId::new(who[thread.index()]),
+                    edge,
+                    choice: self.symmetry.value(&who, choice),
+                },
+                commit => commit,
+            };
+            let mut found = WithSteps::new();
+            // Without reductions new locations may be met.
+            at = full(self, threads, &at);
+            if rest.len() == 0 && self.keeps(&at) {
+                let run = Schedule { init, steps };
+                return Some(Hit { run, goal: None, rows: passed, who });
+            }
+            match self.moves(threads, &at, None, &mut found) {
+                // For the same reason a goal may show up earlier than in the search.
+                Err(Stopped::Goal(more, goal)) => {
+                    steps.extend(more.iter().map(real));
+                    let run = Schedule { init, steps };
+                    return Some(Hit { run, goal: Some(goal), rows: passed, who });
+                }
+                Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,
+                Ok(()) => {
+                    let row = full(self, threads, rest.next()?);
+                    for (to, more) in found {
+                        let normal =
+                            retry(threads, &mut |threads| self.normal(threads, &to, 0)).ok()?;
+                        if *normal.as_ref().map_or(&to, |n| &n.row) != row {
+                            continue;
+                        }
+                        steps.extend(more.iter().map(real));
+                        if let Some(normal) = normal {
+                            let before = who.clone();
+                            for (from, to) in normal.places.into_iter().enumerate() {
+                                who[to] = before[from];
+                            }
+                        }
+                        passed.push((row.clone(), steps.len()));
+                        break;
+                    }
+                    if passed.last()?.0 != row {
+                        return None;
+                    }
+                    at = row;
+                }
+            }
+        }
+    }
+}
+
+impl<'p, W: Watch> System for Product<'p, W> {
+    type Tables = Threads<'p>;
+    type Missing = Missing;
+
+    fn width(&self, threads: &Threads<'p>) -> usize {
+        self.frame.value(threads.locs.len() as u32)
+    }
+
+    fn expand(
+        &self,
+        threads: &Threads<'p>,
+        row: &[u32],
+        sleep: Sleep,
+        out: &mut Successors,
+    ) -> Expanded<Missing> {
+        let mut sink = Normalised { product: self, threads, out };
+        match self.moves(threads, row, Some(sleep), &mut sink) {
+            Ok(()) => Expanded::Done,
+            Err(Stopped::Goal(..)) => Expanded::Goal,
+            Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
+        }
+    }
+
+    fn resolve(&self, threads: &mut Threads<'p>, missing: Missing) -> Result<(), Failure> {
+        threads.resolve(missing)
+    }
+
+    fn bytes(&self, threads: &Threads<'p>) -> usize {
+        threads.bytes()
+    }
+
+    fn keeps(&self, row: &[u32]) -> bool {
+        self.watch.is_find(&Row { frame: self.frame, row })
+    }
+
+    fn keeps_some(&self) -> bool {
+        self.watch.makes_finds()
+    }
+}
+
+/// `row` with all fields that rows have by now.
+pub(crate) fn full<'p, S: System<Tables = Threads<'p>>>(
+    system: &S,
+    threads: &Threads<'p>,
+    row: &[u32],
+) -> Vec<u32> {
+    let mut row = row.to_vec();
+    row.resize(system.width(threads).max(row.len()), 0);
+    row
+}
+
+/// Fences mean nothing to a thread that has no store pending: it passes them at once.
+pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, Missing> {
+    for _ in 0..16 {
+        if !threads.fences_are_acts() {
+            break;
+        }
+        let [act] = threads.acts(t, local)? else { break };
+        let Kind::Fence(_) = act.kind else { break };
+        let (_, [to]) = threads.after(t, local, 0, *act, 0)? else { break };
+        local = *to;
+    }
+    Ok(local)
+}
+
+/// Asks until nothing is missing.
+pub(crate) fn retry<'p, T>(
+    threads: &mut Threads<'p>,
+    ask: &mut dyn FnMut(&Threads<'p>) -> Result<T, Missing>,
+) -> Result<T, Failure> {
+    loop {
+        match ask(threads) {
+            Ok(answer) => return Ok(answer),
+            Err(missing) => threads.resolve(missing)?,
+        }
+    }
+}
+
+/// Every row with every one of `values` at its end.
+pub(crate) fn extend(rows: Vec<Vec<u32>>, values: &[u32]) -> Vec<Vec<u32>> {
+    let with = |row: &Vec<u32>, v| [&row[..], &[v]].concat();
+    rows.iter().flat_map(|row| values.iter().map(move |&v| with(row, v))).collect()
+}

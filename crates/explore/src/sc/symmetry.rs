@@ -1,0 +1,599 @@
+//! Threads that are copies of each other may change places.
+//!
+//! Two threads are interchangeable if swapping them maps the program to itself: each has the code
+//! of the other once the number that each goes by (as in Lamport's mutex, where thread 3 stores 3)
+//! and the locations that belong to each (as in `flag[3]`) are swapped as well. That this is so is
+//! checked on the whole program, see [`Swap`]; a program in which such numbers are computed with,
+//! or addresses are computed, keeps its threads apart.
+//!
+//! Of all rows that differ only in the places of interchangeable threads one is searched: the one
+//! whose threads are in the order of what they look like from outside. Threads that look the same
+//! but differ in what they know of others may still be told apart; that costs states, never
+//! answers.
+
+use weakspot_core::{BinOp, Expr, Instr, PointId, Program, Thread, UnOp, Value};
+
+use crate::sc::product::{Fields, Frame};
+use crate::sc::threads::{Missing, Threads};
+
+/// The classes of interchangeable threads, those with at least two members.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Symmetry {
+    classes: Vec<Class>,
+}
+
+/// Interchangeable threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub(crate) members: Vec<usize>,
+    /// The number that each member goes by, if they do.
+    pub(crate) ids: Vec<Value>,
+    /// The addresses that belong to each member, in the same order for all.
+    addrs: Vec<Vec<Value>>,
+}
+
+impl Symmetry {
+    /// The symmetry of `program`.
+    pub(crate) fn of(program: &Program) -> Symmetry {
+        let mut classes: Vec<Class> = Vec::new();
+        'threads: for t in 0..program.threads.len() {
+            for class in &mut classes {
+                if let Some(swap) = Swap::of(program, class.members[0], t)
+                    && class.join(t, &swap)
+                {
+                    continue 'threads;
+                }
+            }
+            classes.push(Class { members: vec![t], ids: Vec::new(), addrs: vec![Vec::new()] });
+        }
+        classes.retain(|c| c.members.len() > 1);
+        Symmetry { classes }
+    }
+
+    /// Whether no thread before `t` is interchangeable with it.
+    pub(crate) fn is_first(&self, t: usize) -> bool {
+        self.classes.iter().all(|c| !c.members.contains(&t) || c.members[0] == t)
+    }
+
+    /// The row that stands for `row`; `None` if it is `row` itself.
+    pub(crate) fn normal(
+        &self,
+        threads: &Threads<'_>,
+        frame: Frame,
+        fields: &Fields,
+        row: &[u32],
+        asleep: u32,
+    ) -> Result<Option<Normal>, Missing> {
+        let mut normal: Option<Normal> = None;
+        for class in &self.classes {
+            let (now, asleep) = normal.as_ref().map_or((row, asleep), |n| (&n.row, n.asleep));
+            // Who is asleep breaks ties only: it is no part of the row.
+            let mut keys = Vec::with_capacity(class.members.len());
+            for (i, &t) in class.members.iter().enumerate() {
+                let asleep = asleep.checked_shr(t as u32).unwrap_or(0) & 1;
+                keys.push((class.key(threads, frame, fields, now, i)?, asleep, i));
+            }
+            if keys.is_sorted() {
+                continue;
+            }
+            keys.sort_unstable();
+            let mut to = vec![0; keys.len()];
+            for (place, &(_, _, member)) in keys.iter().enumerate() {
+                to[member] = place;
+            }
+            let (moved, asleep) = class.permute(threads, frame, fields, now, asleep, &to)?;
+            let places = normal.map_or_else(|| (0..frame.n).collect(), |n: Normal| n.places);
+            let places = places.into_iter().map(|t| class.place(&to, t)).collect();
+            normal = Some(Normal { row: moved, asleep, places });
+        }
+        Ok(normal)
+    }
+
+    /// A value after its threads have changed to `places`.
+    pub(crate) fn value(&self, places: &[usize], v: Value) -> Value {
+        let moved = self.classes.iter().find_map(|class| {
+            let i = class.ids.iter().position(|&id| id == v)?;
+            let j = class.members.iter().position(|&m| m == places[class.members[i]])?;
+            Some(class.ids[j])
+        });
+        moved.unwrap_or(v)
+    }
+}
+
+/// A row in its normal form.
+#[derive(Clone, Debug)]
+pub(crate) struct Normal {
+    pub(crate) row: Vec<u32>,
+    /// The threads asleep there.
+    pub(crate) asleep: u32,
+    /// Where each thread of the original row has gone.
+    pub(crate) places: Vec<usize>,
+}
+
+impl Class {
+    /// Adds thread `t`, which changes places with the first member by `swap`; false if the others
+    /// go by something else.
+    fn join(&mut self, t: usize, swap: &Swap) -> bool {
+        let own: Vec<Value> = swap.addrs.iter().map(|&(a, _)| a).collect();
+        let others: Vec<Value> = swap.addrs.iter().map(|&(_, b)| b).collect();
+        let (id, other) = match swap.values[..] {
+            [] => (None, None),
+            [(a, b)] => (Some(a), Some(b)),
+            _ => return false,
+        };
+        let first = self.members.len() == 1;
+        let fits = self.ids.first().copied() == id && self.addrs[0] == own;
+        let fresh = self.addrs.iter().flatten().all(|a| !others.contains(a))
+            && self.ids.iter().all(|&v| Some(v) != other);
+        if !(first || fits && fresh) {
+            return false;
+        }
+        if first {
+            self.ids = id.into_iter().collect();
+            self.addrs[0] = own;
+        }
+        self.members.push(t);
+        self.ids.extend(other);
+        self.addrs.push(others);
+        true
+    }
+
+    /// What member `i` looks like from outside, whichever place it is in.
+    fn key(
+        &self,
+        threads: &Threads<'_>,
+        frame: Frame,
+        fields: &Fields,
+        row: &[u32],
+        i: usize,
+    ) -> Result<u64, Missing> {
+        let t = self.members[i];
+        let mut key = u64::from(threads.shape(self, t, row[t])?);
+        let mut add = |x: u64| {
+            key = (key ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            key ^= key >> 31;
+        };
+        let is_here = |field: usize| u64::from(row[field] == t as u32 + 1);
+        add(is_here(frame.owner()));
+        fields.threads.iter().for_each(|&f| add(is_here(frame.field(f))));
+        let masks = fields.masks.iter().map(|&f| row[frame.field(f)]);
+        masks.for_each(|mask| add(u64::from(mask.checked_shr(t as u32).unwrap_or(0) & 1)));
+        for &addr in &self.addrs[i] {
+            let Some(loc) = threads.locs.find(addr) else { continue };
+            let value = threads.locs.value(loc, row[frame.value(loc)]);
+            add(match self.ids.iter().position(|&id| id == value) {
+                Some(j) if j == i => 1 << 40,
+                Some(_) => 1 << 41,
+                None => value as u64,
+            });
+            for f in (0..fields.per_loc).filter(|f| !fields.values.contains(f)) {
+                add(u64::from(row[frame.of_loc(loc, f)]));
+            }
+            fields.locs.iter().for_each(|&f| add(u64::from(row[frame.field(f)] == loc + 1)));
+        }
+        if let Some(&id) = self.ids.get(i) {
+            for loc in frame.locs(row) {
+                let holds = |at: usize| u64::from(threads.locs.value(loc, row[at]) == id);
+                add(holds(frame.value(loc)));
+                fields.values.iter().for_each(|&f| add(holds(frame.of_loc(loc, f))));
+            }
+        }
+        Ok(key)
+    }
+
+    /// Where thread `t` goes if member `i` goes to the place of member `to[i]`.
+    fn place(&self, to: &[usize], t: usize) -> usize {
+        self.members.iter().position(|&m| m == t).map_or(t, |i| self.members[to[i]])
+    }
+
+    /// `row` with member `i` in the place of member `to[i]`.
+    fn permute(
+        &self,
+        threads: &Threads<'_>,
+        frame: Frame,
+        fields: &Fields,
+        row: &[u32],
+        asleep: u32,
+        to: &[usize],
+    ) -> Result<(Vec<u32>, u32), Missing> {
+        let mut places: Vec<usize> = (0..frame.n).collect();
+        for (i, &t) in self.members.iter().enumerate() {
+            places[t] = self.members[to[i]];
+        }
+        let place = |t: usize| places[t];
+        let value_of = |v: Value| match self.ids.iter().position(|&id| id == v) {
+            Some(i) => self.ids[to[i]],
+            None => v,
+        };
+        let mask_of = |mask: u32| {
+            (0..frame.n.min(32))
+                .filter(|&t| mask >> t & 1 != 0)
+                .fold(0, |moved, t| moved | 1 << place(t))
+        };
+        let loc_of = |loc: u32| {
+            if self.addrs[0].is_empty() {
+                return loc;
+            }
+            let addr = threads.locs.addr(loc);
+            let owner = self.addrs.iter().position(|a| a.contains(&addr));
+            let moved = owner.and_then(|i| {
+                let role = self.addrs[i].iter().position(|&a| a == addr)?;
+                threads.locs.find(self.addrs[to[i]][role])
+            });
+            moved.unwrap_or(loc)
+        };
+        let mut moved = row.to_vec();
+        for (i, &t) in self.members.iter().enumerate() {
+            let target = self.members[to[i]];
+            moved[target] = match threads.twin(self, t, row[t], target)? {
+                Some(twin) => twin,
+                None => threads.counterpart(t, row[t], target, &value_of)?,
+            };
+        }
+        // Threads outside of the class may know its members by their numbers.
+        if !self.ids.is_empty() {
+            for t in (0..frame.n).filter(|t| !self.members.contains(t)) {
+                moved[t] = threads.counterpart(t, row[t], t, &value_of)?;
+            }
+        }
+        let thread_fields = fields.threads.iter().map(|&f| frame.field(f));
+        for at in thread_fields.chain([frame.owner()]) {
+            if row[at] != 0 {
+                moved[at] = place(row[at] as usize - 1) as u32 + 1;
+            }
+        }
+        for &f in fields.masks {
+            moved[frame.field(f)] = mask_of(row[frame.field(f)]);
+        }
+        for &f in fields.locs {
+            if row[frame.field(f)] != 0 {
+                moved[frame.field(f)] = loc_of(row[frame.field(f)] - 1) + 1;
+            }
+        }
+        for loc in frame.locs(row) {
+            let target = loc_of(loc);
+            let number = |n: u32| {
+                let value = threads.locs.value(loc, n);
+                let moved = value_of(value);
+                if target == loc && moved == value {
+                    return Ok(n);
+                }
+                threads.locs.find_number(target, moved)
+            };
+            moved[frame.value(target)] = number(row[frame.value(loc)])?;
+            for f in 0..fields.per_loc {
+                let field = row[frame.of_loc(loc, f)];
+                moved[frame.of_loc(target, f)] =
+                    if fields.values.contains(&f) { number(field)? } else { field };
+            }
+        }
+        Ok((moved, mask_of(asleep)))
+    }
+}
+
+/// A swap of two threads that maps the program to itself.
+struct Swap {
+    /// Values that change places.
+    values: Vec<(Value, Value)>,
+    /// Addresses that change places.
+    addrs: Vec<(Value, Value)>,
+}
+
+impl Swap {
+    /// The swap of threads `a` and `b`, if there is one.
+    fn of(program: &Program, a: usize, b: usize) -> Option<Swap> {
+        let mut swap = Swap { values: Vec::new(), addrs: Vec::new() };
+        swap.pair_threads(&program.threads[a], &program.threads[b])?;
+        swap.values.retain(|(x, y)| x != y);
+        swap.addrs.retain(|(x, y)| x != y);
+        swap.values.sort_unstable();
+        swap.values.dedup();
+        swap.addrs.sort_unstable();
+        swap.addrs.dedup();
+        let one_to_one = |pairs: &[(Value, Value)]| {
+            let mut all: Vec<Value> = pairs.iter().flat_map(|&(x, y)| [x, y]).collect();
+            all.sort_unstable();
+            all.windows(2).all(|w| w[0] != w[1])
+        };
+        // Where both threads mention both numbers, each pair is met from both sides.
+        let once = |pairs: &mut Vec<(Value, Value)>| {
+            let all = pairs.clone();
+            pairs.retain(|&(x, y)| x < y || !all.contains(&(y, x)));
+        };
+        if swap.values.iter().any(|&(x, y)| swap.values.contains(&(y, x))) {
+            once(&mut swap.values);
+        }
+        once(&mut swap.addrs);
+        let good = one_to_one(&swap.values)
+            && one_to_one(&swap.addrs)
+            && swap.is_equivariant(program)
+            && swap.keeps(program, a, b);
+        good.then_some(swap)
+    }
+
+    fn value(&self, v: Value) -> Value {
+        swapped(&self.values, v)
+    }
+
+    /// Notes the constants in which two threads differ; `None` if they differ in more.
+    fn pair_threads(&mut self, a: &Thread, b: &Thread) -> Option<()> {
+        let same =
+            a.entry == b.entry && a.points.len() == b.points.len() && a.regs.len() == b.regs.len();
+        if !same {
+            return None;
+        }
+        self.values.extend(a.regs.iter().copied().zip(b.regs.iter().copied()));
+        for (p, q) in a.points.iter().zip(&b.points) {
+            if p.edges.len() != q.edges.len() {
+                return None;
+            }
+            for (e, f) in p.edges.iter().zip(&q.edges) {
+                if e.to != f.to {
+                    return None;
+                }
+                self.pair_instrs(&e.instr, &f.instr)?;
+            }
+        }
+        Some(())
+    }
+
+    fn pair_instrs(&mut self, a: &Instr, b: &Instr) -> Option<()> {
+        match (a, b) {
+            (Instr::Assign { reg: r, value: v }, Instr::Assign { reg: s, value: w }) if r == s => {
+                self.pair_exprs(v, w)
+            }
+            (Instr::Assume(v), Instr::Assume(w)) | (Instr::Assert(v), Instr::Assert(w)) => {
+                self.pair_exprs(v, w)
+            }
+            (Instr::Load { reg: r, addr: x }, Instr::Load { reg: s, addr: y }) if r == s => {
+                self.pair_addrs(x, y)
+            }
+            (Instr::Store { addr: x, value: v }, Instr::Store { addr: y, value: w }) => {
+                self.pair_addrs(x, y)?;
+                self.pair_exprs(v, w)
+            }
+            (
+                Instr::Update { reg: r, addr: x, value: v },
+                Instr::Update { reg: s, addr: y, value: w },
+            ) if r == s => {
+                self.pair_addrs(x, y)?;
+                self.pair_exprs(v, w)
+            }
+            _ => (a == b).then_some(()),
+        }
+    }
+
+    fn pair_addrs(&mut self, a: &Expr, b: &Expr) -> Option<()> {
+        match (a, b) {
+            (Expr::Const(x), Expr::Const(y)) => self.addrs.push((*x, *y)),
+            _ => return (a == b).then_some(()),
+        }
+        Some(())
+    }
+
+    fn pair_exprs(&mut self, a: &Expr, b: &Expr) -> Option<()> {
+        match (a, b) {
+            (Expr::Const(x), Expr::Const(y)) => self.values.push((*x, *y)),
+            (Expr::Unary(o, x), Expr::Unary(p, y)) if o == p => self.pair_exprs(x, y)?,
+            (Expr::Binary(o, w, x), Expr::Binary(p, y, z)) if o == p => {
+                self.pair_exprs(w, y)?;
+                self.pair_exprs(x, z)?;
+            }
+            (Expr::Select(x), Expr::Select(y)) => {
+                self.pair_exprs(&x.0, &y.0)?;
+                self.pair_exprs(&x.1, &y.1)?;
+                self.pair_exprs(&x.2, &y.2)?;
+            }
+            _ => return (a == b).then_some(()),
+        }
+        Some(())
+    }
+
+    /// Whether what the program computes does not depend on which of the swapped numbers it meets:
+    /// they are only copied and compared for equality.
+    fn is_equivariant(&self, program: &Program) -> bool {
+        let instrs = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+        let plain_addr = |e: &Expr| matches!(e, Expr::Const(_));
+        let swaps = !self.values.is_empty();
+        instrs().all(|edge| match &edge.instr {
+            Instr::Assign { value, .. } => !swaps || self.copies(value),
+            Instr::Assume(e) | Instr::Assert(e) => !swaps || self.decides(e),
+            Instr::Choose { low, high, .. } => self
+                .values
+                .iter()
+                .all(|&(x, y)| (low..=high).contains(&&x) == (low..=high).contains(&&y)),
+            Instr::Load { addr, .. } => self.is_nothing() || plain_addr(addr),
+            Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
+                (self.is_nothing() || plain_addr(addr)) && (!swaps || self.copies(value))
+            }
+            Instr::Nop | Instr::Fence(_) | Instr::Lock | Instr::Unlock => true,
+        })
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.values.is_empty() && self.addrs.is_empty()
+    }
+
+    fn moves(&self, v: Value) -> bool {
+        self.value(v) != v
+    }
+
+    /// The value of the expression, with numbers swapped, is its value on swapped numbers.
+    fn copies(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) | Expr::Reg(_) => true,
+            Expr::Select(parts) => {
+                self.decides(&parts.0) && self.copies(&parts.1) && self.copies(&parts.2)
+            }
+            // 0 or 1.
+            _ => self.decides(e) && !self.moves(0) && !self.moves(1),
+        }
+    }
+
+    /// Whether the expression is true does not change when numbers are swapped.
+    fn decides(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Unary(UnOp::Not, e) => self.decides(e),
+            Expr::Binary(BinOp::And | BinOp::Or, l, r) => self.decides(l) && self.decides(r),
+            Expr::Binary(BinOp::Eq | BinOp::Ne, l, r) => self.copies(l) && self.copies(r),
+            Expr::Const(_) | Expr::Reg(_) => !self.moves(0),
+            _ => false,
+        }
+    }
+
+    /// Whether the swap maps everything in the program to what is there.
+    fn keeps(&self, program: &Program, a: usize, b: usize) -> bool {
+        let place = |t: usize| {
+            if t == a {
+                b
+            } else if t == b {
+                a
+            } else {
+                t
+            }
+        };
+        let threads = (0..program.threads.len())
+            .all(|t| self.thread(&program.threads[t]) == without_spans(&program.threads[place(t)]));
+        let mut locs: Vec<_> = program.locs.clone();
+        for loc in &mut locs {
+            loc.addr = swapped(&self.addrs, loc.addr);
+            loc.init.iter_mut().for_each(|v| *v = self.value(*v));
+            loc.init.sort_unstable();
+        }
+        locs.sort_by_key(|l| l.addr);
+        let mut expected = program.locs.clone();
+        expected.iter_mut().for_each(|l| l.init.sort_unstable());
+        let ranges = program.locs.iter().filter_map(|l| l.range).all(|(low, high)| {
+            let inside = |v: Value| (low..=high).contains(&v);
+            self.values.iter().all(|&(x, y)| inside(x) == inside(y))
+        });
+        // Addresses that are not declared start at 0.
+        let zero = program.undeclared == weakspot_core::Undeclared::Fault || !self.moves(0);
+        let forbidden = program.forbidden.iter().all(|combination| {
+            let swapped: Vec<Option<PointId>> =
+                (0..combination.len()).map(|t| combination[place(t)]).collect();
+            program.forbidden.contains(&swapped)
+        });
+        threads && locs == expected && ranges && zero && forbidden
+    }
+
+    /// The code of a thread with everything swapped, without places in the source.
+    fn thread(&self, thread: &Thread) -> Thread {
+        let mut thread = without_spans(thread);
+        thread.regs.iter_mut().for_each(|v| *v = self.value(*v));
+        for edge in thread.points.iter_mut().flat_map(|p| &mut p.edges) {
+            match &mut edge.instr {
+                Instr::Assign { value, .. } | Instr::Assume(value) | Instr::Assert(value) => {
+                    map_constants(value, &|v| self.value(v));
+                }
+                Instr::Load { addr, .. } => map_constants(addr, &|v| swapped(&self.addrs, v)),
+                Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
+                    map_constants(addr, &|v| swapped(&self.addrs, v));
+                    map_constants(value, &|v| self.value(v));
+                }
+                _ => {}
+            }
+        }
+        thread
+    }
+}
+
+fn swapped(pairs: &[(Value, Value)], v: Value) -> Value {
+    pairs
+        .iter()
+        .find_map(|&(x, y)| {
+            if v == x {
+                Some(y)
+            } else if v == y {
+                Some(x)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(v)
+}
+
+fn without_spans(thread: &Thread) -> Thread {
+    let mut thread = thread.clone();
+    for edge in thread.points.iter_mut().flat_map(|p| &mut p.edges) {
+        edge.span = weakspot_core::Span::default();
+    }
+    thread
+}
+
+fn map_constants(e: &mut Expr, map: &dyn Fn(Value) -> Value) {
+    match e {
+        Expr::Const(v) => *v = map(*v),
+        Expr::Reg(_) => {}
+        Expr::Unary(_, e) => map_constants(e, map),
+        Expr::Binary(_, l, r) => {
+            map_constants(l, map);
+            map_constants(r, map);
+        }
+        Expr::Select(parts) => {
+            map_constants(&mut parts.0, map);
+            map_constants(&mut parts.1, map);
+            map_constants(&mut parts.2, map);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use weakspot_core::testing::{Rng, Size, random_program};
+    use weakspot_core::{Location, Undeclared};
+
+    use super::*;
+
+    /// A random program whose threads are copies of each other: each may go by a number of its
+    /// own, and have a location of its own.
+    pub(crate) fn copies(seed: u64) -> Program {
+        let mut rng = Rng::new(seed);
+        let size = Size { threads: 2, instrs: 4, total: 8, locs: 2, loops: rng.one_in(2) };
+        let mut program = random_program(&mut rng, size);
+        let (numbered, private) = (rng.one_in(2), rng.one_in(2));
+        program.threads.truncate(1);
+        let thread = program.threads[0].clone();
+        let copies = 2 + rng.below(2);
+        program.threads = (0..copies as Value)
+            .map(|t| {
+                let mut copy = thread.clone();
+                for edge in copy.points.iter_mut().flat_map(|p| &mut p.edges) {
+                    let own = |v| if numbered && v == 2 { 10 + t } else { v };
+                    let at = |v| if private && v == 1 { 20 + t } else { v };
+                    match &mut edge.instr {
+                        Instr::Load { addr, .. } => map_constants(addr, &at),
+                        Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
+                            map_constants(addr, &at);
+                            map_constants(value, &own);
+                        }
+                        Instr::Assign { value, .. } | Instr::Assume(value) => {
+                            map_constants(value, &own);
+                        }
+                        _ => {}
+                    }
+                }
+                copy
+            })
+            .collect();
+        let init = |addr| Location { addr, init: vec![0], range: None };
+        program.locs = [0, 1, 20, 21, 22].map(init).to_vec();
+        program.undeclared = Undeclared::Fault;
+        program.observed.clear();
+        // Somewhere in the middle with all threads, or with two of them.
+        let points = thread.points.len();
+        let p = Some(PointId::new(rng.below(points)));
+        program.forbidden = vec![vec![p; copies]];
+        program
+    }
+
+    #[test]
+    fn copies_are_recognised() {
+        let classes = |seed| Symmetry::of(&copies(seed)).classes;
+        let found = (0..500).filter(|&s| !classes(s).is_empty()).count();
+        // Some compute addresses from what they read, and have locations of their own.
+        assert!(found > 350, "{found} of 500");
+        let numbered = (0..500).filter(|&s| classes(s).iter().any(|c| !c.ids.is_empty())).count();
+        assert!(numbered > 50, "{numbered} of 500 go by numbers");
+    }
+}

@@ -1,0 +1,261 @@
+//! Several algorithms for one question: no single one is best everywhere.
+//!
+//! The search of the store buffers comes first, alone, for a moment: most questions are answered
+//! then. After that it goes on beside the others, each in a thread of its own, and the first that
+//! knows the answer stops the rest:
+//! - *eager* ends on every program whose buffers are bounded;
+//! - *lazy* (TSO) finds violations behind long buffers, and knows robust programs to be safe;
+//! - *robust* (PSO): a robust program does what it does under SC;
+//! - *dual* (TSO) ends on every program with finite data.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use weakspot_core::{
+    Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict, Violation,
+};
+
+use crate::buffers::outcomes::Strategy;
+use crate::reach::{Algorithm, NoAnswer, Reach, eager, reach as reach_by};
+use crate::robust::{Decide, robust};
+use crate::tso::{dual, lazy};
+
+/// How long the search of the store buffers is alone.
+const ALONE: Duration = Duration::from_millis(200);
+
+/// Answers everything that `program` asks under TSO or PSO.
+pub(crate) fn reach(
+    program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let limits = &limits.begin();
+    let first = eager(program, model, Strategy::Auto, &limits.within(ALONE), progress)?;
+    let stopped = match &first.verdict {
+        Verdict::Unknown(limit) => limit.clone(),
+        _ => return Ok(first),
+    };
+    if let Err(limit) = limits.check(0) {
+        return Ok(Reach { verdict: Verdict::Unknown(limit), ..first });
+    }
+    // A search that met a limit of memory or of buffers meets it again.
+    let eager_goes_on = match stopped {
+        Limit::Interrupted => return Ok(first),
+        Limit::Time(_) => true,
+        _ => false,
+    };
+    let buffers: Racer<'_> =
+        &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
+    let lazily: Racer<'_> = &|limits, progress| lazy::lazy(program, limits, progress).map(Some);
+    let dually: Racer<'_> = &|limits, progress| dual::dual_reach(program, limits, progress);
+    let robustly: Racer<'_> = &|limits, progress| by_robustness(program, model, limits, progress);
+    let mut racers = if model == Model::Tso { vec![lazily, dually] } else { vec![robustly] };
+    if eager_goes_on {
+        racers.push(buffers);
+    }
+    let mut unknown = first;
+    let (answers, interrupted) = race(&racers, limits, progress);
+    for (racer, answer) in answers {
+        match answer {
+            Ok(Some(Reach { verdict: Verdict::Unknown(limit), states, .. })) => {
+                unknown.states += states;
+                // What stopped the search of the buffers says most.
+                if eager_goes_on && racer + 1 == racers.len() {
+                    unknown.verdict = Verdict::Unknown(limit);
+                }
+            }
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if interrupted {
+        unknown.verdict = Verdict::Unknown(Limit::Interrupted);
+    }
+    Ok(unknown)
+}
+
+/// A robust program does under `model` what it does under SC, outside of its atomic blocks.
+fn by_robustness(
+    program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Option<Reach>, NoAnswer> {
+    if lazy::asks_about_the_inside(program) {
+        return Ok(None);
+    }
+    let robust = robust(program, model, Decide::Pending, limits, progress)?;
+    let unknown = |limit, states| Reach {
+        verdict: Verdict::Unknown(limit),
+        violation: None,
+        evidence: None,
+        states,
+        algorithm: "robust",
+    };
+    match robust.verdict {
+        Verdict::Violated => return Ok(None),
+        Verdict::Unknown(limit) => return Ok(Some(unknown(limit, robust.states))),
+        Verdict::Holds => {}
+    }
+    let mut answer = reach_by(program, Model::Sc, Algorithm::Auto, limits, progress)?;
+    answer.states += robust.states;
+    answer.algorithm = "robust";
+    if let Some(Evidence::Run(run)) = &mut answer.evidence {
+        // An assertion fails in the last step, which then has no state behind it.
+        let last = match answer.violation {
+            Some(Violation::Assertion(_)) => run.steps.pop(),
+            _ => None,
+        };
+        let Some(mut plain) = run.committing_at_once(program, model) else { return Ok(None) };
+        plain.steps.extend(last);
+        *run = plain;
+    }
+    if let Some(Evidence::Exhausted { states }) = &mut answer.evidence {
+        *states = answer.states;
+    }
+    Ok(Some(answer))
+}
+
+/// `None` if an algorithm cannot tell.
+type Answer = Result<Option<Reach>, NoAnswer>;
+type Racer<'a> = &'a (dyn Fn(&Limits, &mut dyn Progress) -> Answer + Sync);
+
+/// Runs all side by side until one knows the answer; what each said, that one first, and whether
+/// the listener asked to stop.
+///
+/// They share the limits. When all of them together use too much memory, one that uses more than
+/// its share ends; what it used is then there for the others.
+fn race(
+    racers: &[Racer<'_>],
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> (Vec<(usize, Answer)>, bool) {
+    let track = Track {
+        limits: *limits,
+        stop: AtomicBool::new(false),
+        running: AtomicU64::new(racers.len() as u64),
+        counts: racers.iter().map(|_| Default::default()).collect(),
+    };
+    let mut answers = Vec::new();
+    let mut interrupted = false;
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        for (lane, racer) in racers.iter().enumerate() {
+            let (sender, track) = (sender.clone(), &track);
+            scope.spawn(move || {
+                let mut lane = Lane { track, lane, over: false };
+                let limits = Limits { workers: 1, ..track.limits };
+                let answer = racer(&limits, &mut lane);
+                let _ = sender.send((lane.lane, lane.end(answer)));
+            });
+        }
+        drop(sender);
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(20)) {
+                Ok((lane, answer)) => {
+                    let known = match &answer {
+                        Ok(Some(answer)) => !matches!(answer.verdict, Verdict::Unknown(_)),
+                        Ok(None) => false,
+                        Err(_) => true,
+                    };
+                    if known && !track.stop.swap(true, Ordering::Relaxed) {
+                        answers.insert(0, (lane, answer));
+                    } else {
+                        answers.push((lane, answer));
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    let (states, frontier) = (track.sum(0), track.sum(1));
+                    if !progress.tick(Snapshot { states, frontier, memory: track.sum(2) }) {
+                        interrupted = !track.stop.swap(true, Ordering::Relaxed) || interrupted;
+                    }
+                }
+            }
+        }
+    });
+    (answers, interrupted)
+}
+
+/// What the racers know of each other.
+struct Track {
+    limits: Limits,
+    stop: AtomicBool,
+    /// How many have not ended.
+    running: AtomicU64,
+    /// Per racer the states, waiting states and bytes.
+    counts: Vec<[AtomicU64; 3]>,
+}
+
+impl Track {
+    fn sum(&self, i: usize) -> u64 {
+        self.counts.iter().map(|counts| counts[i].load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// What one of the racers hears and tells.
+struct Lane<'a> {
+    track: &'a Track,
+    lane: usize,
+    /// Whether it had to end for the sake of memory.
+    over: bool,
+}
+
+impl Lane<'_> {
+    /// Makes room for the others; `answer` with the limit that was reached.
+    fn end(&self, mut answer: Answer) -> Answer {
+        self.track.counts[self.lane][2].store(0, Ordering::Relaxed);
+        self.track.running.fetch_sub(1, Ordering::Relaxed);
+        if let (true, Some(most)) = (self.over, self.track.limits.memory)
+            && let Ok(Some(Reach { verdict: Verdict::Unknown(limit), .. })) = &mut answer
+        {
+            *limit = Limit::Memory(most);
+        }
+        answer
+    }
+}
+
+impl Progress for Lane<'_> {
+    fn tick(&mut self, snapshot: Snapshot) -> bool {
+        let Track { limits, stop, running, counts } = self.track;
+        let Snapshot { states, frontier, memory } = snapshot;
+        for (count, now) in counts[self.lane].iter().zip([states, frontier, memory]) {
+            count.store(now, Ordering::Relaxed);
+        }
+        if let Some(left) = limits.memory_left() {
+            let share = left / running.load(Ordering::Relaxed).max(1);
+            self.over |= memory > share && self.track.sum(2) > left;
+        }
+        !self.over && !stop.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weakspot_core::{Drain, Silent};
+
+    /// The block of q sees y but not x. It fails before its end, so the program is robust.
+    #[test]
+    fn robustness_says_nothing_about_assertions_in_blocks() {
+        let text = "
+            shared x = 0, y = 0
+            thread p { x = 1; y = 1 }
+            thread q { var r, s; atomic { r = y; s = x; assert(r == 0 || s == 1) } }
+        ";
+        let parsed = weakspot_lang::parse(weakspot_lang::Format::Weak, text);
+        let program = parsed.expect("a good program").program;
+        let limits =
+            Limits { time: None, memory: None, buffer: 16, workers: 1, ..Limits::UNLIMITED };
+        let model = Model::Pso(Drain::All);
+        let robust = robust(&program, model, Decide::Pending, &limits, &mut Silent);
+        assert_eq!(robust.expect("an answer").verdict, Verdict::Holds);
+        let answer = by_robustness(&program, model, &limits, &mut Silent);
+        assert!(answer.expect("no fault").is_none());
+        let answer = reach(&program, model, &limits, &mut Silent);
+        assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
+    }
+}
