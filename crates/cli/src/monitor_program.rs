@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use weakspot_core::{Evidence, Limit, Limits, Model, Verdict};
-use weakspot_explore::{NoAnswer, Overtaken, overtakings, plainer_run};
+use weakspot_explore::{
+    Interleavings, NoAnswer, Overtaken, Seen, Which, interleavings, monitored, overtakings,
+    plainer_run,
+};
 use weakspot_lang::Parsed;
-use weakspot_monitor::programs::{Interleavings, Seen, Which, interleavings, monitored};
 use weakspot_report::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, draw_dot,
     failure_diagnostic, monitor_table, program_monitor_json, program_monitor_text,

@@ -8,7 +8,6 @@ mod cells;
 mod engine;
 mod mixed;
 mod monitor;
-pub mod programs;
 pub mod reference;
 mod run;
 mod sober;

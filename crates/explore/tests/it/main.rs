@@ -10,6 +10,7 @@
 //!   languages;
 //! - `fences`: fences against the definition: all cheaper sets of fences, on small random programs;
 //! - `lazy`: lazy TSO reachability against the brute-force reference, and on what it was made for;
+//! - `monitored`: monitors on programs against brute force;
 //! - `outcomes`: both searches against the brute-force reference, and every run that they give
 //!   replayed;
 //! - `patches`: fences in the texts of the corpus: what a place in a text means, and how many are
@@ -27,6 +28,7 @@ mod extend;
 mod families;
 mod fences;
 mod lazy;
+mod monitored;
 mod outcomes;
 mod patches;
 mod robust;

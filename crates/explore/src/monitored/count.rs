@@ -6,7 +6,9 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::{Limits, Program, Progress, Value};
-use weakspot_explore::{Meter, NoAnswer};
+
+use crate::meter::Meter;
+use crate::reach::NoAnswer;
 
 use super::initial_memories;
 use super::runner::{Move, Runner, Saved};

@@ -26,10 +26,12 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Schedule;
 use weakspot_core::testing::Rng;
 use weakspot_core::{Limit, Limits, LogTables, Model, Overtaking, Program, Progress, Value};
-use weakspot_explore::{Meter, NoAnswer, Overtaken};
+use weakspot_monitor::Monitor;
+use weakspot_monitor::reference::{Form, Report, reports};
 
-use crate::Monitor;
-use crate::reference::{Form, Report, reports};
+use crate::meter::Meter;
+use crate::reach::NoAnswer;
+use crate::robust::overtakings::Overtaken;
 use runner::{Move, Runner, Saved};
 
 pub use count::{Interleavings, interleavings};

@@ -10,8 +10,9 @@ use weakspot_core::{
     Drain, Evidence, Fence, Instr, Limits, LogEvent, LogKind, LogTables, Model, PlaceEdge, Program,
     Silent, ThreadId, Verdict, certify, reference,
 };
-use weakspot_explore::{Decide, overtakings, robust};
-use weakspot_monitor::programs::{Interleavings, Which, interleavings, monitored};
+use weakspot_explore::{
+    Decide, Interleavings, Which, interleavings, monitored, overtakings, robust,
+};
 use weakspot_monitor::reference::{Form, reports};
 
 const LIMITS: Limits =
@@ -146,7 +147,7 @@ fn differs(program: &Program, with_pairs: &AtomicUsize) -> bool {
         return true;
     };
     let count = interleavings(program, &LIMITS, &mut Silent);
-    let pairs = |s: &weakspot_monitor::programs::Seen| -> Pairs {
+    let pairs = |s: &weakspot_explore::Seen| -> Pairs {
         s.pairs.iter().map(|(p, _)| (p.store, p.access)).collect()
     };
     let bounded = |most: u32| {
@@ -286,7 +287,7 @@ fn the_same_seed_gives_the_same_executions() {
     let seen = |seed| {
         let which = Which::Random { executions: 40, seed };
         let seen = monitored(&program, &WEAK, which, 100, &LIMITS, &mut Silent).unwrap();
-        let counts = |s: &weakspot_monitor::programs::Seen| {
+        let counts = |s: &weakspot_explore::Seen| {
             (s.executions, s.pairs.iter().map(|(_, count)| *count).collect::<Vec<_>>())
         };
         seen.models.iter().map(counts).collect::<Vec<_>>()

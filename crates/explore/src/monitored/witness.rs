@@ -3,7 +3,8 @@
 
 use weakspot_core::machine::{Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{Instr, Model, Program, ThreadId};
-use weakspot_explore::delayed_run;
+
+use crate::robust::overtakings::delayed_run;
 
 /// How many steps are tried to get to the end of a block.
 const MOST: usize = 10_000;
