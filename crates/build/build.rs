@@ -1,16 +1,18 @@
-//! Builds the runtime library (`crates/rt`), whatever is being built otherwise, so that the binary
-//! can carry it. A library of its own target cannot be had from cargo in another way.
+//! Packs the runtime library (`weakspot-rt`), so that the binary can carry it.
+//!
+//! The library is a build dependency: cargo builds it, from a checkout or from a registry, before this
+//! runs, and shares what it is made of with the rest. Nothing of it is linked into this script, which
+//! does not mention it (its functions have the names of libc's).
 
-use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-/// What the library is made of.
-const PARTS: [&str; 5] = ["rt", "live", "serial", "sat", "core"];
+use std::process::ExitCode;
+use std::time::SystemTime;
+use std::{env, fs};
 
 fn main() -> ExitCode {
-    match build() {
+    // The library itself is no such file: where it changes, cargo runs this again.
+    println!("cargo::rerun-if-changed=build.rs");
+    match pack() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             println!("cargo::error={message}");
@@ -19,64 +21,41 @@ fn main() -> ExitCode {
     }
 }
 
-fn build() -> Result<(), String> {
-    let var = |name: &str| env::var_os(name).ok_or_else(|| format!("{name} is not set"));
-    let root = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../..");
-    let out = PathBuf::from(var("OUT_DIR")?);
-    for part in PARTS {
-        let folder = root.join("crates").join(part);
-        println!("cargo::rerun-if-changed={}", folder.join("src").display());
-        println!("cargo::rerun-if-changed={}", folder.join("Cargo.toml").display());
-    }
-    let target = shared_target(&out);
-    let mut cargo = Command::new(var("CARGO")?);
-    // While this is developed the library should be there soon; what is installed should be fast.
-    let quickly = var("PROFILE")? == "debug";
-    let target = if quickly { target.join("quick") } else { target };
-    if quickly {
-        cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
-        cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "none");
-    }
-    let status = cargo
-        .args(["build", "--release", "--locked", "--quiet", "-p", "weakspot-rt", "--target-dir"])
-        .arg(&target)
-        .current_dir(&root)
-        // What is asked of the build around this one (clippy, coverage, other flags) is not meant
-        // for the library.
-        .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        .env_remove("RUSTC_WRAPPER")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET")
-        .env_remove("CARGO_TARGET_DIR")
-        .status()
-        .map_err(|e| format!("cannot start cargo: {e}"))?;
-    if !status.success() {
-        return Err("the runtime library, crates/rt, was not built".to_string());
-    }
-    let library = target.join("release/libweakspot_rt.so");
-    if !library.is_file() {
-        return Err(format!("there is no {}", library.display()));
-    }
-    // A copy that stays what it is while others build.
-    let copy = out.join("libweakspot_rt.so");
-    std::fs::copy(&library, &copy).map_err(|e| format!("cannot copy the library: {e}"))?;
-    println!("cargo::rustc-env=WEAKSPOT_RUNTIME={}", copy.display());
-    Ok(())
+fn pack() -> Result<(), String> {
+    let library = find()?;
+    let bytes =
+        fs::read(&library).map_err(|e| format!("cannot read {}: {e}", library.display()))?;
+    let packed = miniz_oxide::deflate::compress_to_vec(&bytes, 9);
+    let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
+    fs::write(Path::new(&out).join("runtime.deflate"), packed)
+        .map_err(|e| format!("cannot write the packed library: {e}"))
 }
 
-/// A folder beside those of the profiles, so that all of them share the library; else one that is
-/// only for this build.
-fn shared_target(out: &Path) -> PathBuf {
-    let is_build = |folder: &Path| folder.file_name() == Some(&OsString::from("build"));
-    match out
+/// Where cargo put the library: with what else it built for build scripts. Its name has no hash in a
+/// workspace, and has one if it came from a registry.
+fn find() -> Result<PathBuf, String> {
+    let script = env::current_exe().map_err(|e| format!("cannot find this script: {e}"))?;
+    let folder = script
         .ancestors()
-        .nth(2)
-        .filter(|folder| is_build(folder))
-        .and_then(|f| f.ancestors().nth(2))
-    {
-        Some(target) => target.join("runtime"),
-        None => out.join("runtime"),
+        .nth(3)
+        .ok_or_else(|| format!("{} is not where cargo runs scripts", script.display()))?
+        .join("deps");
+    let plain = folder.join("libweakspot_rt.so");
+    if plain.is_file() {
+        return Ok(plain);
     }
+    let entries =
+        fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
+    entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with("libweakspot_rt-") && name.ends_with(".so")
+        })
+        .max_by_key(|entry| {
+            entry.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+        })
+        .map(|entry| entry.path())
+        .ok_or_else(|| format!("there is no libweakspot_rt.so in {}", folder.display()))
 }

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};
 
-/// The library.
-static LIBRARY: &[u8] = include_bytes!(env!("WEAKSPOT_RUNTIME"));
+/// The library, as `build.rs` has packed it.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.deflate"));
 
 /// The header with the marks that a program may have.
 static HEADER: &[u8] = include_bytes!("weakspot.h");
@@ -17,11 +17,13 @@ pub const NAME: &str = "libweakspot_rt.so";
 /// is not there, or is not what it should be.
 pub fn unpack() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
-    (LIBRARY, HEADER).hash(&mut hasher);
+    (PACKED, HEADER).hash(&mut hasher);
+    let library = miniz_oxide::inflate::decompress_to_vec(PACKED)
+        .map_err(|e| format!("the runtime library of this program is damaged: {e}"))?;
     // Different versions do not get into each other's way.
     let folder = cache().join(format!("runtime-{:016x}", hasher.finish()));
     let file = folder.join(NAME);
-    for (file, bytes) in [(file, LIBRARY), (folder.join("weakspot.h"), HEADER)] {
+    for (file, bytes) in [(file, &library[..]), (folder.join("weakspot.h"), HEADER)] {
         if !fs::read(&file).is_ok_and(|found| found == bytes) {
             write(&folder, &file, bytes)
                 .map_err(|e| format!("cannot write {}: {e}", file.display()))?;
