@@ -5,17 +5,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use weakspot_core::{HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
-use weakspot_history::{Broken, Classified, Following, Method, Stopped, minimise};
+use weakspot_core::certify::Rejected;
+use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
+use weakspot_history::{Broken, Classified, Defect, Following, Method, Stopped, minimise};
 use weakspot_report::{
     HistoryAnswer, HistoryFollowed, HistoryPart, history_dot, history_error_json, history_json,
-    history_model_name, history_text,
+    history_text,
 };
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::history::{NO_HISTORY, part};
+use crate::history::{NO_HISTORY, defect, part};
 use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
@@ -118,7 +119,7 @@ impl Job<'_> {
             }
             self.tell(&mut current);
             for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
-                part(self.violated(&current, &reader, together), Exit::Violated);
+                part(self.violated(&current, &reader, together)?, Exit::Violated);
             }
             found.clear();
             done.map_err(|stopped| wrong(stopped, reader.names()))?;
@@ -190,11 +191,14 @@ impl Job<'_> {
         current: &Current,
         reader: &OpReader,
         together: &'b [Broken],
-    ) -> Answer<()> {
-        let Some(Broken { excerpt, arrived, .. }) = together.first() else { return Answer::new() };
+    ) -> Result<Answer<()>, LogError> {
+        let Some(Broken { excerpt, arrived, .. }) = together.first() else {
+            return Ok(Answer::new());
+        };
         let names = excerpt.names(reader.names());
         let minimal = |broken| self.minimal(reader, broken, &names);
-        let minimal: Vec<Option<HistoryPart>> = together.iter().map(minimal).collect();
+        let minimal: Vec<Option<HistoryPart>> =
+            together.iter().map(minimal).collect::<Result<_, _>>()?;
         let followed = HistoryFollowed {
             thread_numbers: &excerpt.threads,
             indices: &excerpt.indices,
@@ -210,11 +214,11 @@ impl Job<'_> {
             lines: &excerpt.lines,
             notes: &[],
             unchecked: &[],
-            rechecked: false,
+            certification: found.answer.certification(),
             model: found.model,
-            verdict: &found.verdict,
-            evidence: found.evidence.as_deref(),
-            decided_by: found.decided_by.key(),
+            verdict: &found.answer.verdict,
+            evidence: found.answer.evidence.as_deref(),
+            decided_by: found.answer.decided_by.key(),
             implied_by: found.implied_by,
             minimal,
             followed: Some(followed),
@@ -223,21 +227,29 @@ impl Job<'_> {
         };
         let each = together.iter().zip(&minimal);
         let answers: Vec<_> = each.map(|(b, minimal)| answer(&b.found, minimal.as_ref())).collect();
-        self.print(&answers)
+        Ok(self.print(&answers))
     }
 
-    fn minimal(&self, reader: &OpReader, broken: &Broken, names: &OpNames) -> Option<HistoryPart> {
-        let evidence = broken.found.evidence.as_deref().filter(|_| self.args.minimise)?;
+    fn minimal(
+        &self,
+        reader: &OpReader,
+        broken: &Broken,
+        names: &OpNames,
+    ) -> Result<Option<HistoryPart>, LogError> {
+        let evidence = broken.found.answer.evidence.as_deref().filter(|_| self.args.minimise);
+        let Some(evidence) = evidence else { return Ok(None) };
         let excerpt = &broken.excerpt;
         let (ops, model) = (&excerpt.ops, broken.found.model);
         let mut listener = Listener::new();
-        let minimal = minimise(ops, model, evidence, self.method, &self.limits, &mut listener)?;
+        let minimal = minimise(ops, model, evidence, self.method, &self.limits, &mut listener)
+            .map_err(|rejected| rejection(model, &rejected))?;
+        let Some(minimal) = minimal else { return Ok(None) };
         let place = |op: u32| {
             let thread = &names.threads[ops.thread_of(op)];
             let (index, line) = (excerpt.indices[op as usize], excerpt.lines[op as usize]);
             format!("operation {index} of {thread}, line {line}")
         };
-        Some(part(reader.id(), names, minimal, &place))
+        Ok(Some(part(reader.id(), names, minimal.into_answer(), &place)))
     }
 
     fn followed(&self, current: &Current, reader: &OpReader) -> HistoryFollowed<'static> {
@@ -290,7 +302,10 @@ impl Job<'_> {
             lines: &[],
             notes: &notes,
             unchecked: reader.unchecked(),
-            rechecked: false,
+            certification: match limit {
+                Some(_) => Certification::NotChecked,
+                None => following.certification(model),
+            },
             model,
             verdict,
             evidence: None,
@@ -357,13 +372,11 @@ fn wrong(stopped: Stopped, names: &OpNames) -> LogError {
                 column: refused.op.column.into(),
             },
         },
-        Stopped::Rejected(model, rejected) => LogError {
-            message: format!(
-                "the answer under {} did not pass its own check ({rejected}); this is a defect \
-                 of weakspot, please report it with the input",
-                history_model_name(model)
-            ),
-            place: LogPlace::Offset(0),
-        },
+        Stopped::Rejected(Defect { model, rejected }) => rejection(model, &rejected),
     }
+}
+
+/// An answer that did not pass its check.
+fn rejection(model: HistoryModel, rejected: &Rejected) -> LogError {
+    LogError { message: defect(model, rejected), place: LogPlace::Offset(0) }
 }

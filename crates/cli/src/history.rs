@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::certify::{self, Rejected};
-use weakspot_core::{HistoryEvidence, HistoryModel, Limits, OpNames, Ops, Verdict};
-use weakspot_history::{Classified, Method, Minimal, classify, minimise};
+use weakspot_core::certify::Rejected;
+use weakspot_core::{HistoryModel, Limits, OpNames, Verdict};
+use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
 use weakspot_report::{
     HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
     history_model_name, history_summary, history_text, history_witness_json,
@@ -25,10 +25,6 @@ use crate::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
-
-/// Answers without small evidence about histories of so many operations are evaluated again by the
-/// definition before they are shown, which takes milliseconds.
-const RECHECKED: usize = 40;
 
 /// What a history came to under a model; `None` for bad input.
 type Came = (HistoryModel, Option<Verdict>);
@@ -140,22 +136,26 @@ impl Job<'_> {
         let mut answer = Answer::new();
         let Recorded { ops, .. } = &read.history;
         let mut listener = Listener::new();
-        let found = classify(ops, self.models, self.method, &self.limits, &mut listener);
+        let found = match classify(ops, self.models, self.method, &self.limits, &mut listener) {
+            Ok(found) => found,
+            Err(Defect { model, rejected }) => {
+                let message = defect(model, &rejected);
+                self.refuse(&mut answer, self.models, &message, None, None);
+                return answer;
+            }
+        };
         let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
         for found in found {
-            if let Some(evidence) = &found.evidence
-                && let Err(rejected) = check(ops, &found, evidence)
-            {
-                let message = format!(
-                    "the answer under {} did not pass its own check ({rejected}); this is a \
-                     defect of weakspot, please report it with the input",
-                    history_model_name(found.model)
-                );
-                self.refuse(&mut answer, &[found.model], &message, None, None);
-                continue;
-            }
-            let minimal = self.minimal(read, &found);
-            if self.args.minimise && found.verdict == Verdict::Violated && minimal.is_none() {
+            let minimal = match self.minimal(read, &found) {
+                Ok(minimal) => minimal,
+                Err(rejected) => {
+                    let message = defect(found.model, &rejected);
+                    self.refuse(&mut answer, &[found.model], &message, None, None);
+                    continue;
+                }
+            };
+            let violated = found.answer.verdict == Verdict::Violated;
+            if self.args.minimise && violated && minimal.is_none() {
                 let model = history_model_name(found.model);
                 answer.err += &format!(
                     "{}: {model}: a limit was reached before a part was found\n",
@@ -167,8 +167,9 @@ impl Job<'_> {
         self.print(&mut answer, read, &good);
         for (found, _) in good {
             self.write_witness(&mut answer, read, &found);
-            answer.exit = answer.exit.max(Exit::of(&found.verdict));
-            answer.results.push((found.model, Some(found.verdict)));
+            let verdict = &found.answer.verdict;
+            answer.exit = answer.exit.max(Exit::of(verdict));
+            answer.results.push((found.model, Some(verdict.clone())));
         }
         answer
     }
@@ -193,10 +194,10 @@ impl Job<'_> {
                 notes,
                 unchecked,
                 model: found.model,
-                verdict: &found.verdict,
-                evidence: found.evidence.as_deref(),
-                rechecked: is_rechecked(ops),
-                decided_by: found.decided_by.key(),
+                verdict: &found.answer.verdict,
+                evidence: found.answer.evidence.as_deref(),
+                certification: found.answer.certification(),
+                decided_by: found.answer.decided_by.key(),
                 implied_by: found.implied_by,
                 minimal: minimal.as_ref(),
                 followed: None,
@@ -230,15 +231,21 @@ impl Job<'_> {
     }
 
     /// The part of a history that `--minimise` asks for.
-    fn minimal(&self, read: &Read<'_>, found: &Classified) -> Option<HistoryPart> {
-        let evidence = found.evidence.as_deref()?;
-        if !self.args.minimise || found.verdict != Verdict::Violated {
-            return None;
-        }
+    fn minimal(
+        &self,
+        read: &Read<'_>,
+        found: &Classified,
+    ) -> Result<Option<HistoryPart>, Rejected> {
+        let violated = found.answer.verdict == Verdict::Violated;
+        let wanted = self.args.minimise && violated;
+        let Some(evidence) = found.answer.evidence.as_deref().filter(|_| wanted) else {
+            return Ok(None);
+        };
         let ops = &read.history.ops;
         let mut listener = Listener::new();
         let minimal =
             minimise(ops, found.model, evidence, self.method, &self.limits, &mut listener)?;
+        let Some(minimal) = minimal else { return Ok(None) };
         let names = &read.history.names;
         let place = |op: u32| {
             let thread = ops.thread_of(op);
@@ -246,25 +253,25 @@ impl Job<'_> {
             let line = read.lines.get(op as usize).map_or(String::new(), |n| format!(", line {n}"));
             format!("operation {index} of {}{line}", names.threads[thread])
         };
-        Some(part(read.history.id.as_deref(), names, minimal, &place))
+        Ok(Some(part(read.history.id.as_deref(), names, minimal.into_answer(), &place)))
     }
 
     /// Writes the witness that `--witness` asks for.
     fn write_witness(&mut self, answer: &mut Answer<Came>, read: &Read<'_>, found: &Classified) {
         let Some(path) = &self.args.shared.witness else { return };
-        let Some(evidence) = &found.evidence else {
+        let Some(evidence) = &found.answer.evidence else {
             answer.err += &format!("{}: no witness is written: the answer is unknown\n", self.file);
             return;
         };
-        let violated = found.verdict == Verdict::Violated;
+        let violated = found.answer.verdict == Verdict::Violated;
         if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
             return;
         }
         self.witnessed = Some(violated);
         let hash = hash_file(self.path).context("failed to read it again for the witness");
         let written = hash.and_then(|hash| {
-            let Classified { model, verdict, .. } = found;
-            let text = history_witness_json(&hash, read.number, *model, verdict, evidence);
+            let verdict = &found.answer.verdict;
+            let text = history_witness_json(&hash, read.number, found.model, verdict, evidence);
             output::write(path, text)
         });
         if let Err(error) = written {
@@ -309,18 +316,13 @@ impl Job<'_> {
     }
 }
 
-/// Checks an answer without the engine that gave it.
-fn check(ops: &Ops, found: &Classified, evidence: &HistoryEvidence) -> Result<(), Rejected> {
-    match evidence {
-        HistoryEvidence::ByDefinition if is_rechecked(ops) => {
-            certify::search_history(ops, found.model, &found.verdict, RECHECKED)
-        }
-        _ => certify::history(ops, found.model, &found.verdict, evidence),
-    }
-}
-
-fn is_rechecked(ops: &Ops) -> bool {
-    ops.len() <= RECHECKED
+/// What is said when the checker of evidence rejects an answer.
+pub(crate) fn defect(model: HistoryModel, rejected: &Rejected) -> String {
+    format!(
+        "the answer under {} did not pass its own check ({rejected}); this is a defect of \
+         weakspot, please report it with the input",
+        history_model_name(model)
+    )
 }
 
 /// A part of a history, written down so that it can be checked again. `place` says where an

@@ -25,6 +25,7 @@ fn history(threads: usize, vars: usize, ops: usize, source: OpsSource) -> Ops {
 fn bench(bencher: Bencher<'_, '_>, ops: &Ops, model: HistoryModel, method: Method, want: Verdict) {
     bencher.counter(ItemsCount::new(ops.len())).bench(|| {
         let answer = check(divan::black_box(ops), model, method, &LIMITS, &mut Silent);
+        let answer = answer.expect("evidence");
         assert_eq!(answer.verdict, want);
         answer.decided_by
     });

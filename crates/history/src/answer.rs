@@ -1,16 +1,30 @@
 //! What is asked and answered about a history.
 
-use weakspot_core::{HistoryEvidence, Verdict};
+use std::sync::Arc;
+
+use weakspot_core::{Claim, HistoryEvidence, Verdict};
 
 /// The answer to the question whether a history satisfies a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Whether it does.
     pub verdict: Verdict,
-    /// Why; `None` when the verdict is unknown.
-    pub evidence: Option<HistoryEvidence>,
+    /// Why; several models may have the same evidence. `None` when the verdict is unknown.
+    pub evidence: Option<Arc<HistoryEvidence>>,
     /// Who found out.
     pub decided_by: DecidedBy,
+}
+
+impl Claim for Answer {
+    type Evidence = HistoryEvidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&HistoryEvidence> {
+        self.evidence.as_deref()
+    }
 }
 
 /// How to decide SC, TSO and PSO. The causal models need no choice.

@@ -2,7 +2,12 @@
 //! stages: a greedy run, saturation, and a completion of the store order (section 5 of the paper
 //! calls this gradual checking).
 
-use weakspot_core::{HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict};
+use std::sync::Arc;
+
+use weakspot_core::certify::Rejected;
+use weakspot_core::{
+    Certified, Effort, HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict,
+};
 use weakspot_sat::Meter;
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
@@ -17,9 +22,24 @@ use crate::gradual::saturate::saturate;
 use crate::gradual::search::search;
 use crate::graph::explain::Ppo;
 
-/// Whether the history satisfies the model. Whoever shows the answer to a user should have
-/// [`certify::history`](weakspot_core::certify::history) check it first.
+/// Whether the history satisfies the model.
+///
+/// # Errors
+/// When the evidence did not pass its check, which is a defect of this crate and no answer.
 pub fn check(
+    ops: &Ops,
+    model: HistoryModel,
+    method: Method,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Answer>, Rejected> {
+    let limits = limits.begin();
+    let answer = decide(ops, model, method, &limits, progress);
+    Certified::history(ops, model, answer, Effort::within(&limits))
+}
+
+/// The answer before its evidence is checked.
+pub(crate) fn decide(
     ops: &Ops,
     model: HistoryModel,
     method: Method,
@@ -33,6 +53,7 @@ pub fn check(
             Err(limit) => (Verdict::Unknown(limit), None),
             Ok(None) => return by_stages(ops, model, method, &mut meter),
         };
+        let evidence = evidence.map(Arc::new);
         return Answer { verdict, evidence, decided_by: DecidedBy::Greedy };
     }
     by_stages(ops, model, method, &mut meter)
@@ -68,7 +89,7 @@ fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'
         Ok(Found::Contradiction(evidence)) => (Verdict::Violated, Some(evidence)),
         Err(limit) => (Verdict::Unknown(limit), None),
     };
-    Answer { verdict, evidence, decided_by: stage }
+    Answer { verdict, evidence: evidence.map(Arc::new), decided_by: stage }
 }
 
 /// How often a greedy run may go back before the next stage is tried: so many steps per operation.

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    HistoryEvidence, HistoryModel, HistoryStep, Limits, OpKind, Ops, Progress, Snapshot, Verdict,
-    certify,
+    Certified, Effort, HistoryEvidence, HistoryModel, HistoryStep, Limits, OpKind, Ops, Progress,
+    Snapshot, Verdict,
 };
 
-use crate::answer::{DecidedBy, Method};
+use crate::answer::{Answer, Method};
 use crate::check::check;
 
 /// The answer for one model.
@@ -19,18 +20,23 @@ use crate::check::check;
 pub struct Classified {
     /// The model.
     pub model: HistoryModel,
-    /// Whether the history satisfies it.
-    pub verdict: Verdict,
-    /// Why; several models may have the same evidence. `None` when the verdict is unknown.
-    pub evidence: Option<Arc<HistoryEvidence>>,
-    /// Who found out.
-    pub decided_by: DecidedBy,
+    /// Whether the history satisfies it, and why.
+    pub answer: Certified<Answer>,
     /// The model whose evidence this is, if this one was not asked itself.
     pub implied_by: Option<HistoryModel>,
     /// Units of work that were done, as far as progress was told.
     pub explored: u64,
     /// How long it took.
     pub time: Duration,
+}
+
+/// The answer for a model did not pass its check: a defect of this crate, and no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// The model.
+    pub model: HistoryModel,
+    /// What is wrong with the evidence.
+    pub rejected: Rejected,
 }
 
 /// The models, those first whose evidence may decide later ones.
@@ -48,33 +54,41 @@ const STRONGEST_FIRST: [HistoryModel; 8] = [
 /// Which of these models the history satisfies, in the order in which they are given. The limits
 /// are those of each model: the first question began when `limits` say, the next ones when it is
 /// their turn.
+///
+/// # Errors
+/// When the evidence for a model did not pass its check.
 pub fn classify(
     ops: &Ops,
     models: &[HistoryModel],
     method: Method,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Vec<Classified> {
+) -> Result<Vec<Classified>, Defect> {
     let mut all: Vec<Classified> = Vec::new();
     let mut limits = *limits;
     for model in STRONGEST_FIRST.into_iter().filter(|model| models.contains(model)) {
         let start = Instant::now();
-        let taken = taken_over(ops, model, &all);
-        let mut answer = taken.unwrap_or_else(|| ask(ops, model, method, &limits, progress));
-        answer.time = start.elapsed();
+        let effort = Effort::within(&limits);
+        let mut found = match taken_over(ops, model, &all, effort) {
+            Some(taken) => taken,
+            None => ask(ops, model, method, &limits, progress)
+                .map_err(|rejected| Defect { model, rejected })?,
+        };
+        found.time = start.elapsed();
         limits.began = None;
-        all.push(answer);
+        all.push(found);
     }
     // A cycle of a weaker model may decide what a search gave up on.
     for i in 0..all.len() {
-        if let Verdict::Unknown(_) = all[i].verdict
-            && let Some(taken) = taken_over(ops, all[i].model, &all)
+        let effort = Effort::within(&limits);
+        if let Verdict::Unknown(_) = all[i].answer.verdict
+            && let Some(taken) = taken_over(ops, all[i].model, &all, effort)
         {
             all[i] = Classified { time: all[i].time, explored: all[i].explored, ..taken };
         }
     }
     all.sort_by_key(|answer| models.iter().position(|&model| model == answer.model));
-    all
+    Ok(all)
 }
 
 fn ask(
@@ -83,18 +97,11 @@ fn ask(
     method: Method,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Classified {
+) -> Result<Classified, Rejected> {
     let mut heard = Heard { progress, states: 0 };
-    let answer = check(ops, model, method, limits, &mut heard);
-    Classified {
-        model,
-        verdict: answer.verdict,
-        evidence: answer.evidence.map(Arc::new),
-        decided_by: answer.decided_by,
-        implied_by: None,
-        explored: heard.states,
-        time: Duration::ZERO,
-    }
+    let answer = check(ops, model, method, limits, &mut heard)?;
+    let (explored, time) = (heard.states, Duration::ZERO);
+    Ok(Classified { model, answer, implied_by: None, explored, time })
 }
 
 /// Passes progress on and remembers it.
@@ -111,10 +118,15 @@ impl Progress for Heard<'_> {
 }
 
 /// What the answers for other models say about this one, if anything.
-fn taken_over(ops: &Ops, model: HistoryModel, others: &[Classified]) -> Option<Classified> {
+fn taken_over(
+    ops: &Ops,
+    model: HistoryModel,
+    others: &[Classified],
+    effort: Effort,
+) -> Option<Classified> {
     let has_buffers = matches!(model, HistoryModel::Tso | HistoryModel::Pso);
     others.iter().filter(|other| other.model != model).find_map(|other| {
-        let evidence = other.evidence.as_ref()?;
+        let evidence = other.answer.evidence.as_ref()?;
         let evidence = match &**evidence {
             HistoryEvidence::ByDefinition => return None,
             HistoryEvidence::Linear { store_order, steps }
@@ -125,10 +137,11 @@ fn taken_over(ops: &Ops, model: HistoryModel, others: &[Classified]) -> Option<C
             }
             _ => Arc::clone(evidence),
         };
-        certify::history(ops, model, &other.verdict, &evidence).ok()?;
+        let answer = Answer { evidence: Some(evidence), ..Answer::clone(&other.answer) };
+        let answer = Certified::history(ops, model, answer, effort).ok()?;
         // What was taken over itself comes from the model that was asked.
         let of = other.implied_by.unwrap_or(other.model);
-        Some(Classified { model, evidence: Some(evidence), implied_by: Some(of), ..other.clone() })
+        Some(Classified { model, answer, implied_by: Some(of), ..other.clone() })
     })
 }
 

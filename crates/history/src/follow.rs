@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use weakspot_core::certify::{self, Rejected};
-use weakspot_core::{HistoryModel, Limit, Limits, LoggedOp, Progress, Value, Verdict};
+use weakspot_core::{
+    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Value, Verdict,
+};
 
 use crate::answer::{DecidedBy, Method};
-use crate::classify::{Classified, classify};
+use crate::classify::{Classified, Defect, classify};
 use crate::window::{Excerpt, Refused, Window};
 
 /// A history that is followed.
@@ -21,9 +22,10 @@ pub struct Following {
     undecided: Vec<(HistoryModel, Limit)>,
     method: Method,
     limits: Limits,
-    /// How many operations had arrived at the last check, and who decided there.
-    checked: u64,
-    decided_by: Vec<(HistoryModel, DecidedBy)>,
+    /// How many operations had arrived at the last check, who decided there, and what the checker
+    /// said.
+    checked: Option<u64>,
+    decided: Vec<(HistoryModel, DecidedBy, Certification)>,
 }
 
 /// A window that violates a model.
@@ -43,7 +45,7 @@ pub enum Stopped {
     /// It is wrong.
     Refused(Refused),
     /// The answer for this model did not pass its own check.
-    Rejected(HistoryModel, Rejected),
+    Rejected(Defect),
 }
 
 impl Following {
@@ -57,8 +59,8 @@ impl Following {
             undecided: Vec::new(),
             method,
             limits: *limits,
-            checked: 0,
-            decided_by: Vec::new(),
+            checked: None,
+            decided: Vec::new(),
         }
     }
 
@@ -107,33 +109,32 @@ impl Following {
         found: &mut Vec<Broken>,
         progress: &mut dyn Progress,
     ) -> Result<(), Stopped> {
-        if self.checked == self.window.arrived() && !at_end {
+        let arrived = self.window.arrived();
+        if !at_end && (arrived == 0 || self.checked == Some(arrived)) {
             return Ok(());
         }
         let excerpt = self.window.excerpt(at_end).map_err(Stopped::Refused)?;
-        if self.checked == self.window.arrived() {
+        if self.checked == Some(arrived) {
             return Ok(());
         }
-        self.checked = self.window.arrived();
-        let answers = classify(&excerpt.ops, &self.open, self.method, &self.limits, progress);
-        self.decided_by = answers.iter().map(|a| (a.model, a.decided_by)).collect();
+        self.checked = Some(arrived);
+        let answers = classify(&excerpt.ops, &self.open, self.method, &self.limits, progress)
+            .map_err(Stopped::Rejected)?;
+        let decided = |a: &Classified| (a.model, a.answer.decided_by, a.answer.certification());
+        self.decided = answers.iter().map(decided).collect();
         let excerpt = Arc::new(excerpt);
-        for answer in answers {
-            // What is taken over from another model was checked when it was.
-            if let (Some(evidence), None) = (&answer.evidence, answer.implied_by) {
-                certify::history(&excerpt.ops, answer.model, &answer.verdict, evidence)
-                    .map_err(|rejected| Stopped::Rejected(answer.model, rejected))?;
-            }
-            match &answer.verdict {
+        for classified in answers {
+            let model = classified.model;
+            match &classified.answer.verdict {
                 Verdict::Holds => {}
                 Verdict::Violated => {
-                    self.open.retain(|&model| model != answer.model);
-                    let (excerpt, arrived) = (Arc::clone(&excerpt), self.checked);
-                    found.push(Broken { excerpt, found: answer, arrived });
+                    self.open.retain(|&other| other != model);
+                    let excerpt = Arc::clone(&excerpt);
+                    found.push(Broken { excerpt, found: classified, arrived });
                 }
                 Verdict::Unknown(limit) => {
-                    if self.undecided.iter().all(|&(model, _)| model != answer.model) {
-                        self.undecided.push((answer.model, limit.clone()));
+                    if self.undecided.iter().all(|&(other, _)| other != model) {
+                        self.undecided.push((model, limit.clone()));
                     }
                 }
             }
@@ -144,7 +145,20 @@ impl Following {
     /// Who decided about a model in the last window.
     #[must_use]
     pub fn decided_by(&self, model: HistoryModel) -> Option<DecidedBy> {
-        self.decided_by.iter().find(|&&(other, _)| other == model).map(|&(_, by)| by)
+        self.decided.iter().find(|&&(other, ..)| other == model).map(|&(_, by, _)| by)
+    }
+
+    /// What the checker of evidence said about the [`verdict`](Following::verdict) on a model: if it
+    /// holds, the last window was the whole history.
+    #[must_use]
+    pub fn certification(&self, model: HistoryModel) -> Certification {
+        match self.verdict(model) {
+            Verdict::Holds => {
+                let last = self.decided.iter().find(|&&(other, ..)| other == model);
+                last.map_or(Certification::NotChecked, |&(.., certification)| certification)
+            }
+            _ => Certification::NotChecked,
+        }
     }
 
     /// What is known about a model that is still [`open`](Following::open) when the history has

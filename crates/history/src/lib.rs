@@ -13,9 +13,8 @@ mod open;
 mod window;
 
 pub use answer::{Answer, Complete, DecidedBy, Method};
-pub use causal::check_causal;
 pub use check::check;
-pub use classify::{Classified, classify};
+pub use classify::{Classified, Defect, classify};
 pub use follow::{Broken, Following, Stopped};
 pub use minimise::{Minimal, minimise};
 pub use open::{Pairs, open_pairs};

@@ -13,18 +13,20 @@
 //! histories.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limits, LratStep, OpKind, Ops,
-    Progress, Rule, Verdict, Why, initial_write_var,
+    Certified, Claim, Effort, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limits,
+    LratStep, OpKind, Ops, Progress, Rule, Verdict, Why, initial_write_var,
 };
 
 use crate::answer::Method;
-use crate::check::check;
+use crate::check::decide;
 use crate::gradual::part::{Part, closed};
 
 /// A part of a history that violates a model.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimal {
     /// Its operations, by their numbers in the whole history, in rising order.
     pub kept: Vec<u32>,
@@ -35,13 +37,28 @@ pub struct Minimal {
     /// The variables of the whole history that it is about.
     pub vars: Vec<u32>,
     /// Why it violates the model.
-    pub evidence: HistoryEvidence,
+    pub evidence: Arc<HistoryEvidence>,
     /// Whether nothing can be left out; false if a limit was reached before that was known.
     pub is_minimal: bool,
 }
 
+impl Claim for Minimal {
+    type Evidence = HistoryEvidence;
+
+    fn verdict(&self) -> &Verdict {
+        &Verdict::Violated
+    }
+
+    fn evidence(&self) -> Option<&HistoryEvidence> {
+        Some(&self.evidence)
+    }
+}
+
 /// The smallest part of a history that this evidence leads to. `None` if the evidence shows no
 /// violation, or a limit was reached before any part was found.
+///
+/// # Errors
+/// When the evidence for the part did not pass its check.
 pub fn minimise(
     ops: &Ops,
     model: HistoryModel,
@@ -49,10 +66,12 @@ pub fn minimise(
     method: Method,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Option<Minimal> {
+) -> Result<Option<Certified<Minimal>>, Rejected> {
     let limits = limits.begin();
     let mut search = Search { ops, model, method, limits, progress, is_sure: true };
-    let mut best = search.violated(&closed(ops, named(ops, model, evidence)))?;
+    let Some(mut best) = search.violated(&closed(ops, named(ops, model, evidence))) else {
+        return Ok(None);
+    };
     search.narrow(&mut best);
     let mut size = best.kept.len() / 2;
     while size > 1 {
@@ -62,7 +81,8 @@ pub fn minimise(
     search.is_sure = true;
     search.leave_out(&mut best, 1);
     best.is_minimal = search.is_sure;
-    Some(best)
+    let part = best.ops.clone();
+    Certified::history(&part, model, best, Effort::within(&limits)).map(Some)
 }
 
 struct Search<'a> {
@@ -84,7 +104,7 @@ impl Search<'_> {
             return None;
         }
         let Part { kept, ops, threads, vars } = Part::new(self.ops, kept.to_vec());
-        let answer = check(&ops, self.model, self.method, &self.limits, self.progress);
+        let answer = decide(&ops, self.model, self.method, &self.limits, self.progress);
         self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
         let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
         Some(Minimal { kept, ops, threads, vars, evidence, is_minimal: false })

@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use weakspot_core::{Drain, Model, Verdict};
+use weakspot_core::{Certification, Drain, Model, Verdict};
 
 /// The line for a file that could not be answered. `place` is line and column, both from 1;
 /// without one (a file that cannot be read) both keys are `null`. No line end.
@@ -36,6 +36,15 @@ pub(crate) fn verdict_key(verdict: &Verdict) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::Violated => "violated",
         Verdict::Unknown(_) => "unknown",
+    }
+}
+
+/// What the checker of evidence said, as scripts read it: a JSON value.
+pub(crate) fn certified_json(certification: Certification) -> &'static str {
+    match certification {
+        Certification::Checked => "true",
+        Certification::TooLarge => "\"too large\"",
+        Certification::NotChecked => "false",
     }
 }
 

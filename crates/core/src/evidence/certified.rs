@@ -86,12 +86,14 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// A few hundredths of a second, within what is left of the limits of a question that was asked
-    /// at `since`. How much is checked does not depend on the clock unless time runs out.
+    /// A few hundredths of a second, within what is left of the limits of a question that
+    /// [began](Limits::begin). How much is checked does not depend on the clock unless time runs out.
     #[must_use]
-    pub fn within(limits: &Limits, since: Instant) -> Effort {
-        let until = limits.time.and_then(|time| since.checked_add(time));
-        Effort { work: 30_000, operations: 40, events: 12, until }
+    pub fn within(limits: &Limits) -> Effort {
+        // A unit of work keeps a kilobyte at most.
+        let work = limits.memory_left().map_or(WORK, |bytes| WORK.min(bytes / 1024));
+        let until = limits.time_left().and_then(|time| Instant::now().checked_add(time));
+        Effort { work, operations: 40, events: 12, until }
     }
 
     fn is_over(&self) -> bool {
@@ -114,6 +116,9 @@ impl Effort {
         }
     }
 }
+
+/// Units of work that are spent on deriving a claim again.
+const WORK: u64 = 30_000;
 
 /// Threads with more control points are not walked through one way after the other.
 const MOST_POINTS: usize = 500;

@@ -83,10 +83,13 @@ impl Table {
 fn violated(ops: &Ops) -> Vec<HistoryModel> {
     let limits = Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
     let method = Method { complete: Complete::Auto, saturate: true };
-    let violates = |model| match check(ops, model, method, &limits, &mut Silent).verdict {
-        Verdict::Holds => false,
-        Verdict::Violated => true,
-        Verdict::Unknown(limit) => panic!("{model:?} is unknown: {limit:?}"),
+    let violates = |model| {
+        let answer = check(ops, model, method, &limits, &mut Silent).expect("evidence");
+        match &answer.verdict {
+            Verdict::Holds => false,
+            Verdict::Violated => true,
+            Verdict::Unknown(limit) => panic!("{model:?} is unknown: {limit:?}"),
+        }
     };
     let violated: Vec<HistoryModel> =
         HistoryModel::ALL.into_iter().filter(|&model| violates(model)).collect();

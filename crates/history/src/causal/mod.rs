@@ -11,9 +11,10 @@ pub(crate) mod memory;
 pub(crate) mod past;
 pub(crate) mod weak;
 
+use std::sync::Arc;
+
 use weakspot_core::{
-    HistoryEvidence, HistoryModel, INITIAL, Limit, Limits, Ops, Progress, Verdict, Within,
-    initial_write,
+    HistoryEvidence, HistoryModel, INITIAL, Limit, Ops, Verdict, Within, initial_write,
 };
 use weakspot_sat::Meter;
 
@@ -28,16 +29,6 @@ use crate::graph::extra::Extra;
 use crate::graph::walk::{Link, LinkKind, Walk};
 
 /// Whether the history satisfies a causal model; `None` for SC, TSO and PSO, which are none.
-pub fn check_causal(
-    ops: &Ops,
-    model: HistoryModel,
-    limits: &Limits,
-    progress: &mut dyn Progress,
-) -> Option<Answer> {
-    causal(ops, model, &mut Meter::new(limits, progress))
-}
-
-/// The same.
 pub(crate) fn causal(ops: &Ops, model: HistoryModel, meter: &mut Meter<'_>) -> Option<Answer> {
     let found = match model {
         HistoryModel::Cc => convergent(ops, false, meter),
@@ -52,7 +43,7 @@ pub(crate) fn causal(ops: &Ops, model: HistoryModel, meter: &mut Meter<'_>) -> O
         Ok(None) => (Verdict::Holds, Some(HistoryEvidence::ByDefinition)),
         Err(limit) => (Verdict::Unknown(limit), None),
     };
-    Some(Answer { verdict, evidence, decided_by: DecidedBy::Clocks })
+    Some(Answer { verdict, evidence: evidence.map(Arc::new), decided_by: DecidedBy::Clocks })
 }
 
 /// How a write in the past of a read stands to the write that it reads.

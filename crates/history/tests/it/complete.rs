@@ -3,7 +3,7 @@
 
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole, random_3_sat};
-use weakspot_core::{HistoryModel, INITIAL, Limit, Limits, OpKind, Ops, Silent, Verdict, certify};
+use weakspot_core::{HistoryModel, INITIAL, Limit, Limits, OpKind, Ops, Silent, Verdict};
 use weakspot_history::{Complete, Method, check};
 
 const NO_LIMITS: Limits =
@@ -18,9 +18,8 @@ const METHODS: [Method; 4] = [
 
 /// The verdict, if its evidence is accepted.
 fn certified(ops: &Ops, model: HistoryModel, method: Method) -> Option<Verdict> {
-    let answer = check(ops, model, method, &NO_LIMITS, &mut Silent);
-    let checked = certify::history(ops, model, &answer.verdict, &answer.evidence?);
-    checked.is_ok().then_some(answer.verdict)
+    let answer = check(ops, model, method, &NO_LIMITS, &mut Silent).ok()?;
+    answer.certification().is_checked().then(|| answer.verdict.clone())
 }
 
 fn check_random(seed: u64, model: HistoryModel) {
@@ -139,8 +138,11 @@ fn many_open_pairs() {
     // A million pairs are open: SAT needs variables for none of them, to try all takes memory.
     let ops = many_writers(1500);
     let limits = Limits { memory: Some(60 << 20), ..NO_LIMITS };
-    let check = |method| check(&ops, HistoryModel::Sc, method, &limits, &mut Silent).verdict;
-    assert_eq!(check(METHODS[0]), Verdict::Holds);
-    let too_much = Verdict::Unknown(Limit::Memory(60 << 20));
+    let check = |method| {
+        let answer = check(&ops, HistoryModel::Sc, method, &limits, &mut Silent);
+        answer.map(|answer| answer.verdict.clone())
+    };
+    assert_eq!(check(METHODS[0]), Ok(Verdict::Holds));
+    let too_much = Ok(Verdict::Unknown(Limit::Memory(60 << 20)));
     assert!(METHODS[1..].iter().all(|&method| check(method) == too_much));
 }

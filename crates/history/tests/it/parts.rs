@@ -7,9 +7,7 @@ use weakspot_core::testing::{
     OpsSize, OpsSource, Rng, check_ops, mutate_ops, ops_of_clauses, pigeonhole, random_3_sat,
     random_ops,
 };
-use weakspot_core::{
-    HistoryEvidence, HistoryModel, INITIAL, Limits, Ops, Silent, Verdict, certify,
-};
+use weakspot_core::{HistoryEvidence, HistoryModel, INITIAL, Limits, Ops, Silent, Verdict};
 use weakspot_history::{Complete, Method, check, classify, minimise};
 
 const NO_LIMITS: Limits =
@@ -22,17 +20,15 @@ const SMALL: OpsSize = OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, update
 #[test]
 fn all_models_at_once() {
     let is_wrong = |ops: &Ops| {
-        let found = classify(ops, &HistoryModel::ALL, AUTO, &NO_LIMITS, &mut Silent);
+        let Ok(found) = classify(ops, &HistoryModel::ALL, AUTO, &NO_LIMITS, &mut Silent) else {
+            return true;
+        };
         let models: Vec<HistoryModel> = found.iter().map(|found| found.model).collect();
         models != HistoryModel::ALL
             || found.iter().any(|found| {
                 let expected =
                     if satisfies(ops, found.model) { Verdict::Holds } else { Verdict::Violated };
-                let evidence = found.evidence.as_deref();
-                found.verdict != expected
-                    || evidence.is_none_or(|evidence| {
-                        certify::history(ops, found.model, &found.verdict, evidence).is_err()
-                    })
+                found.answer.verdict != expected || !found.answer.certification().is_checked()
             })
     };
     check_ops(1, 30_000, SMALL, &is_wrong);
@@ -62,14 +58,13 @@ fn without(ops: &Ops, gone: u32) -> Ops {
 fn smallest_parts() {
     for (i, model) in HistoryModel::ALL.into_iter().enumerate() {
         let is_wrong = |ops: &Ops| {
-            let answer = check(ops, model, AUTO, &NO_LIMITS, &mut Silent);
-            let Some(evidence) = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)
-            else {
+            let Ok(answer) = check(ops, model, AUTO, &NO_LIMITS, &mut Silent) else { return true };
+            let violated = answer.verdict == Verdict::Violated;
+            let Some(evidence) = answer.evidence.as_ref().filter(|_| violated) else {
                 return false;
             };
-            let Some(part) = minimise(ops, model, &evidence, AUTO, &NO_LIMITS, &mut Silent) else {
-                return true;
-            };
+            let part = minimise(ops, model, evidence, AUTO, &NO_LIMITS, &mut Silent);
+            let Ok(Some(part)) = part else { return true };
             let same = |(op, &of): (u32, &u32)| {
                 let from = part.ops.from(op).map(|w| part.kept[w as usize]);
                 let thread = part.threads[part.ops.thread_of(op)];
@@ -83,7 +78,7 @@ fn smallest_parts() {
                 || !(0..).zip(&part.kept).all(same)
                 || !part.kept.is_sorted()
                 || satisfies(&part.ops, model)
-                || certify::history(&part.ops, model, &Verdict::Violated, &part.evidence).is_err()
+                || !part.certification().is_checked()
                 || (0..part.ops.len() as u32).any(|op| !satisfies(&without(&part.ops, op), model))
         };
         check_ops(100 + i as u64 * 1_000_000, 12_000, SMALL, &is_wrong);
@@ -98,11 +93,11 @@ fn small_parts_of_long_histories() {
         let mut rng = Rng::new(seed);
         let mut ops = random_ops(&mut rng, size, OpsSource::Sc);
         mutate_ops(&mut rng, &mut ops, 3);
-        let answer = check(&ops, model, AUTO, &NO_LIMITS, &mut Silent);
+        let answer = check(&ops, model, AUTO, &NO_LIMITS, &mut Silent).expect("evidence");
         assert_eq!(answer.verdict, Verdict::Violated, "{model:?}");
-        let evidence = answer.evidence.expect("evidence");
-        let part = minimise(&ops, model, &evidence, AUTO, &NO_LIMITS, &mut Silent);
-        let part = part.expect("a part");
+        let evidence = answer.evidence.as_ref().expect("evidence");
+        let part = minimise(&ops, model, evidence, AUTO, &NO_LIMITS, &mut Silent);
+        let part = part.expect("evidence").expect("a part");
         assert!(part.is_minimal && part.kept.len() <= 12, "{model:?}: {:?}", part.kept);
         assert!(!satisfies(&part.ops, model));
     }
@@ -115,19 +110,19 @@ fn small_parts_by_cases() {
     clauses.extend(random_3_sat(&mut Rng::new(1), 12, 10));
     let ops = ops_of_clauses(&clauses, true);
     let model = HistoryModel::Sc;
-    let answer = check(&ops, model, AUTO, &NO_LIMITS, &mut Silent);
+    let answer = check(&ops, model, AUTO, &NO_LIMITS, &mut Silent).expect("evidence");
     assert_eq!(answer.verdict, Verdict::Violated);
-    let evidence = answer.evidence.expect("evidence");
-    assert!(matches!(evidence, HistoryEvidence::Refuted { .. }));
-    let part = minimise(&ops, model, &evidence, AUTO, &NO_LIMITS, &mut Silent).expect("a part");
-    let certified = certify::history(&part.ops, model, &Verdict::Violated, &part.evidence);
-    assert_eq!(certified, Ok(()));
+    let evidence = answer.evidence.as_ref().expect("evidence");
+    assert!(matches!(**evidence, HistoryEvidence::Refuted { .. }));
+    let part = minimise(&ops, model, evidence, AUTO, &NO_LIMITS, &mut Silent);
+    let part = part.expect("evidence").expect("a part");
+    assert!(part.certification().is_checked());
     assert!(part.is_minimal && part.kept.len() < ops.len(), "{}", part.kept.len());
     for op in 0..part.ops.len() as u32 {
         let rest = check(&without(&part.ops, op), model, AUTO, &NO_LIMITS, &mut Silent);
-        assert_eq!(rest.verdict, Verdict::Holds, "{op}");
+        assert_eq!(rest.expect("evidence").verdict, Verdict::Holds, "{op}");
     }
     // Without any time there is no part, or one that may not be the smallest.
     let hurry = Limits { time: Some(Duration::ZERO), ..NO_LIMITS };
-    assert!(minimise(&ops, model, &evidence, AUTO, &hurry, &mut Silent).is_none());
+    assert_eq!(minimise(&ops, model, evidence, AUTO, &hurry, &mut Silent), Ok(None));
 }

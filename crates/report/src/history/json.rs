@@ -7,7 +7,7 @@ use weakspot_core::{
 
 use super::cycle::link;
 use super::{HistoryAnswer, HistoryPart, ShowOps};
-use crate::json::{Object, error_json, push_string, verdict_key};
+use crate::json::{Object, certified_json, error_json, push_string, verdict_key};
 use crate::text::limit::limit_json;
 
 /// Longer runs are only in witness files.
@@ -27,6 +27,7 @@ pub fn history_json(a: &HistoryAnswer<'_>) -> String {
     };
     o.raw("number", a.number.unwrap_or(1));
     o.string("model", a.model.key()).string("verdict", verdict_key(a.verdict));
+    o.raw("certified", certified_json(a.certification));
     if let Verdict::Unknown(limit) = a.verdict {
         o.raw("limit", limit_json(limit, Some(&Names::default()))).raw("explored", a.explored);
     }

@@ -11,8 +11,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use weakspot_core::{
-    HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Ops, Value, Verdict,
-    initial_write_var,
+    Certification, HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Ops, Value,
+    Verdict, initial_write_var,
 };
 
 use crate::text::limit::limit_text;
@@ -47,8 +47,8 @@ pub struct HistoryAnswer<'a> {
     pub verdict: &'a Verdict,
     /// Why.
     pub evidence: Option<&'a HistoryEvidence>,
-    /// Whether an answer without small evidence was evaluated again by the definition.
-    pub rechecked: bool,
+    /// What the checker of evidence said.
+    pub certification: Certification,
     /// The stage that decided, as scripts read it.
     pub decided_by: &'a str,
     /// The model whose evidence this is, if this one was not asked itself.
@@ -216,9 +216,9 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
             format!("violated: {operations}, whatever the order of {pairs} of writes: {conflicts}")
         }
         (Verdict::Holds, _) => {
-            let how = match a.rechecked {
-                true => "computed with clocks and checked by the definition",
-                false => "computed with clocks, there is no small evidence",
+            let how = match a.certification {
+                Certification::Checked => "computed with clocks and checked by the definition",
+                _ => "computed with clocks, there is no small evidence",
             };
             format!("satisfied{unchecked}: {operations} ({how})")
         }

@@ -165,7 +165,7 @@ fn violated(ops: &Ops) -> Result<[bool; HistoryModel::ALL.len()]> {
     let method = Method { complete: Complete::Auto, saturate: true };
     let mut violated = [false; HistoryModel::ALL.len()];
     for model in HistoryModel::ALL {
-        match check(ops, model, method, &LIMITS, &mut Silent).verdict {
+        match &check(ops, model, method, &LIMITS, &mut Silent)?.verdict {
             Verdict::Holds => {}
             Verdict::Violated => violated[model as usize] = true,
             Verdict::Unknown(limit) => return Err(anyhow!("stopped at a limit: {limit:?}")),

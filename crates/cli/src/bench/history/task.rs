@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::testing::Rng;
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict, certify};
+use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
 use weakspot_gen::{Bug, Client, Run, Source, generate};
 use weakspot_history::{Complete, Method, check};
 
@@ -186,7 +186,8 @@ pub(crate) fn run(spec: &str, timeout: Duration) -> Result<Exit> {
             ..Limits::UNLIMITED
         };
         let before = cpu_seconds();
-        let answer = check(ops, task.model, task.way.method(), &limits, &mut Silent);
+        let answer = check(ops, task.model, task.way.method(), &limits, &mut Silent)
+            .map_err(|rejected| anyhow!("the evidence is rejected: {rejected}"))?;
         let after = cpu_seconds();
         cell.peak = peak_bytes();
         match answer.verdict {
@@ -203,9 +204,6 @@ pub(crate) fn run(spec: &str, timeout: Duration) -> Result<Exit> {
             Some((_, count)) => *count += 1,
             None => stages.push((key, 1)),
         }
-        let evidence = answer.evidence.context("an answer without evidence")?;
-        certify::history(ops, task.model, &answer.verdict, &evidence)
-            .map_err(|rejected| anyhow!("the evidence is rejected: {rejected:?}"))?;
     }
     let stages: Vec<String> = stages.iter().map(|(key, count)| format!("{key}:{count}")).collect();
     cell.decided_by = stages.join(",");
