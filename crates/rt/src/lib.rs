@@ -4,12 +4,17 @@
 //!
 //! Without `WEAKSPOT_RUN` in the environment it does nothing.
 //!
-//! What the `unsafe` in here relies on, wherever nothing else is said:
-//! - There is one thread of the system. So the `Runtime`, which is reached
-//!   through a raw pointer, is never used at the same time by two; references to parts of it end
-//!   before coroutines are switched.
-//! - Functions that stand in for one of libc get what the caller would have given to that one; where
-//!   the program breaks that rule it crashes here as it would have there, and that is reported.
+//! Rooms: `entry` is how calls of the program come in; `access` announces its loads and stores,
+//! `sync` what threads do with each other, `world` what they do with the kernel; `schedule` lets one
+//! thread after the other run; `memory` is put back after each execution; `execution` goes from the
+//! first execution to the last. `runtime.rs` says who may switch to another thread, and why no
+//! reference lives across that.
+//!
+//! What the `unsafe` in here relies on, besides what each block says:
+//! - There is one thread of the system while the program is under control.
+//! - Functions that stand in for one of libc get what the caller would have given to that one
+//!   (`entry/guest.rs`); where the program breaks that rule it crashes here as it would have there,
+//!   and that is reported as its crash.
 //! - The runtime and all that it owns is in the arena, which the program does not know.
 
 mod access;

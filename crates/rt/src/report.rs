@@ -1,13 +1,26 @@
-//! What the library tells: [messages](weakspot_live::wire), a line each, written to the descriptor
+//! What the library reports: [messages](weakspot_live::wire), a line each, written to the descriptor
 //! that the configuration names.
 
-use core::fmt::Write;
-
-use weakspot_live::wire::{Message, Place, PlacedFence};
-use weakspot_live::{Schedule, Watch, preventing};
+use weakspot_live::wire::{Message, Place};
 
 use crate::runtime::Runtime;
 use crate::sys;
+
+/// Exit code of a process in which the library itself has failed.
+pub const DEFECT: i32 = 70;
+
+/// What was reported, and where things are in the files of the program.
+pub struct Reporter {
+    fd: i32,
+    /// Files that are mapped.
+    modules: Vec<Module>,
+    /// The library's own code, from and to.
+    own_code: (usize, usize),
+    /// What was found.
+    findings: Vec<Finding>,
+    /// What was said to be unsupported.
+    unsupported: Vec<&'static str>,
+}
 
 /// A file that is mapped.
 pub struct Module {
@@ -20,7 +33,7 @@ pub struct Module {
 }
 
 /// Something that was found, once for all executions that show it.
-pub struct Finding {
+struct Finding {
     kind: &'static str,
     place: Option<Place>,
     text: String,
@@ -30,158 +43,161 @@ pub struct Finding {
 }
 
 /// Writes a message.
-pub fn tell(fd: i32, message: &Message) {
+pub fn send(fd: i32, message: &Message) {
     sys::write_all(fd, format!("{message}\n").as_bytes());
 }
 
-/// An address as it can be looked up in any run; 0 is none.
-pub unsafe fn place(rt: *const Runtime, pc: usize) -> Option<Place> {
-    let modules = &(*rt).modules;
-    let module = modules.iter().position(|m| (m.base..m.end).contains(&pc));
-    let base = module.map_or(0, |m| modules[m].base);
-    let offset = (pc - base) as u64;
-    (pc != 0).then_some(Place { module: module.and_then(|m| u16::try_from(m).ok()), offset })
-}
+impl Runtime {
+    /// Reports something that the current execution shows; only its first time is a message.
+    pub fn finding(&mut self, kind: &'static str, thread: Option<usize>, pc: usize, text: &str) {
+        let execution = self.signals().executions() + 1;
+        let schedule = self.exploration.replayable();
+        self.reporter.finding(kind, thread, pc, text, execution, schedule);
+    }
 
-/// Reports something that an execution showed; only its first time is a message.
-pub unsafe fn finding(
-    rt: *mut Runtime,
-    kind: &'static str,
-    thread: Option<usize>,
-    pc: usize,
-    text: &str,
-) {
-    let place = place(rt, pc);
-    let findings = &mut (*rt).findings;
-    let known = findings.iter().position(|f| f.kind == kind && f.place == place && f.text == text);
-    let number = known.unwrap_or(findings.len()) as u64 + 1;
-    let (fd, execution) = ((*rt).config.fd, (*rt).executions + 1);
-    // An execution to learn from has steps that were not announced, so it cannot be replayed.
-    let replayable = !(*rt).learning;
-    let schedule = if replayable { (*rt).schedule.to_string() } else { String::new() };
-    if let Some(known) = known {
-        let known = &mut findings[known];
-        known.times += 1;
-        if replayable && !known.replayable {
-            known.replayable = true;
-            tell(fd, &Message::Token { number, execution, schedule });
+    /// Reports once that the program does something that the library cannot.
+    pub fn unsupported(&mut self, what: &'static str, pc: usize) {
+        self.reporter.unsupported(what, pc);
+    }
+
+    /// The last messages.
+    pub fn report_end(&self, how: &str) {
+        let send = |message: Message| self.reporter.send(&message);
+        for (i, f) in self.reporter.findings.iter().enumerate() {
+            send(Message::Seen { number: i as u64 + 1, executions: f.times });
         }
-        return;
-    }
-    findings.push(Finding { kind, place, text: text.to_owned(), times: 1, replayable });
-    let thread = thread.map(|t| t as u16);
-    let (kind, text) = (kind.to_owned(), text.to_owned());
-    tell(fd, &Message::Failure { number, kind, thread, place, execution, schedule, text });
-}
-
-/// Reports the last `new` findings of the monitors.
-pub unsafe fn overtakings(rt: *mut Runtime, new: usize) {
-    let Some(watch) = &(*rt).watch else { return };
-    let findings = watch.findings();
-    let nowhere = Place { module: None, offset: 0 };
-    let at = |pc: u64| place(rt, pc as usize).unwrap_or(nowhere);
-    for (i, f) in findings.iter().enumerate().skip(findings.len() - new) {
-        let fences = preventing(watch.steps(), f, watch.extra())
-            .into_iter()
-            .map(|extra| PlacedFence::placed(extra, at))
-            .collect();
-        let message = Message::Overtaking {
-            number: i as u64 + 1,
-            model: f.model,
-            store: at(f.store),
-            access: at(f.access),
-            execution: (*rt).executions + 1,
-            schedule: shown(rt, watch, f).to_string(),
-            fences,
-        };
-        tell((*rt).config.fd, &message);
+        self.monitors.report(&self.reporter);
+        let counts = self.exploration.counts();
+        if counts.cut > 0 {
+            send(Message::Cut(counts.cut));
+        }
+        if counts.guesses > 0 {
+            send(Message::Idle(counts.guesses));
+        }
+        if counts.exits > 0 {
+            send(Message::Exits(counts.exits));
+        }
+        let (executions, steps) = (self.signals().executions(), self.signals().steps());
+        send(Message::Done { how: how.to_owned(), executions, steps });
     }
 }
 
-/// The schedule of those steps of the last execution that show a finding.
-unsafe fn shown(rt: *const Runtime, watch: &Watch, finding: &weakspot_live::Finding) -> Schedule {
-    let mut until = vec![0; (*rt).count];
-    for &step in &finding.shown {
-        until[usize::from(watch.steps()[step].thread)] = (&(*rt).taken)[step];
-    }
-    (&(*rt).schedule).part(&until)
-}
-
-/// Reports once that the program does something that the library cannot.
-pub unsafe fn unsupported(rt: *mut Runtime, what: &'static str, pc: usize) {
-    if !(*rt).unsupported.contains(&what) {
-        (*rt).unsupported.push(what);
-        let place = place(rt, pc);
-        tell((*rt).config.fd, &Message::Unsupported { what: what.to_owned(), place });
-    }
-}
-
-/// The files that are mapped.
-pub unsafe fn modules(rt: *const Runtime) {
-    for m in &(*rt).modules {
-        let (base, end) = (m.base as u64, m.end as u64);
-        tell((*rt).config.fd, &Message::Module { base, end, path: m.path.clone() });
-    }
-}
-
-/// The exploration starts again: schedules and counts that were told mean nothing any more.
-pub unsafe fn again(rt: *mut Runtime) {
-    tell((*rt).config.fd, &Message::Again);
-    for f in &mut (*rt).findings {
-        f.times = 0;
-        f.replayable = false;
-    }
-}
-
-/// Bytes turn out to be shared.
-pub unsafe fn shared(rt: *const Runtime, addr: usize, len: usize) {
-    tell((*rt).config.fd, &Message::Shared { addr: addr as u64, len: len as u64 });
-}
-
-/// How far it is. The keeper says that while the worker runs, so nothing may be allocated.
-pub unsafe fn progress(rt: *const Runtime) {
-    struct Text([u8; 80], usize);
-    impl Write for Text {
-        fn write_str(&mut self, s: &str) -> core::fmt::Result {
-            let end = self.1 + s.len();
-            self.0.get_mut(self.1..end).ok_or(core::fmt::Error)?.copy_from_slice(s.as_bytes());
-            self.1 = end;
-            Ok(())
+impl Reporter {
+    /// To this descriptor; nothing is known of files yet.
+    pub fn new(fd: i32) -> Reporter {
+        Reporter {
+            fd,
+            modules: Vec::new(),
+            own_code: (0, 0),
+            findings: Vec::new(),
+            unsupported: Vec::new(),
         }
     }
-    let mut text = Text([0; 80], 0);
-    if writeln!(text, "progress {} {}", (*rt).executions, (*rt).all_steps).is_ok() {
-        sys::write_all((*rt).config.fd, &text.0[..text.1]);
-    }
-}
 
-/// The last messages.
-pub unsafe fn done(rt: *const Runtime, how: &str) {
-    let tell = |message: Message| tell((*rt).config.fd, &message);
-    let number = |i: usize| i as u64 + 1;
-    for (i, f) in (&(*rt).findings).iter().enumerate() {
-        tell(Message::Seen { number: number(i), executions: f.times });
+    /// Writes a message.
+    pub fn send(&self, message: &Message) {
+        send(self.fd, message);
     }
-    if let Some(watch) = &(*rt).watch {
-        watch.mixed().into_iter().for_each(|model| tell(Message::Mixed(model)));
-        for (i, f) in watch.findings().iter().enumerate() {
-            tell(Message::Overtaken { number: number(i), executions: f.executions });
-        }
-        let (executions, first) = watch.unserializable();
-        if executions > 0 {
-            let (execution, schedule) = (first + 1, (*rt).unserializable.clone());
-            tell(Message::Unserializable { execution, schedule, executions });
+
+    /// The files that are mapped, which are reported, and where the library itself is.
+    pub fn set_modules(&mut self, modules: Vec<Module>, own_code: (usize, usize)) {
+        self.modules = modules;
+        self.own_code = own_code;
+        for m in &self.modules {
+            let (base, end) = (m.base as u64, m.end as u64);
+            self.send(&Message::Module { base, end, path: m.path.clone() });
         }
     }
-    if (*rt).cut > 0 {
-        tell(Message::Cut((*rt).cut));
+
+    /// The files that are mapped.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
     }
-    if (*rt).guesses > 0 {
-        tell(Message::Idle((*rt).guesses));
+
+    /// The library's own code, from and to.
+    pub fn own_code(&self) -> (usize, usize) {
+        self.own_code
     }
-    if (*rt).exits > 0 {
-        tell(Message::Exits((*rt).exits));
+
+    /// Whether an address is one of the library's own code.
+    pub fn is_own(&self, pc: usize) -> bool {
+        (self.own_code.0..self.own_code.1).contains(&pc)
     }
-    let (executions, steps) = ((*rt).executions, (*rt).all_steps);
-    tell(Message::Done { how: how.to_owned(), executions, steps });
+
+    /// Where the program begins.
+    pub fn program(&self) -> usize {
+        let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        let module = self.modules.iter().find(|m| std::path::Path::new(&m.path) == program);
+        module.or(self.modules.first()).map_or(0, |m| m.base)
+    }
+
+    /// An address as it can be looked up in any run; 0 is none.
+    pub fn place(&self, pc: usize) -> Option<Place> {
+        let module = self.modules.iter().position(|m| (m.base..m.end).contains(&pc));
+        let base = module.map_or(0, |m| self.modules[m].base);
+        let offset = (pc - base) as u64;
+        (pc != 0).then_some(Place { module: module.and_then(|m| u16::try_from(m).ok()), offset })
+    }
+
+    /// The address of a place, in this run.
+    pub fn address(&self, place: Place) -> Option<u64> {
+        match place.module {
+            Some(m) => self.modules.get(usize::from(m)).map(|m| m.base as u64 + place.offset),
+            None => Some(place.offset),
+        }
+    }
+
+    fn finding(
+        &mut self,
+        kind: &'static str,
+        thread: Option<usize>,
+        pc: usize,
+        text: &str,
+        execution: u64,
+        schedule: Option<String>,
+    ) {
+        let place = self.place(pc);
+        let findings = &mut self.findings;
+        let known =
+            findings.iter().position(|f| f.kind == kind && f.place == place && f.text == text);
+        let number = known.unwrap_or(findings.len()) as u64 + 1;
+        if let Some(known) = known {
+            let known = &mut findings[known];
+            known.times += 1;
+            if let Some(schedule) = schedule
+                && !known.replayable
+            {
+                known.replayable = true;
+                self.send(&Message::Token { number, execution, schedule });
+            }
+            return;
+        }
+        let replayable = schedule.is_some();
+        findings.push(Finding { kind, place, text: text.to_owned(), times: 1, replayable });
+        let (thread, schedule) = (thread.map(|t| t as u16), schedule.unwrap_or_default());
+        let (kind, text) = (kind.to_owned(), text.to_owned());
+        self.send(&Message::Failure { number, kind, thread, place, execution, schedule, text });
+    }
+
+    fn unsupported(&mut self, what: &'static str, pc: usize) {
+        if !self.unsupported.contains(&what) {
+            self.unsupported.push(what);
+            let place = self.place(pc);
+            self.send(&Message::Unsupported { what: what.to_owned(), place });
+        }
+    }
+
+    /// The exploration starts again: schedules and counts that were reported mean nothing any more.
+    pub fn again(&mut self) {
+        self.send(&Message::Again);
+        for f in &mut self.findings {
+            f.times = 0;
+            f.replayable = false;
+        }
+    }
+
+    /// Bytes turn out to be shared.
+    pub fn shared(&self, addr: usize, len: usize) {
+        self.send(&Message::Shared { addr: addr as u64, len: len as u64 });
+    }
 }

@@ -2,26 +2,31 @@
 //! that it replaces itself.
 
 use core::arch::asm;
+use core::ffi::CStr;
 
 /// A system call with up to six arguments; the kernel's answer, negative for errors.
 ///
 /// # Safety
-/// The arguments have to be what the call with this number expects.
+/// The arguments have to be what the call with this number expects, and memory that the kernel
+/// writes for it must not be borrowed by anybody.
 pub unsafe fn call(number: i64, args: [usize; 6]) -> isize {
     let answer;
-    asm!(
-        "syscall",
-        inlateout("rax") number as isize => answer,
-        in("rdi") args[0],
-        in("rsi") args[1],
-        in("rdx") args[2],
-        in("r10") args[3],
-        in("r8") args[4],
-        in("r9") args[5],
-        lateout("rcx") _,
-        lateout("r11") _,
-        options(nostack),
-    );
+    // SAFETY: the instruction changes rax, rcx and r11, and the memory that the caller vouches for.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => answer,
+            in("rdi") args[0],
+            in("rsi") args[1],
+            in("rdx") args[2],
+            in("r10") args[3],
+            in("r8") args[4],
+            in("r9") args[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
     answer
 }
 
@@ -34,7 +39,16 @@ pub fn map_at(addr: usize, len: usize, prot: i32, flags: i32) -> bool {
     got == addr as isize
 }
 
-/// Writes all of it; gives up on errors, because there is nobody to tell.
+/// Gives pages back to the system, which are zero when they are touched again.
+///
+/// # Safety
+/// They are anonymous memory that nobody borrows and that may become zero.
+pub unsafe fn give_back(from: usize, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { call(libc::SYS_madvise, [from, len, libc::MADV_DONTNEED as usize, 0, 0, 0]) };
+}
+
+/// Writes all of it; gives up on errors, because there is nobody to report them to.
 pub fn write_all(fd: i32, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the kernel only reads `bytes`.
@@ -47,6 +61,52 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) {
             _ => return,
         }
     }
+}
+
+/// Reads once; how many bytes.
+pub fn read(fd: i32, to: &mut [u8]) -> usize {
+    // SAFETY: the kernel writes only `to`.
+    let n =
+        unsafe { call(libc::SYS_read, [fd as usize, to.as_mut_ptr() as usize, to.len(), 0, 0, 0]) };
+    n.max(0) as usize
+}
+
+/// Reads words of a file from this offset on; whether all of them were there.
+pub fn read_words(fd: i32, to: &mut [u64], offset: usize) -> bool {
+    let len = size_of_val(to);
+    // SAFETY: the kernel writes only `to`.
+    let n = unsafe {
+        call(libc::SYS_pread64, [fd as usize, to.as_mut_ptr() as usize, len, offset, 0, 0])
+    };
+    n == len as isize
+}
+
+/// Opens a file that is not passed on to programs that this one starts; negative if there is none.
+pub fn open(path: &CStr, flags: i32) -> i32 {
+    let flags = (flags | libc::O_CLOEXEC) as usize;
+    let (folder, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
+    // SAFETY: the kernel only reads the name.
+    unsafe { call(libc::SYS_openat, [folder, path, flags, 0o644, 0, 0]) as i32 }
+}
+
+/// Closes a descriptor.
+pub fn close(fd: i32) {
+    on_descriptor(libc::SYS_close, fd, 0, 0);
+}
+
+/// One of the calls that take a descriptor and two numbers, and touch no memory.
+pub fn on_descriptor(number: i64, fd: i32, a: usize, b: usize) -> isize {
+    debug_assert!(
+        [libc::SYS_close, libc::SYS_fcntl, libc::SYS_lseek, libc::SYS_dup3].contains(&number)
+    );
+    // SAFETY: the kernel neither reads nor writes memory for them.
+    unsafe { call(number, [fd as usize, a, b, 0, 0, 0]) }
+}
+
+/// Sends a signal to a process.
+pub fn kill(pid: i32, signal: i32) {
+    // SAFETY: no memory of this process is touched.
+    unsafe { call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]) };
 }
 
 /// Ends the process at once.
@@ -63,4 +123,19 @@ pub fn nanoseconds(clock: i32) -> u64 {
     // SAFETY: the kernel writes only `t`.
     unsafe { call(libc::SYS_clock_gettime, [clock as usize, &raw mut t as usize, 0, 0, 0, 0]) };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Sets the error number that the current thread of the program sees.
+pub fn set_errno(error: i32) {
+    // SAFETY: libc says where the number of the current thread is.
+    unsafe { libc::__errno_location().write(error) };
+}
+
+/// What C programs get for an answer of the kernel: errors are -1, with their number aside.
+pub fn to_c(answer: isize) -> isize {
+    if (-4095..0).contains(&answer) {
+        set_errno(-answer as i32);
+        return -1;
+    }
+    answer
 }

@@ -8,38 +8,39 @@ use core::sync::atomic::{
 };
 
 use weakspot_core::Model;
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::{Order, Pending, buffer, read_step};
-use crate::entry::frame::{Frame, entry, frame};
-use crate::memory::shadow::{Seen, Shadow};
-use crate::runtime::{Runtime, live};
-use crate::schedule::threads::{Varying, changed, happened, learn, step};
+use crate::access::pending::Pending;
+use crate::access::plain::read_step;
+use crate::entry::frame::{Call, entry};
+use crate::entry::guest::{Area, Guest};
+use crate::execution::monitors::Happened;
+use crate::runtime::Rt;
+use crate::schedule::threads::Varying;
+use crate::schedule::turns::step;
 
 /// An integer that operations are done on.
-pub trait Word: Copy + PartialEq {
-    /// Its size in bytes.
-    const LEN: u32;
+trait Word: Copy + PartialEq {
     /// Its bits.
     fn bits(self) -> u128;
     /// The word with these bits.
     fn from_bits(bits: u128) -> Self;
     /// Compares and exchanges, for real; what was there.
-    unsafe fn exchange(addr: *mut Self, expected: Self, new: Self) -> Self;
+    fn exchange(word: Guest<Self>, expected: Self, new: Self) -> Self;
 }
 
 macro_rules! words {
     ($($t:ty, $atomic:ty;)*) => {$(
         impl Word for $t {
-            const LEN: u32 = size_of::<$t>() as u32;
             fn bits(self) -> u128 {
                 self.into()
             }
             fn from_bits(bits: u128) -> $t {
                 bits as $t
             }
-            unsafe fn exchange(addr: *mut $t, expected: $t, new: $t) -> $t {
-                let word = <$atomic>::from_ptr(addr);
+            fn exchange(word: Guest<$t>, expected: $t, new: $t) -> $t {
+                // SAFETY: the program says that it has an atomic variable there.
+                let word = unsafe { <$atomic>::from_ptr(word.pointer()) };
                 match word.compare_exchange(expected, new, SeqCst, SeqCst) {
                     Ok(old) | Err(old) => old,
                 }
@@ -56,128 +57,124 @@ words! {
 }
 
 impl Word for u128 {
-    const LEN: u32 = 16;
     fn bits(self) -> u128 {
         self
     }
     fn from_bits(bits: u128) -> u128 {
         bits
     }
-    unsafe fn exchange(addr: *mut u128, expected: u128, new: u128) -> u128 {
+    fn exchange(word: Guest<u128>, expected: u128, new: u128) -> u128 {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
         // rbx belongs to the compiler, so the low half of the new value gets there by exchange.
-        asm!(
-            "xchg rbx, {new}",
-            "lock cmpxchg16b [{addr}]",
-            "mov rbx, {new}",
-            addr = in(reg) addr,
-            new = inout(reg) new as u64 => _,
-            in("rcx") (new >> 64) as u64,
-            inout("rax") low,
-            inout("rdx") high,
-            options(nostack),
-        );
+        // SAFETY: the program says that it has an atomic variable there; rbx is put back.
+        unsafe {
+            asm!(
+                "xchg rbx, {new}",
+                "lock cmpxchg16b [{addr}]",
+                "mov rbx, {new}",
+                addr = in(reg) word.pointer(),
+                new = inout(reg) new as u64 => _,
+                in("rcx") (new >> 64) as u64,
+                inout("rax") low,
+                inout("rdx") high,
+                options(nostack),
+            );
+        }
         let _ = (&mut low, &mut high);
         u128::from(high) << 64 | u128::from(low)
     }
 }
 
-/// Announces an atomic operation; returns when it may be done. It is a scheduling point even for
-/// bytes of one thread: it empties the thread's store buffer, which others may notice.
-unsafe fn announce(
-    rt: *mut Runtime,
-    kind: OpKind,
-    addr: usize,
-    len: u32,
-    frame: *const Frame,
-    varying: Option<Varying>,
-) -> Op {
-    touch(rt, addr, len, kind != OpKind::Read);
-    let op = Op { kind, len, addr: addr as u64 };
-    read_step(rt, op, frame, varying);
-    op
-}
-
-/// Remembers who touches what.
-unsafe fn touch(rt: *mut Runtime, addr: usize, len: u32, write: bool) {
-    let me = (*rt).current;
-    if !(*rt).alone
-        && (*rt).config.filter
-        && (*rt).shadow.touch(me, addr, len as usize, write) == Seen::News
-    {
-        learn(rt, addr, len as usize);
+/// The order that a compiler passes as this number.
+fn order_of(number: i32) -> Order {
+    match number & 0x7fff {
+        0 => Order::Relaxed,
+        1 | 2 => Order::Acquire,
+        3 => Order::Release,
+        4 => Order::AcqRel,
+        _ => Order::SeqCst,
     }
 }
 
-/// Tells what was done.
-unsafe fn done<T: Word>(rt: *mut Runtime, op: Op, order: i32, pc: usize, new: Option<T>, old: T) {
-    let me = (*rt).current;
-    if (*rt).alone && !Shadow::is_shared(op.addr as usize, op.len as usize) {
+/// Announces an atomic operation; returns when it may be done. It is a scheduling point even for
+/// bytes of one thread: it empties the thread's store buffer, which others may notice.
+fn announce(rt: &mut Rt, kind: OpKind, area: Area, call: Call, varying: Option<Varying>) {
+    rt.touch_by_step(area, kind != OpKind::Read);
+    read_step(rt, area, area.op(kind), call, varying);
+}
+
+/// Reports what was done: `new` is what was written, if anything was.
+fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
+    let (kind, area) = op;
+    if rt.threads.alone() && !rt.shadow.is_shared(area) {
         return;
     }
     if new.is_some_and(|new| new != old) {
-        changed(rt, me);
+        rt.threads.me_mut().spin.changed();
     }
     let seen = old.bits() as u64;
     let (value, old) = match new {
-        Some(new) if op.kind == OpKind::Update => (new.bits() as u64, Some(seen)),
+        Some(new) if kind == OpKind::Update => (new.bits() as u64, Some(seen)),
         Some(new) => (new.bits() as u64, None),
         None => (seen, None),
     };
-    happened(rt, me, op, Order::of(order), pc, Some(value), old);
+    let plain = Happened::plain(area.op(kind), order_of(order), pc);
+    rt.happened(Happened { value: Some(value), old, ..plain });
 }
 
-unsafe extern "C" fn load<T: Word>(addr: *mut T, order: i32) -> T {
-    let rt = live();
-    if rt.is_null() {
+extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else {
         let zero = T::from_bits(0);
-        return if T::LEN == 16 { T::exchange(addr, zero, zero) } else { addr.read_volatile() };
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let op = announce(rt, OpKind::Read, addr as usize, T::LEN, frame, None);
-    let seen = addr.read_unaligned();
-    done(rt, op, order, pc, None, seen);
+        if size_of::<T>() == 16 {
+            return T::exchange(word, zero, zero);
+        }
+        // SAFETY: the program says that it has an atomic variable there, of a size that processors
+        // read in one piece.
+        return unsafe { word.pointer().read_volatile() };
+    };
+    let call = rt.call();
+    announce(&mut rt, OpKind::Read, word.area(), call, None);
+    let seen = word.get();
+    done(&mut rt, (OpKind::Read, word.area()), order, call.pc(), None, seen);
     seen
 }
 
-/// A store. What its order demands of buffers is the business of those who are told, unless there are
-/// some.
-unsafe extern "C" fn store<T: Word>(addr: *mut T, new: T, order: i32) {
-    let rt = live();
-    if rt.is_null() {
-        update_natively(addr, |_| new);
+/// A store. What its order demands is left to those who are told, unless there are buffers now.
+extern "C" fn store<T: Word>(word: Guest<T>, new: T, order: i32) {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else {
+        update_natively(word, |_| new);
         return;
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    touch(rt, addr as usize, T::LEN, true);
-    let op = Op { kind: OpKind::Write, len: T::LEN, addr: addr as u64 };
-    let strength = Order::of(order);
-    let buffers = (*rt).buffered && !(*rt).alone;
+    };
+    let rt = &mut rt;
+    let pc = rt.pc();
+    let area = word.area();
+    rt.touch_by_step(area, true);
+    let strength = order_of(order);
+    let buffers = rt.stores_are_buffered();
     match strength {
         // It waits for those before it, and nothing of its thread comes before it is in memory.
-        Order::Strong if buffers => step(rt, Op { kind: OpKind::Update, ..op }),
-        Order::Release | Order::AcquireRelease if buffers && (*rt).config.under != Model::Tso => {
-            full(rt, Op::plain(OpKind::StoreFence), strength, pc);
-            step(rt, op);
+        Order::SeqCst if buffers => step(rt, area.op(OpKind::Update)),
+        Order::Release | Order::AcqRel if buffers && rt.config.under != Model::Tso => {
+            full(rt, OpKind::StoreFence, strength, pc);
+            step(rt, area.op(OpKind::Write));
         }
-        _ => step(rt, op),
+        _ => step(rt, area.op(OpKind::Write)),
     }
-    let old = addr.read_unaligned();
-    let buffered = strength != Order::Strong && buffer(rt, op, strength, pc);
-    addr.write_unaligned(new);
+    let old = word.get();
+    let buffered = strength != Order::SeqCst && rt.buffer(area, strength, pc);
+    word.set(new);
     if buffered {
-        let me = (*rt).current;
-        (&mut (*rt).threads)[me].buffer.settle();
+        rt.threads.me_mut().buffer.settle();
     }
-    done(rt, op, order, pc, Some(new), old);
+    done(rt, (OpKind::Write, area), order, pc, Some(new), old);
 }
 
-unsafe fn update_natively<T: Word>(addr: *mut T, f: impl Fn(T) -> T) -> T {
-    let mut seen = addr.read_volatile();
+fn update_natively<T: Word>(word: Guest<T>, f: impl Fn(T) -> T) -> T {
+    let mut seen = word.get();
     loop {
-        let old = T::exchange(addr, seen, f(seen));
+        let old = T::exchange(word, seen, f(seen));
         if old == seen {
             return old;
         }
@@ -185,30 +182,27 @@ unsafe fn update_natively<T: Word>(addr: *mut T, f: impl Fn(T) -> T) -> T {
     }
 }
 
-unsafe fn update<T: Word>(addr: *mut T, order: i32, f: impl Fn(T) -> T) -> T {
-    let rt = live();
-    if rt.is_null() {
-        return update_natively(addr, f);
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let op = announce(rt, OpKind::Update, addr as usize, T::LEN, frame, None);
-    let old = addr.read_unaligned();
+fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
+    let call = rt.call();
+    announce(&mut rt, OpKind::Update, word.area(), call, None);
+    let old = word.get();
     let new = f(old);
-    addr.write_unaligned(new);
-    done(rt, op, order, pc, Some(new), old);
+    word.set(new);
+    done(&mut rt, (OpKind::Update, word.area()), order, call.pc(), Some(new), old);
     old
 }
 
-unsafe extern "C" fn exchange<T: Word>(addr: *mut T, new: T, order: i32) -> T {
-    update(addr, order, |_| new)
+extern "C" fn exchange<T: Word>(word: Guest<T>, new: T, order: i32) -> T {
+    update(word, order, |_| new)
 }
 
 macro_rules! updates {
     ($($name:ident: $f:expr;)*) => {$(
-        unsafe extern "C" fn $name<T: Word>(addr: *mut T, by: T, order: i32) -> T {
+        extern "C" fn $name<T: Word>(word: Guest<T>, by: T, order: i32) -> T {
             let f: fn(u128, u128) -> u128 = $f;
-            update(addr, order, |old| T::from_bits(f(old.bits(), by.bits())))
+            update(word, order, |old| T::from_bits(f(old.bits(), by.bits())))
         }
     )*};
 }
@@ -222,55 +216,48 @@ updates! {
     fetch_nand: |a, b| !(a & b);
 }
 
-unsafe extern "C" fn compare_value<T: Word>(addr: *mut T, expected: T, new: T, order: i32) -> T {
-    let rt = live();
-    if rt.is_null() {
-        return T::exchange(addr, expected, new);
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let varying = Some(Varying::Exchange(addr as usize, T::LEN, expected.bits()));
-    let op = announce(rt, OpKind::Update, addr as usize, T::LEN, frame, varying);
-    let old = addr.read_unaligned();
+extern "C" fn compare_value<T: Word>(word: Guest<T>, expected: T, new: T, order: i32) -> T {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
+    let call = rt.call();
+    let area = word.area();
+    let varying = Some(Varying::Exchange(area, expected.bits()));
+    announce(&mut rt, OpKind::Update, area, call, varying);
+    let old = word.get();
     if old == expected {
-        addr.write_unaligned(new);
-        done(rt, op, order, pc, Some(new), old);
+        word.set(new);
+        done(&mut rt, (OpKind::Update, area), order, call.pc(), Some(new), old);
     } else {
-        done(rt, Op { kind: OpKind::Compare, ..op }, order, pc, None, old);
+        done(&mut rt, (OpKind::Compare, area), order, call.pc(), None, old);
     }
     old
 }
 
-unsafe extern "C" fn compare<T: Word>(addr: *mut T, expected: *mut T, new: T, order: i32) -> bool {
-    let want = expected.read_unaligned();
-    let old = compare_value(addr, want, new, order);
+extern "C" fn compare<T: Word>(word: Guest<T>, expected: Guest<T>, new: T, order: i32) -> bool {
+    let want = expected.get();
+    let old = compare_value(word, want, new, order);
     if old != want {
-        expected.write_unaligned(old);
+        expected.set(old);
     }
     old == want
 }
 
 /// An atomic update that the program does itself when this returns.
-pub unsafe fn update_follows(addr: usize, len: u32) {
-    let rt = live();
-    if rt.is_null() {
-        return;
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let op = announce(rt, OpKind::Update, addr, len, frame, None);
-    if !(*rt).alone || Shadow::is_shared(addr, len as usize) {
-        let old = crate::access::plain::value(addr, len);
-        let me = (*rt).current;
-        let pending = Pending { op, order: Order::Strong, pc, old, buffered: false };
-        (&mut (*rt).threads)[me].pending = Some(pending);
+pub fn update_follows(rt: &mut Rt, area: Area) {
+    let call = rt.call();
+    announce(rt, OpKind::Update, area, call, None);
+    if !rt.threads.alone() || rt.shadow.is_shared(area) {
+        let (pc, old) = (call.pc(), area.value());
+        let order = Order::SeqCst;
+        let pending = Pending { area, update: true, order, pc, old, buffered: false };
+        rt.threads.me_mut().pending = Some(pending);
     }
 }
 
-/// Atomic operations on objects of any size.
-unsafe fn object(addr: usize, len: usize, kind: OpKind, order: i32, f: impl FnOnce() -> OpKind) {
-    let rt = live();
-    if rt.is_null() {
+/// An atomic operation on an object of any size.
+fn object(addr: Guest<u8>, len: usize, kind: OpKind, order: i32, f: impl FnOnce() -> OpKind) {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else {
         // As libatomic does it: one at a time.
         static TAKEN: AtomicU8 = AtomicU8::new(0);
         while TAKEN.swap(1, SeqCst) != 0 {
@@ -278,69 +265,77 @@ unsafe fn object(addr: usize, len: usize, kind: OpKind, order: i32, f: impl FnOn
         }
         f();
         return TAKEN.store(0, SeqCst);
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    };
+    let rt = &mut rt;
+    let call = rt.call();
+    // SAFETY: the program says that it has an object of this size there.
+    let area = unsafe { Area::at(addr.addr(), len) };
     // A store of many bytes is in memory at once.
-    let waits = (*rt).buffered && kind == OpKind::Write;
+    let waits = rt.scheduler.buffered() && kind == OpKind::Write;
     let announced = if waits { OpKind::Update } else { kind };
-    let op = announce(rt, announced, addr, len, frame, None);
-    let old = crate::access::plain::value(addr, len);
-    let op = Op { kind: f(), ..op };
-    let new = crate::access::plain::value(addr, len);
-    let me = (*rt).current;
+    announce(rt, announced, area, call, None);
+    let old = area.value();
+    let kind = f();
+    let new = area.value();
     if new != old {
-        changed(rt, me);
+        rt.threads.me_mut().spin.changed();
     }
-    let was = (op.kind == OpKind::Update).then_some(old);
-    happened(rt, me, op, Order::of(order), pc, Some(new), was);
+    let old = (kind == OpKind::Update).then_some(old);
+    let plain = Happened::plain(area.op(kind), order_of(order), call.pc());
+    rt.happened(Happened { value: Some(new), old, ..plain });
 }
 
-unsafe extern "C" fn object_load(len: usize, addr: *const u8, to: *mut u8, order: i32) {
-    object(addr as usize, len, OpKind::Read, order, || {
-        addr.copy_to(to, len);
+/// Copies an object.
+fn copy(to: Guest<u8>, from: Guest<u8>, len: usize) {
+    // SAFETY: the program says that there are objects of this size at both addresses.
+    unsafe { from.pointer().copy_to(to.pointer(), len) };
+}
+
+extern "C" fn object_load(len: usize, addr: Guest<u8>, to: Guest<u8>, order: i32) {
+    object(addr, len, OpKind::Read, order, || {
+        copy(to, addr, len);
         OpKind::Read
     });
 }
 
-unsafe extern "C" fn object_store(len: usize, addr: *mut u8, from: *const u8, order: i32) {
-    object(addr as usize, len, OpKind::Write, order, || {
-        from.copy_to(addr, len);
+extern "C" fn object_store(len: usize, addr: Guest<u8>, from: Guest<u8>, order: i32) {
+    object(addr, len, OpKind::Write, order, || {
+        copy(addr, from, len);
         OpKind::Write
     });
 }
 
-unsafe extern "C" fn object_exchange(
+extern "C" fn object_exchange(
     len: usize,
-    addr: *mut u8,
-    from: *const u8,
-    to: *mut u8,
+    addr: Guest<u8>,
+    from: Guest<u8>,
+    to: Guest<u8>,
     order: i32,
 ) {
-    object(addr as usize, len, OpKind::Update, order, || {
-        addr.copy_to(to, len);
-        from.copy_to(addr, len);
+    object(addr, len, OpKind::Update, order, || {
+        copy(to, addr, len);
+        copy(addr, from, len);
         OpKind::Update
     });
 }
 
-unsafe extern "C" fn object_compare(
+extern "C" fn object_compare(
     len: usize,
-    addr: *mut u8,
-    expected: *mut u8,
-    new: *const u8,
+    addr: Guest<u8>,
+    expected: Guest<u8>,
+    new: Guest<u8>,
     order: i32,
 ) -> bool {
     let mut equal = false;
-    object(addr as usize, len, OpKind::Update, order, || {
-        let bytes = |at: *const u8| core::slice::from_raw_parts(at, len);
-        equal = bytes(addr) == bytes(expected);
+    object(addr, len, OpKind::Update, order, || {
+        // SAFETY: the program says that there are objects of this size at both addresses.
+        let differ = unsafe { libc::memcmp(addr.pointer().cast(), expected.pointer().cast(), len) };
+        equal = differ == 0;
         if equal {
-            new.copy_to(addr, len);
+            copy(addr, new, len);
             OpKind::Update
         } else {
-            addr.copy_to(expected, len);
+            copy(expected, addr, len);
             OpKind::Compare
         }
     });
@@ -348,42 +343,38 @@ unsafe extern "C" fn object_compare(
 }
 
 /// A fence: full, or between stores, or nothing that TSO and PSO would know.
-unsafe extern "C" fn thread_fence(order: i32) {
-    let rt = live();
-    if rt.is_null() {
-        fence(SeqCst);
-        return;
-    }
-    let pc = (*frame()).pc;
-    let kind = match Order::of(order) {
-        Order::Strong => OpKind::Fence,
-        Order::Release | Order::AcquireRelease => OpKind::StoreFence,
+extern "C" fn thread_fence(order: i32) {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return fence(SeqCst) };
+    let kind = match order_of(order) {
+        Order::SeqCst => OpKind::Fence,
+        Order::Release | Order::AcqRel => OpKind::StoreFence,
         _ => return,
     };
-    full(rt, Op::plain(kind), Order::of(order), pc);
+    let pc = rt.pc();
+    full(&mut rt, kind, order_of(order), pc);
 }
 
-unsafe fn full(rt: *mut Runtime, op: Op, order: Order, pc: usize) {
+fn full(rt: &mut Rt, kind: OpKind, order: Order, pc: usize) {
+    let op = Op::plain(kind);
     step(rt, op);
-    let me = (*rt).current;
-    if op.kind == OpKind::StoreFence {
-        (&mut (*rt).threads)[me].buffer.fence();
+    if kind == OpKind::StoreFence {
+        rt.threads.me_mut().buffer.fence();
     }
-    happened(rt, me, op, order, pc, None, None);
+    rt.happened(Happened::plain(op, order, pc));
 }
 
-unsafe extern "C" fn signal_fence(_order: i32) {
+extern "C" fn signal_fence(_order: i32) {
     compiler_fence(SeqCst);
 }
 
-/// A fence that the compiler wrapper found in inline assembly: 0 for a full one, 1 for one between
-/// stores.
-unsafe extern "C" fn assembly_fence(kind: i32) {
-    let rt = live();
-    if !rt.is_null() {
+/// A fence in inline assembly: 0 a full one, otherwise between stores.
+extern "C" fn assembly_fence(kind: i32) {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
         let kind = if kind == 0 { OpKind::Fence } else { OpKind::StoreFence };
-        let pc = (*frame()).pc;
-        full(rt, Op::plain(kind), Order::Strong, pc);
+        let pc = rt.pc();
+        full(&mut rt, kind, Order::SeqCst, pc);
     }
 }
 

@@ -3,41 +3,76 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::{Order, access};
-use crate::entry::frame::{caller, entry, frame};
-use crate::runtime::{Runtime, live};
-use crate::schedule::threads::{Parked, happened, park, settle};
+use crate::access::atomics::update_follows;
+use crate::access::pending::settle;
+use crate::access::plain::access;
+use crate::config::Config;
+use crate::entry::frame::entry;
+use crate::entry::guest::Area;
+use crate::execution::monitors::Happened;
+use crate::report::Reporter;
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::threads::Parked;
+use crate::schedule::turns::park;
 
 /// Whether functions are transactions, so that it matters where they begin and end.
 static NAMED: AtomicU8 = AtomicU8::new(0);
 
-/// Finds the functions that are transactions.
-pub unsafe fn find(rt: *mut Runtime) {
-    let Some(ranges) = &(*rt).config.transactions else { return };
-    let base = program(rt);
-    let range = |&(offset, len): &(u64, u64)| {
-        let start = base.wrapping_add(offset as usize);
-        (start, start.wrapping_add(len as usize))
-    };
-    let found = ranges.iter().map(range).collect::<Vec<_>>();
-    NAMED.store(u8::from(!found.is_empty()), Ordering::Relaxed);
-    (*rt).transactions = found;
+/// Functions of the program that are transactions, from and to.
+pub struct Transactions(Vec<(usize, usize)>);
+
+impl Transactions {
+    /// None that are known yet.
+    pub fn new() -> Transactions {
+        Transactions(Vec::new())
+    }
+
+    /// Finds the functions that the configuration names.
+    pub fn find(&mut self, config: &Config, reporter: &Reporter) {
+        let Some(ranges) = &config.transactions else { return };
+        let base = reporter.program();
+        let range = |&(offset, len): &(u64, u64)| {
+            let start = base.wrapping_add(offset as usize);
+            (start, start.wrapping_add(len as usize))
+        };
+        self.0 = ranges.iter().map(range).collect();
+        NAMED.store(u8::from(!self.0.is_empty()), Ordering::Relaxed);
+    }
+
+    /// Whether what returns to this address, or is called there, is one of them.
+    fn holds(&self, pc: usize) -> bool {
+        self.0.iter().any(|&(start, end)| start < pc && pc <= end)
+    }
 }
 
-/// Where the program begins.
-pub unsafe fn program(rt: *const Runtime) -> usize {
-    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    let modules = &(*rt).modules;
-    let module = modules.iter().find(|m| std::path::Path::new(&m.path) == program);
-    module.or(modules.first()).map_or(0, |m| m.base)
+/// How many transactions of a thread are open, within each other.
+#[derive(Default)]
+pub struct Nesting(u32);
+
+impl Nesting {
+    /// One more; whether it is the outermost.
+    fn open(&mut self) -> bool {
+        self.0 += 1;
+        self.0 == 1
+    }
+
+    /// One less; whether it was the outermost.
+    fn close(&mut self) -> bool {
+        let was_open = self.0 > 0;
+        self.0 = self.0.saturating_sub(1);
+        was_open && self.0 == 0
+    }
 }
 
 /// Exports functions that do nothing unless functions are transactions.
 macro_rules! if_named {
     ($($name:ident => $slow:path;)*) => {$(
         #[doc = concat!("Stands in for `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// Only the program calls it.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
@@ -65,64 +100,59 @@ entry! {
     __weakspot_end => end;
 }
 
-unsafe extern "C" fn function_begins() {
-    let rt = live();
-    if !rt.is_null() && is_transaction(rt, caller()) {
-        open(rt, caller());
+extern "C" fn function_begins() {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() }
+        && rt.transactions.holds(rt.pc())
+    {
+        rt.open_transaction();
     }
 }
 
-unsafe extern "C" fn function_ends() {
-    let rt = live();
-    if !rt.is_null() && is_transaction(rt, caller()) {
-        close(rt, caller());
+extern "C" fn function_ends() {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() }
+        && rt.transactions.holds(rt.pc())
+    {
+        rt.close_transaction();
     }
 }
 
 /// The program is about to do nothing for ever.
-unsafe extern "C" fn endless() {
-    let rt = live();
-    if !rt.is_null() {
-        park(rt, caller(), Parked::Stopped);
+extern "C" fn endless() {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        let pc = rt.pc();
+        park(&mut rt, pc, Parked::Stopped);
     }
 }
 
-unsafe extern "C" fn begin() {
-    let rt = live();
-    if !rt.is_null() {
-        open(rt, caller());
+extern "C" fn begin() {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        rt.open_transaction();
     }
 }
 
-unsafe extern "C" fn end() {
-    let rt = live();
-    if !rt.is_null() {
-        close(rt, caller());
+extern "C" fn end() {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        rt.close_transaction();
     }
 }
 
-unsafe fn is_transaction(rt: *const Runtime, pc: usize) -> bool {
-    (&(*rt).transactions).iter().any(|&(start, end)| start < pc && pc <= end)
-}
-
-unsafe fn open(rt: *mut Runtime, pc: usize) {
-    settle(rt);
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    thread.depth += 1;
-    if thread.depth == 1 {
-        happened(rt, me, Op::plain(OpKind::Begin), Order::Plain, pc, None, None);
+impl Runtime {
+    fn open_transaction(&mut self) {
+        settle(self);
+        if self.threads.me_mut().nesting.open() {
+            self.happened(Happened::plain(Op::plain(OpKind::Begin), Order::Plain, self.pc()));
+        }
     }
-}
 
-unsafe fn close(rt: *mut Runtime, pc: usize) {
-    settle(rt);
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    if thread.depth > 0 {
-        thread.depth -= 1;
-        if thread.depth == 0 {
-            happened(rt, me, Op::plain(OpKind::End), Order::Plain, pc, None, None);
+    fn close_transaction(&mut self) {
+        settle(self);
+        if self.threads.me_mut().nesting.close() {
+            self.happened(Happened::plain(Op::plain(OpKind::End), Order::Plain, self.pc()));
         }
     }
 }
@@ -132,6 +162,9 @@ unsafe fn close(rt: *mut Runtime, pc: usize) {
 macro_rules! from_assembly {
     ($($name:ident => $inner:path, $number:literal;)*) => {$(
         #[doc = concat!("Called beside inline assembly, see `", stringify!($inner), "`.")]
+        ///
+        /// # Safety
+        /// Only the program calls it.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
@@ -184,6 +217,9 @@ from_assembly! {
 /// Called before an access in inline assembly, with what it is and its address on the stack. All
 /// registers are kept, and all of them belong to the state of the thread, because the assembly may be
 /// a loop.
+///
+/// # Safety
+/// Only the program calls it.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __weakspot_asm_access() {
@@ -238,11 +274,15 @@ pub unsafe extern "C" fn __weakspot_asm_access() {
 }
 
 /// An access in inline assembly: 0 a load, 1 a store, 2 an atomic update, times 256, and its size.
-unsafe extern "C" fn assembly_access(addr: usize, what: usize) {
-    let len = what & 0xff;
+extern "C" fn assembly_access(addr: usize, what: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    let (Some(mut rt), area) = (unsafe { (Rt::live(), Area::at(addr, what & 0xff)) }) else {
+        return;
+    };
+    let call = rt.call();
     match what >> 8 {
-        0 => access(addr, len, false, Order::Volatile, frame()),
-        1 => access(addr, len, true, Order::Volatile, frame()),
-        _ => crate::access::atomics::update_follows(addr, len as u32),
+        0 => access(&mut rt, area, false, call),
+        1 => access(&mut rt, area, true, call),
+        _ => update_follows(&mut rt, area),
     }
 }

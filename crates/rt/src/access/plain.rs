@@ -1,280 +1,177 @@
 //! Plain loads and stores of the program, which are announced before they happen.
 
-use weakspot_core::Model;
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::entry::frame::{Frame, frame};
-use crate::memory::shadow::{Seen, Shadow};
-use crate::runtime::{Runtime, live};
-use crate::schedule::spin::{self, Idle};
-use crate::schedule::threads::{self, Varying, happened, settle, step, step_special};
+use crate::access::pending::{Pending, settle};
+use crate::entry::frame::Call;
+use crate::entry::guest::{Area, Guest};
+use crate::execution::monitors::Happened;
+use crate::memory::shadow::Seen;
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::spin::{Idle, Long};
+use crate::schedule::threads::Varying;
+use crate::schedule::turns::{let_others, step, step_special};
 
-/// What the source says about the order of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Nothing.
-    Plain,
-    /// It is volatile.
-    Volatile,
-    /// Relaxed atomic.
-    Relaxed,
-    /// Acquire or consume.
-    Acquire,
-    /// Release.
-    Release,
-    /// Acquire and release.
-    AcquireRelease,
-    /// Sequentially consistent.
-    Strong,
-}
-
-impl From<Order> for weakspot_live::Order {
-    fn from(order: Order) -> weakspot_live::Order {
-        match order {
-            Order::Plain | Order::Volatile => weakspot_live::Order::Plain,
-            Order::Relaxed => weakspot_live::Order::Relaxed,
-            Order::Acquire => weakspot_live::Order::Acquire,
-            Order::Release => weakspot_live::Order::Release,
-            Order::AcquireRelease => weakspot_live::Order::AcqRel,
-            Order::Strong => weakspot_live::Order::SeqCst,
-        }
-    }
-}
-
-impl Order {
-    /// The order that a compiler passes as this number.
-    pub fn of(number: i32) -> Order {
-        match number & 0x7fff {
-            0 => Order::Relaxed,
-            1 | 2 => Order::Acquire,
-            3 => Order::Release,
-            4 => Order::AcquireRelease,
-            _ => Order::Strong,
-        }
-    }
-}
-
-/// A store that was announced, has its turn, and is done when its thread calls the next time.
-pub struct Pending {
-    /// The store.
-    pub op: Op,
-    /// Its order.
-    pub order: Order,
-    /// From where.
-    pub pc: usize,
-    /// What was there before.
-    pub old: u64,
-    /// Whether it goes into the buffer of its thread.
-    pub buffered: bool,
-}
-
-/// Whether an access needs more than a look at one cell.
-pub unsafe extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> bool {
-    let rt = live();
-    if rt.is_null() {
-        return false;
-    }
-    let cell = Shadow::cell(addr);
-    if cell.is_null() {
-        return true;
-    }
-    let mine = (*rt).mine;
-    let written = (*rt).mine_written;
+/// Whether an access needs more than a look at one cell of the shadow.
+pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> bool {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return false };
+    let rt: &mut Runtime = &mut rt;
+    let Some(cell) = rt.shadow.cell(addr) else { return true };
     let known = if LEN <= 4 && addr & 3 <= 4 - LEN {
-        let cell = *cell;
-        cell == written || (!WRITE && cell == mine)
+        rt.own.knows::<WRITE>(cell.one().into(), false)
     } else if LEN == 8 && addr & 7 == 0 {
-        let cell = *cell.cast::<u32>();
-        let twice = |mark: u16| u32::from(mark) << 16 | u32::from(mark);
-        cell == twice(written) || (!WRITE && cell == twice(mine))
+        rt.own.knows::<WRITE>(cell.two(), true)
     } else {
         false
     };
-    if WRITE {
-        if known {
-            spin::private_store(rt, addr, LEN);
-        }
-    } else {
-        (*rt).quiet += 1;
+    if !WRITE {
+        rt.own.load();
+    } else if known {
+        rt.own.store(addr, LEN);
     }
-    !known || (*rt).quiet > QUIET
+    !known || rt.own.is_long()
 }
 
-/// After so many loads without a step, a thread may wait for bytes of which nobody knows yet that
-/// they are shared: so many loads more are looked at.
-const QUIET: u32 = 10_000;
-const LOOKED_AT: u32 = 200;
-/// After so many times of that the thread may go on for ever, with stores to bytes of which nobody
-/// knows yet that they are shared: others come first.
-const ROUNDS: u32 = 20;
-
 /// A load or store of `LEN` bytes.
-pub unsafe extern "C" fn slow<const LEN: usize, const WRITE: bool, const VOLATILE: bool>(
-    addr: usize,
-) {
-    let order = if VOLATILE { Order::Volatile } else { Order::Plain };
-    access(addr, LEN, WRITE, order, frame());
+pub extern "C" fn slow<const LEN: usize, const WRITE: bool>(addr: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
+        let call = rt.call();
+        access(&mut rt, area, WRITE, call);
+    }
 }
 
 /// A load of `LEN` bytes and a store to them.
-pub unsafe extern "C" fn slow_both<const LEN: usize>(addr: usize) {
-    let frame = frame();
-    access(addr, LEN, false, Order::Plain, frame);
-    access(addr, LEN, true, Order::Plain, frame);
+pub extern "C" fn slow_both<const LEN: usize>(addr: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
+        let call = rt.call();
+        access(&mut rt, area, false, call);
+        access(&mut rt, area, true, call);
+    }
 }
 
 /// A store to some bits of `LEN` bytes: the bytes are read, and then all of them are written. The
 /// program will do both when this returns, so that it has to find what was there when they were read.
-pub unsafe extern "C" fn bits<const LEN: usize>(addr: usize) {
-    let frame = frame();
-    if live().is_null() {
-        return;
+pub extern "C" fn bits<const LEN: usize>(bytes: Guest<[u8; LEN]>) {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        let call = rt.call();
+        access(&mut rt, bytes.area(), false, call);
+        let before = bytes.get();
+        access(&mut rt, bytes.area(), true, call);
+        bytes.set(before);
     }
-    access(addr, LEN, false, Order::Plain, frame);
-    let before = (addr as *const [u8; LEN]).read();
-    access(addr, LEN, true, Order::Plain, frame);
-    (addr as *mut [u8; LEN]).write(before);
 }
 
 /// A load of many bytes. If a store of many bytes was announced just before, this is a copy whose
 /// compiler says it in the wrong order: the store is announced again, after the load.
-pub unsafe extern "C" fn read_range(addr: usize, len: usize) {
-    let rt = live();
-    let frame = frame();
-    if rt.is_null() {
-        return;
-    }
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    let pending = thread.pending.take_if(|p| p.op.len as usize == len);
+pub extern "C" fn read_range(addr: usize, len: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    let (Some(mut rt), area) = (unsafe { (Rt::live(), Area::at(addr, len)) }) else { return };
+    let rt = &mut rt;
+    let call = rt.call();
+    let thread = rt.threads.me_mut();
+    let pending = thread.pending.take_if(|p| p.area.len() as usize == len);
     if pending.as_ref().is_some_and(|p| p.buffered) {
         thread.buffer.pop();
     }
-    access(addr, len, false, Order::Plain, frame);
+    access(rt, area, false, call);
     if let Some(p) = pending {
-        step(rt, p.op);
-        let buffered = buffer(rt, p.op, p.order, p.pc);
-        (&mut (*rt).threads)[me].pending = Some(Pending { buffered, ..p });
+        step(rt, p.area.op(OpKind::Write));
+        let buffered = rt.buffer(p.area, p.order, p.pc);
+        rt.threads.me_mut().pending = Some(Pending { buffered, ..p });
     }
 }
 
 /// A store of many bytes.
-pub unsafe extern "C" fn write_range(addr: usize, len: usize) {
-    access(addr, len, true, Order::Plain, frame());
+pub extern "C" fn write_range(addr: usize, len: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, len)) } {
+        let call = rt.call();
+        access(&mut rt, area, true, call);
+    }
 }
 
-/// An access of the current thread is about to happen; returns when it may.
-pub unsafe fn access(addr: usize, len: usize, write: bool, order: Order, frame: *const Frame) {
-    let rt = live();
-    if rt.is_null() || len == 0 {
+/// A plain access of the current thread is about to happen; returns when it may.
+pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
+    if area.len() == 0 {
         return;
     }
-    let me = (*rt).current;
-    if (*rt).alone {
-        if !Shadow::is_shared(addr, len) {
+    if rt.threads.alone() {
+        if !rt.shadow.is_shared(area) {
             return;
         }
-    } else if (*rt).config.filter {
-        match (*rt).shadow.touch(me, addr, len, write) {
-            Seen::Private => {
-                if write {
-                    spin::private_store(rt, addr, len);
-                }
-                if write || (*rt).quiet <= QUIET {
-                    return;
-                }
-                (*rt).quiet += 1;
-                if (*rt).quiet > QUIET + LOOKED_AT {
-                    (*rt).quiet = 0;
-                    (*rt).rounds += 1;
-                    if (*rt).rounds >= ROUNDS {
-                        (*rt).rounds = 0;
-                        threads::let_others(rt);
-                    }
-                    return;
-                }
-                settle(rt);
-                let len = u32::try_from(len).unwrap_or(u32::MAX);
-                if spin::load(rt, frame, addr, len, 0) != Idle::No {
-                    let op = Op { kind: OpKind::Read, len, addr: addr as u64 };
-                    step_special(rt, op, None);
-                    (&mut (*rt).threads)[me].spin.go();
-                }
-                return;
-            }
+    } else if rt.config.filter {
+        match rt.touch(area, write) {
+            Seen::Private => return private_access(rt, area, write, call),
             Seen::Shared => {}
-            Seen::News => threads::learn(rt, addr, len),
+            Seen::News => rt.learn(area.addr(), area.len() as usize),
         }
     }
-    let pc = (*frame).pc;
-    let len = u32::try_from(len).unwrap_or(u32::MAX);
+    let (pc, order) = (call.pc(), Order::Plain);
     if write {
-        let op = Op { kind: OpKind::Write, len, addr: addr as u64 };
-        step(rt, op);
-        let buffered = buffer(rt, op, order, pc);
-        let pending = Pending { op, order, pc, old: value(addr, len), buffered };
-        (&mut (*rt).threads)[me].pending = Some(pending);
+        step(rt, area.op(OpKind::Write));
+        let buffered = rt.buffer(area, order, pc);
+        let pending = Pending { area, update: false, order, pc, old: area.value(), buffered };
+        rt.threads.me_mut().pending = Some(pending);
     } else {
-        let op = Op { kind: OpKind::Read, len, addr: addr as u64 };
-        read_step(rt, op, frame, None);
-        happened(rt, me, op, order, pc, Some(value(addr, len)), None);
+        let op = area.op(OpKind::Read);
+        read_step(rt, area, op, call, None);
+        rt.happened(Happened { value: Some(area.value()), ..Happened::plain(op, order, pc) });
     }
 }
 
-/// A store that has its turn goes into the buffer of its thread, if there are buffers.
-pub unsafe fn buffer(rt: *mut Runtime, op: Op, order: Order, pc: usize) -> bool {
-    let buffered = (*rt).buffered && !(*rt).alone;
-    if buffered {
-        let by_place = (*rt).config.under != Model::Tso;
-        let me = (*rt).current;
-        (&mut (*rt).threads)[me].buffer.push(op, pc, order, by_place);
+/// An access to bytes that only the current thread has touched is no step, unless the thread seems
+/// to wait for them.
+fn private_access(rt: &mut Rt, area: Area, write: bool, call: Call) {
+    if write {
+        return rt.own.store(area.addr(), area.len() as usize);
     }
-    buffered
+    match rt.own.long() {
+        Long::No => {}
+        Long::LetOthers => let_others(rt),
+        Long::LookedAt => {
+            settle(rt);
+            if rt.spins(call, area, 0) != Idle::No {
+                step_special(rt, area.op(OpKind::Read), None);
+                rt.threads.me_mut().spin.go();
+            }
+        }
+    }
 }
 
 /// Announces a load, or what may turn out to be one.
-pub unsafe fn read_step(rt: *mut Runtime, op: Op, frame: *const Frame, varying: Option<Varying>) {
-    if (*rt).alone {
+pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Varying>) {
+    if rt.threads.alone() {
         return step(rt, op);
     }
     settle(rt);
     let expected = match varying {
-        Some(Varying::Exchange(_, _, expected)) => expected as u64 ^ (expected >> 64) as u64,
+        Some(Varying::Exchange(_, expected)) => expected as u64 ^ (expected >> 64) as u64,
         _ => 0,
     };
-    let idle = spin::load(rt, frame, op.addr as usize, op.len, expected);
+    let idle = rt.spins(call, area, expected);
     if idle == Idle::No && varying.is_none() {
         step(rt, op);
     } else {
         step_special(rt, op, varying);
     }
-    let me = (*rt).current;
-    (&mut (*rt).threads)[me].spin.go();
+    rt.threads.me_mut().spin.go();
 }
 
-/// What is in memory, as a number: the bytes themselves if there are at most eight, otherwise a
-/// hash of them.
-pub unsafe fn value(addr: usize, len: u32) -> u64 {
-    match len {
-        1 => u64::from((addr as *const u8).read_volatile()),
-        2 => u64::from((addr as *const u16).read_unaligned()),
-        4 => u64::from((addr as *const u32).read_unaligned()),
-        8 => (addr as *const u64).read_unaligned(),
-        len if len < 8 => {
-            let mut bytes = [0; 8];
-            (addr as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), len as usize);
-            u64::from_le_bytes(bytes)
-        }
-        len => {
-            let bytes = core::slice::from_raw_parts(addr as *const u8, len as usize);
-            bytes.iter().fold(0, |hash, &b| {
-                (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5)
-            })
+impl Runtime {
+    /// The current thread touches bytes while others are there.
+    fn touch(&mut self, area: Area, write: bool) -> Seen {
+        self.shadow.touch(self.threads.current(), area, write)
+    }
+
+    /// The current thread touches bytes by a step in any case: if that makes them shared, the
+    /// exploration starts again.
+    pub fn touch_by_step(&mut self, area: Area, write: bool) {
+        if !self.threads.alone() && self.config.filter && self.touch(area, write) == Seen::News {
+            self.learn(area.addr(), area.len() as usize);
         }
     }
-}
-
-/// At most sixteen bytes of memory.
-pub unsafe fn bytes(addr: usize, len: u32) -> u128 {
-    if len == 16 { (addr as *const u128).read_unaligned() } else { value(addr, len).into() }
 }

@@ -8,16 +8,21 @@
 use core::ffi::c_void;
 
 use weakspot_live::x86::{self, Update};
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::Order;
-use crate::memory::shadow::Seen;
-use crate::runtime::{Runtime, home, live};
-use crate::schedule::threads::{Varying, changed, happened, learn, step, step_special};
+use crate::config::Config;
+use crate::entry::guest::Area;
+use crate::execution::monitors::Happened;
+use crate::runtime::Rt;
+use crate::schedule::threads::Varying;
+use crate::schedule::turns::{step, step_special};
 use crate::sys;
 
+/// Instructions with a trap, by rising address.
+pub struct Traps(Vec<Trap>);
+
 /// An instruction with a trap.
-pub struct Trap {
+struct Trap {
     addr: usize,
     /// Where its copy is.
     copy: usize,
@@ -53,60 +58,100 @@ const REGISTERS: [i32; 16] = [
     libc::REG_R15,
 ];
 
-/// Puts traps on the instructions that the configuration names.
-pub unsafe fn set(rt: *mut Runtime) {
-    let take = |sites: &mut Vec<(u64, u64)>, quiet: bool| {
-        core::mem::take(sites).into_iter().map(move |(offset, len)| (offset, len, quiet))
-    };
-    let config = &mut (*rt).config;
-    let mut sites: Vec<(u64, u64, bool)> = take(&mut config.traps, false).collect();
-    sites.extend(take(&mut config.quiet_traps, true));
-    sites.sort_unstable();
-    if sites.is_empty() {
-        return;
+impl Traps {
+    /// None.
+    pub fn new() -> Traps {
+        Traps(Vec::new())
     }
-    let base = crate::access::marks::program(rt);
-    let space = sites.len() * ROOM;
-    let Some(room) = near(base, space) else { return };
-    for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
-        let addr = base.wrapping_add(offset as usize);
-        let bytes = core::slice::from_raw_parts(addr as *const u8, len as usize);
-        let Some(update) = x86::update(bytes) else { continue };
-        let copy = room + i * ROOM;
-        let mut code = bytes.to_vec();
-        if let Some(at) = update.relative {
-            // The copy is elsewhere, what it is about is not.
-            let end = bytes.len() as i64;
-            let moved = update.offset as i64 - end + (addr as i64 - copy as i64);
-            let Ok(moved) = i32::try_from(moved) else { continue };
-            code[at..at + 4].copy_from_slice(&moved.to_le_bytes());
+
+    /// Puts traps on the instructions that the configuration names, of the program that begins at
+    /// `base`.
+    ///
+    /// # Safety
+    /// The configuration names whole instructions of this program, and none of them is executed now.
+    pub unsafe fn set(&mut self, config: &Config, base: usize) {
+        let loud = config.traps.iter().map(|&(offset, len)| (offset, len, false));
+        let quiet = config.quiet_traps.iter().map(|&(offset, len)| (offset, len, true));
+        let mut sites: Vec<(u64, u64, bool)> = loud.chain(quiet).collect();
+        sites.sort_unstable();
+        if sites.is_empty() {
+            return;
         }
-        code.extend(JUMP);
-        code.extend((addr + bytes.len()).to_le_bytes());
-        (copy as *mut u8).copy_from_nonoverlapping(code.as_ptr(), code.len());
-        (*rt).traps.push(Trap { addr, copy, update, quiet });
+        let space = sites.len() * ROOM;
+        let Some(room) = near(base, space) else { return };
+        for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
+            let addr = base.wrapping_add(offset as usize);
+            // SAFETY: the caller says that an instruction is there.
+            let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, len as usize) };
+            let copy = room + i * ROOM;
+            let Some((update, code)) = copied(bytes, addr, copy) else { continue };
+            // SAFETY: the copy is in memory that was just mapped, and shorter than its place.
+            unsafe { (copy as *mut u8).copy_from_nonoverlapping(code.as_ptr(), code.len()) };
+            self.0.push(Trap { addr, copy, update, quiet });
+        }
+        protect(room, space, libc::PROT_READ | libc::PROT_EXEC);
+        let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return };
+        let (from, len) = (first.addr, last.addr + 1 - first.addr);
+        if !protect(from, len, writable) {
+            self.0.clear();
+            return;
+        }
+        for trap in &self.0 {
+            // SAFETY: the pages are writable now, and nobody executes the instruction.
+            unsafe { (trap.addr as *mut u8).write_volatile(INT3) };
+        }
+        protect(from, len, libc::PROT_READ | libc::PROT_EXEC);
     }
-    protect(room, space, libc::PROT_READ | libc::PROT_EXEC);
-    let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-    let (Some(first), Some(last)) = ((*rt).traps.first(), (*rt).traps.last()) else { return };
-    let (from, len) = (first.addr, last.addr + 1 - first.addr);
-    if !protect(from, len, writable) {
-        (*rt).traps.clear();
-        return;
+
+    /// Has traps handled in this process.
+    pub fn catch(&self) {
+        if self.0.is_empty() {
+            return;
+        }
+        // SAFETY: an action is plain numbers, and the handler returns to what was interrupted.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = trapped as *const () as usize;
+            // Other threads of the program run while the handler waits, and they may come here, too.
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+            libc::sigaction(libc::SIGTRAP, &raw const action, core::ptr::null_mut());
+        }
     }
-    for trap in &(*rt).traps {
-        (trap.addr as *mut u8).write_volatile(INT3);
+
+    /// The trap before this address.
+    fn before(&self, at: usize) -> Option<&Trap> {
+        let found = self.0.binary_search_by_key(&(at.wrapping_sub(1)), |trap| trap.addr);
+        found.ok().map(|found| &self.0[found])
     }
-    protect(from, len, libc::PROT_READ | libc::PROT_EXEC);
 }
 
-unsafe fn protect(from: usize, len: usize, rights: i32) -> bool {
+/// What an instruction updates, and its copy for another place, with a jump back behind it. `None`
+/// if it is none that can be copied.
+fn copied(bytes: &[u8], addr: usize, copy: usize) -> Option<(Update, Vec<u8>)> {
+    let update = x86::update(bytes)?;
+    let mut code = bytes.to_vec();
+    if let Some(at) = update.relative {
+        // The address is relative to an instruction that is elsewhere now.
+        let end = bytes.len() as i64;
+        let moved = update.offset as i64 - end + (addr as i64 - copy as i64);
+        code[at..at + 4].copy_from_slice(&i32::try_from(moved).ok()?.to_le_bytes());
+    }
+    code.extend(JUMP);
+    code.extend((addr + bytes.len()).to_le_bytes());
+    Some((update, code))
+}
+
+/// Changes what may be done with pages of code.
+fn protect(from: usize, len: usize, rights: i32) -> bool {
     let start = from & !(PAGE - 1);
-    sys::call(libc::SYS_mprotect, [start, from + len - start, rights as usize, 0, 0, 0]) == 0
+    let args = [start, from + len - start, rights as usize, 0, 0, 0];
+    // SAFETY: code stays readable and executable, so that nobody notices.
+    unsafe { sys::call(libc::SYS_mprotect, args) == 0 }
 }
 
 /// Memory below the program, so near that relative addresses reach it.
-unsafe fn near(program: usize, len: usize) -> Option<usize> {
+fn near(program: usize, len: usize) -> Option<usize> {
     const STEP: usize = 1 << 20;
     let len = len.next_multiple_of(PAGE);
     let rights = libc::PROT_READ | libc::PROT_WRITE;
@@ -116,45 +161,42 @@ unsafe fn near(program: usize, len: usize) -> Option<usize> {
         .find(|&start| sys::map_at(start, len, rights, libc::MAP_PRIVATE))
 }
 
-/// Has traps handled in this process.
-pub unsafe fn catch(rt: *const Runtime) {
-    if (*rt).traps.is_empty() {
-        return;
-    }
-    let mut action: libc::sigaction = core::mem::zeroed();
-    action.sa_sigaction = trapped as *const () as usize;
-    // Other threads of the program run while the handler waits, and they may come here, too.
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-    libc::sigaction(libc::SIGTRAP, &raw const action, core::ptr::null_mut());
-}
-
-unsafe extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_void) {
-    let context = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
-    let at = context.gregs[libc::REG_RIP as usize] as usize;
-    let traps = &(*home()).traps;
-    let Ok(found) = traps.binary_search_by_key(&(at.wrapping_sub(1)), |trap| trap.addr) else {
+extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes what it will go on with, which is ours until then.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let at = registers[libc::REG_RIP as usize] as usize;
+    // SAFETY: traps are in code of the program, and the library has no traps of its own.
+    let home = unsafe { Rt::home() };
+    let Some((rt, Trap { copy, update, quiet, .. })) =
+        home.as_ref().and_then(|rt| Some((rt, rt.traps.before(at)?)))
+    else {
         // The program has traps of its own.
-        libc::signal(signal, libc::SIG_DFL);
-        libc::raise(signal);
+        // SAFETY: it gets what it would have got without us.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
         return;
     };
-    let Trap { copy, update, quiet, .. } = traps[found];
-    let rt = live();
-    let harness = !rt.is_null() && (*rt).config.harness && (*rt).current == 0;
-    if rt.is_null() || harness {
-        // Nobody wants to know.
-    } else if quiet {
-        let fence = Op::plain(OpKind::Fence);
-        step(rt, fence);
-        happened(rt, (*rt).current, fence, Order::Strong, at, None, None);
-    } else {
-        announce(rt, &update, &context.gregs, at);
+    let (copy, update, quiet) = (*copy, *update, *quiet);
+    let harness = rt.config.harness && rt.threads.current() == 0;
+    // SAFETY: nothing of the runtime that was asked for the trap is in use any more.
+    match unsafe { Rt::live() } {
+        // What the harness of a test does is not explored.
+        Some(_) if harness => {}
+        None => {}
+        Some(mut rt) if quiet => {
+            let fence = Op::plain(OpKind::Fence);
+            step(&mut rt, fence);
+            rt.happened(Happened::plain(fence, Order::SeqCst, at));
+        }
+        Some(mut rt) => announce(&mut rt, &update, registers, at),
     }
-    context.gregs[libc::REG_RIP as usize] = copy as i64;
+    registers[libc::REG_RIP as usize] = copy as i64;
 }
 
 /// Announces an update; returns when it may be done.
-unsafe fn announce(rt: *mut Runtime, update: &Update, registers: &[i64; 23], next: usize) {
+fn announce(rt: &mut Rt, update: &Update, registers: &[i64; 23], next: usize) {
     let register = |n: usize| registers[REGISTERS[n & 15] as usize] as usize;
     let addr = match (update.relative, update.base) {
         // Relative to the next instruction, where its bytes are counted from the trap.
@@ -164,27 +206,21 @@ unsafe fn announce(rt: *mut Runtime, update: &Update, registers: &[i64; 23], nex
             base.map_or(0, register).wrapping_add(index).wrapping_add(update.offset)
         }
     };
-    let op = Op { kind: OpKind::Update, len: update.len, addr: addr as u64 };
-    let me = (*rt).current;
-    if !(*rt).alone
-        && (*rt).config.filter
-        && (*rt).shadow.touch(me, addr, op.len as usize, true) == Seen::News
-    {
-        learn(rt, addr, op.len as usize);
-    }
-    let expected = match op.len {
+    // SAFETY: the instruction is about to update these bytes.
+    let area = unsafe { Area::at(addr, update.len as usize) };
+    rt.touch_by_step(area, true);
+    let expected = match update.len {
         _ if !update.compares => None,
         16 => Some(u128::from(register(2) as u64) << 64 | u128::from(register(0) as u64)),
         8 => Some(u128::from(register(0) as u64)),
         len => Some(u128::from(register(0) as u64 & ((1 << (8 * len)) - 1))),
     };
-    let varying = expected.map(|expected| Varying::Exchange(addr, op.len, expected));
-    step_special(rt, op, varying);
-    if expected.is_none_or(|expected| crate::access::plain::bytes(addr, op.len) == expected) {
-        changed(rt, me);
-        happened(rt, me, op, Order::Strong, next, None, None);
+    let varying = expected.map(|expected| Varying::Exchange(area, expected));
+    step_special(rt, area.op(OpKind::Update), varying);
+    if expected.is_none_or(|expected| area.bits() == expected) {
+        rt.threads.me_mut().spin.changed();
+        rt.happened(Happened::plain(area.op(OpKind::Update), Order::SeqCst, next));
     } else {
-        let compare = Op { kind: OpKind::Compare, ..op };
-        happened(rt, me, compare, Order::Strong, next, None, None);
+        rt.happened(Happened::plain(area.op(OpKind::Compare), Order::SeqCst, next));
     }
 }

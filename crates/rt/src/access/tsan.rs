@@ -2,45 +2,47 @@
 //! their names to what they announce.
 
 use crate::access::plain::{bits, quick, read_range, slow, slow_both, write_range};
-use crate::entry::frame::{access_entry, entry, frame};
+use crate::access::strings;
+use crate::entry::frame::{access_entry, entry};
+use crate::entry::guest::Guest;
 
 access_entry! {
-    __tsan_read1: quick::<1, false>, slow::<1, false, false>;
-    __tsan_write1: quick::<1, true>, slow::<1, true, false>;
-    __tsan_read2: quick::<2, false>, slow::<2, false, false>;
-    __tsan_write2: quick::<2, true>, slow::<2, true, false>;
-    __tsan_read4: quick::<4, false>, slow::<4, false, false>;
-    __tsan_write4: quick::<4, true>, slow::<4, true, false>;
-    __tsan_read8: quick::<8, false>, slow::<8, false, false>;
-    __tsan_write8: quick::<8, true>, slow::<8, true, false>;
-    __tsan_read16: quick::<16, false>, slow::<16, false, false>;
-    __tsan_write16: quick::<16, true>, slow::<16, true, false>;
-    __tsan_unaligned_read2: quick::<2, false>, slow::<2, false, false>;
-    __tsan_unaligned_write2: quick::<2, true>, slow::<2, true, false>;
-    __tsan_unaligned_read4: quick::<4, false>, slow::<4, false, false>;
-    __tsan_unaligned_write4: quick::<4, true>, slow::<4, true, false>;
-    __tsan_unaligned_read8: quick::<8, false>, slow::<8, false, false>;
-    __tsan_unaligned_write8: quick::<8, true>, slow::<8, true, false>;
-    __tsan_unaligned_read16: quick::<16, false>, slow::<16, false, false>;
-    __tsan_unaligned_write16: quick::<16, true>, slow::<16, true, false>;
-    __tsan_volatile_read1: quick::<1, false>, slow::<1, false, true>;
-    __tsan_volatile_write1: quick::<1, true>, slow::<1, true, true>;
-    __tsan_volatile_read2: quick::<2, false>, slow::<2, false, true>;
-    __tsan_volatile_write2: quick::<2, true>, slow::<2, true, true>;
-    __tsan_volatile_read4: quick::<4, false>, slow::<4, false, true>;
-    __tsan_volatile_write4: quick::<4, true>, slow::<4, true, true>;
-    __tsan_volatile_read8: quick::<8, false>, slow::<8, false, true>;
-    __tsan_volatile_write8: quick::<8, true>, slow::<8, true, true>;
-    __tsan_volatile_read16: quick::<16, false>, slow::<16, false, true>;
-    __tsan_volatile_write16: quick::<16, true>, slow::<16, true, true>;
-    __tsan_unaligned_volatile_read2: quick::<2, false>, slow::<2, false, true>;
-    __tsan_unaligned_volatile_write2: quick::<2, true>, slow::<2, true, true>;
-    __tsan_unaligned_volatile_read4: quick::<4, false>, slow::<4, false, true>;
-    __tsan_unaligned_volatile_write4: quick::<4, true>, slow::<4, true, true>;
-    __tsan_unaligned_volatile_read8: quick::<8, false>, slow::<8, false, true>;
-    __tsan_unaligned_volatile_write8: quick::<8, true>, slow::<8, true, true>;
-    __tsan_unaligned_volatile_read16: quick::<16, false>, slow::<16, false, true>;
-    __tsan_unaligned_volatile_write16: quick::<16, true>, slow::<16, true, true>;
+    __tsan_read1: quick::<1, false>, slow::<1, false>;
+    __tsan_write1: quick::<1, true>, slow::<1, true>;
+    __tsan_read2: quick::<2, false>, slow::<2, false>;
+    __tsan_write2: quick::<2, true>, slow::<2, true>;
+    __tsan_read4: quick::<4, false>, slow::<4, false>;
+    __tsan_write4: quick::<4, true>, slow::<4, true>;
+    __tsan_read8: quick::<8, false>, slow::<8, false>;
+    __tsan_write8: quick::<8, true>, slow::<8, true>;
+    __tsan_read16: quick::<16, false>, slow::<16, false>;
+    __tsan_write16: quick::<16, true>, slow::<16, true>;
+    __tsan_unaligned_read2: quick::<2, false>, slow::<2, false>;
+    __tsan_unaligned_write2: quick::<2, true>, slow::<2, true>;
+    __tsan_unaligned_read4: quick::<4, false>, slow::<4, false>;
+    __tsan_unaligned_write4: quick::<4, true>, slow::<4, true>;
+    __tsan_unaligned_read8: quick::<8, false>, slow::<8, false>;
+    __tsan_unaligned_write8: quick::<8, true>, slow::<8, true>;
+    __tsan_unaligned_read16: quick::<16, false>, slow::<16, false>;
+    __tsan_unaligned_write16: quick::<16, true>, slow::<16, true>;
+    __tsan_volatile_read1: quick::<1, false>, slow::<1, false>;
+    __tsan_volatile_write1: quick::<1, true>, slow::<1, true>;
+    __tsan_volatile_read2: quick::<2, false>, slow::<2, false>;
+    __tsan_volatile_write2: quick::<2, true>, slow::<2, true>;
+    __tsan_volatile_read4: quick::<4, false>, slow::<4, false>;
+    __tsan_volatile_write4: quick::<4, true>, slow::<4, true>;
+    __tsan_volatile_read8: quick::<8, false>, slow::<8, false>;
+    __tsan_volatile_write8: quick::<8, true>, slow::<8, true>;
+    __tsan_volatile_read16: quick::<16, false>, slow::<16, false>;
+    __tsan_volatile_write16: quick::<16, true>, slow::<16, true>;
+    __tsan_unaligned_volatile_read2: quick::<2, false>, slow::<2, false>;
+    __tsan_unaligned_volatile_write2: quick::<2, true>, slow::<2, true>;
+    __tsan_unaligned_volatile_read4: quick::<4, false>, slow::<4, false>;
+    __tsan_unaligned_volatile_write4: quick::<4, true>, slow::<4, true>;
+    __tsan_unaligned_volatile_read8: quick::<8, false>, slow::<8, false>;
+    __tsan_unaligned_volatile_write8: quick::<8, true>, slow::<8, true>;
+    __tsan_unaligned_volatile_read16: quick::<16, false>, slow::<16, false>;
+    __tsan_unaligned_volatile_write16: quick::<16, true>, slow::<16, true>;
     __tsan_read_write1: quick::<1, true>, slow_both::<1>;
     __tsan_read_write2: quick::<2, true>, slow_both::<2>;
     __tsan_read_write4: quick::<4, true>, slow_both::<4>;
@@ -50,8 +52,8 @@ access_entry! {
     __tsan_unaligned_read_write4: quick::<4, true>, slow_both::<4>;
     __tsan_unaligned_read_write8: quick::<8, true>, slow_both::<8>;
     __tsan_unaligned_read_write16: quick::<16, true>, slow_both::<16>;
-    __tsan_vptr_update: quick::<8, true>, slow::<8, true, false>;
-    __tsan_vptr_read: quick::<8, false>, slow::<8, false, false>;
+    __tsan_vptr_update: quick::<8, true>, slow::<8, true>;
+    __tsan_vptr_read: quick::<8, false>, slow::<8, false>;
 }
 
 entry! {
@@ -70,30 +72,14 @@ entry! {
 }
 
 /// Announced as a load and a store of all bytes, then done.
-unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
-    let frame = frame();
-    crate::access::plain::access(
-        from as usize,
-        len,
-        false,
-        crate::access::plain::Order::Plain,
-        frame,
-    );
-    crate::access::plain::access(to as usize, len, true, crate::access::plain::Order::Plain, frame);
-    from.copy_to(to, len);
+extern "C" fn memmove(to: Guest<u8>, from: Guest<u8>, len: usize) -> Guest<u8> {
+    strings::moves(to, from, len);
     to
 }
 
 /// Announced as a store to all bytes, then done.
-unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
-    crate::access::plain::access(
-        to as usize,
-        len,
-        true,
-        crate::access::plain::Order::Plain,
-        frame(),
-    );
-    to.write_bytes(byte as u8, len);
+extern "C" fn memset(to: Guest<u8>, byte: i32, len: usize) -> Guest<u8> {
+    strings::fills(to, byte as u8, len);
     to
 }
 

@@ -4,33 +4,80 @@
 use core::ptr::null;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::runtime::Runtime;
+
 /// What [`entry!`] has pushed: the registers that belong to the caller, and the return address. The
 /// caller's stack follows.
 #[repr(C)]
 pub struct Frame {
     /// r15, r14, r13, r12, rbx, rbp.
-    pub registers: [usize; 6],
+    registers: [usize; 6],
     /// Where the caller goes on.
-    pub pc: usize,
+    pc: usize,
 }
 
 /// The frame of the latest call into the library.
 pub static FRAME: AtomicPtr<Frame> = AtomicPtr::new(null::<Frame>().cast_mut());
 
-/// The frame of the call that is being handled, in a program under control: otherwise its threads
-/// overwrite each other's. Right only until coroutines are switched, so it is asked first.
-pub fn frame() -> *const Frame {
-    FRAME.load(Ordering::Relaxed)
+/// A call of the program that is being handled. It is not kept beyond that call.
+#[derive(Clone, Copy)]
+pub struct Call(*const Frame);
+
+impl Runtime {
+    /// The latest call of the current thread. The program's own functions call the library, too, so
+    /// this is asked before any of them is called.
+    pub fn call(&self) -> Call {
+        latest()
+    }
+
+    /// From where the program called.
+    pub fn pc(&self) -> usize {
+        self.call().pc()
+    }
 }
 
-/// From where the program called.
-pub unsafe fn caller() -> usize {
-    (*frame()).pc
+/// The latest call of anybody: in a program that is not under control, threads overwrite each
+/// other's.
+pub fn latest() -> Call {
+    Call(FRAME.load(Ordering::Relaxed))
 }
 
-/// An argument that the caller passed on the stack, beyond the six in registers.
-pub unsafe fn stack_argument(i: usize) -> usize {
-    *frame().add(1).cast::<usize>().add(i)
+impl Call {
+    /// From where the program called.
+    pub fn pc(self) -> usize {
+        // SAFETY: the first entry is that of `__libc_start_main`, before anybody asks; and a frame
+        // is on the stack of its thread as long as the call is handled.
+        unsafe { (*self.0).pc }
+    }
+
+    /// The lowest address of what the caller had: its registers, then its stack.
+    pub fn addr(self) -> usize {
+        self.0 as usize
+    }
+
+    /// An argument that the caller passed on the stack, beyond the six in registers.
+    ///
+    /// # Safety
+    /// The function that was called has so many arguments.
+    pub unsafe fn stack_argument(self, i: usize) -> usize {
+        // SAFETY: the caller has put its further arguments right above the return address.
+        unsafe { self.0.add(1).cast::<usize>().add(i).read() }
+    }
+
+    /// A word of the caller's registers and stack.
+    ///
+    /// # Safety
+    /// The stack of the current thread reaches that far.
+    #[inline(always)]
+    pub unsafe fn word(self, i: usize) -> u64 {
+        // SAFETY: as the caller says; the stack belongs to the program, so that it is only copied.
+        unsafe { self.0.cast::<u64>().add(i).read() }
+    }
+}
+
+/// The current thread goes on with this call.
+pub fn go_on(call: Call) {
+    FRAME.store(call.0.cast_mut(), Ordering::Relaxed);
 }
 
 /// Exports functions under a name of libc or of the instrumentation: each keeps the caller's
@@ -38,6 +85,9 @@ pub unsafe fn stack_argument(i: usize) -> usize {
 macro_rules! entry {
     ($($name:ident => $inner:path;)*) => {$(
         #[doc = concat!("Stands in for `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// Only the program calls it, with the arguments of the function that it stands in for.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
@@ -76,6 +126,9 @@ macro_rules! entry {
 macro_rules! access_entry {
     ($($name:ident: $quick:path, $slow:path;)*) => {$(
         #[doc = concat!("Stands in for `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// Only the program calls it, with the arguments of the function that it stands in for.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
@@ -106,4 +159,52 @@ macro_rules! access_entry {
     )*};
 }
 
-pub(crate) use {access_entry, entry};
+/// Functions that stand in for those of libc: `fn name(rt, arg: type, ...) -> type { ... }`. The body
+/// runs in a program under control, with the [`Rt`](crate::runtime::Rt) that it names. Otherwise
+/// libc's own function is called, or what stands behind `else`.
+macro_rules! stand_in {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($rt:ident $(, $arg:ident: $t:ty)* $(,)?) $(-> $r:ty)? $body:block
+        $(else $other:block)?
+    )*) => {$(
+        const _: () = {
+            $(#[$doc])*
+            extern "C" fn controlled($($arg: $t),*) $(-> $r)? {
+                // SAFETY: the program calls, so that nothing of the runtime is borrowed.
+                match unsafe { $crate::runtime::Rt::live() } {
+                    Some(mut rt) => {
+                        let $rt = &mut rt;
+                        $body
+                    }
+                    None => $crate::entry::frame::otherwise!(
+                        $({ $other })? $name($($arg: $t),*) $(-> $r)?
+                    ),
+                }
+            }
+            $crate::entry::frame::entry! { $name => controlled; }
+        };
+    )*};
+}
+
+/// What [`stand_in!`] does in a program that is not under control.
+macro_rules! otherwise {
+    ({ $other:block } $($native:tt)*) => { $other };
+    ($($native:tt)*) => { $crate::entry::native::native!($($native)*) };
+}
+
+/// Functions that the program may not call under control: `name, "what is reported";`. Only the
+/// first six arguments of each matter to the real one.
+macro_rules! refused {
+    ($($name:ident, $what:expr;)*) => {
+        $crate::entry::frame::stand_in! {$(
+            fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+                let _ = (a, b, c, d, e, f);
+                let pc = rt.pc();
+                $crate::execution::ends::refuse(rt, $what, pc)
+            }
+        )*}
+    };
+}
+
+pub(crate) use {access_entry, entry, otherwise, refused, stand_in};

@@ -1,4 +1,5 @@
-//! How calls of the program come in, and how libc is called instead.
+//! How calls of the program come in, what they hand over, and how libc is called instead.
 
 pub mod frame;
+pub mod guest;
 pub mod native;

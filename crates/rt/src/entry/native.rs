@@ -1,27 +1,60 @@
 //! libc's own functions, for programs that are not under control.
 
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
 /// Calls the function of this name that comes after ours: `native!(name(arg: type, ...) -> type)`.
 macro_rules! native {
     ($name:ident($($arg:ident: $t:ty),*) $(-> $r:ty)?) => {{
-        static FOUND: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        let mut f = FOUND.load(core::sync::atomic::Ordering::Relaxed);
-        if f == 0 {
-            f = $crate::entry::native::find(concat!(stringify!($name), "\0"));
-            FOUND.store(f, core::sync::atomic::Ordering::Relaxed);
+        const NAME: &core::ffi::CStr =
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a name has no zero byte"),
+            };
+        static NATIVE: $crate::entry::native::Native = $crate::entry::native::Native::new(NAME);
+        let f = NATIVE.find();
+        // SAFETY: libc's function of this name has this type, and gets what the program has given
+        // to ours, or what its documentation asks for.
+        unsafe {
+            core::mem::transmute::<usize, unsafe extern "C-unwind" fn($($t),*) $(-> $r)?>(f)($($arg),*)
         }
-        let f: unsafe extern "C" fn($($t),*) $(-> $r)? = core::mem::transmute(f);
-        f($($arg),*)
     }};
 }
 
 pub(crate) use native;
 
+/// A function of libc, looked up when it is called for the first time.
+pub struct Native {
+    name: &'static CStr,
+    found: AtomicUsize,
+}
+
+impl Native {
+    /// The function of this name.
+    pub const fn new(name: &'static CStr) -> Native {
+        Native { name, found: AtomicUsize::new(0) }
+    }
+
+    /// Its address.
+    pub fn find(&self) -> usize {
+        match self.found.load(Ordering::Relaxed) {
+            0 => {
+                let f = look_up(self.name);
+                self.found.store(f, Ordering::Relaxed);
+                f
+            }
+            f => f,
+        }
+    }
+}
+
 /// Where the next function of a name is. A program cannot call what is nowhere, so this ends it.
-pub unsafe fn find(name: &str) -> usize {
-    let f = libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast());
+fn look_up(name: &CStr) -> usize {
+    // SAFETY: the name ends with a zero byte, as `dlsym` wants it.
+    let f = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if f.is_null() {
         crate::sys::write_all(2, b"weakspot: libc lacks ");
-        crate::sys::write_all(2, name.as_bytes());
+        crate::sys::write_all(2, name.to_bytes());
         crate::sys::write_all(2, b"\n");
         crate::sys::quit(127);
     }

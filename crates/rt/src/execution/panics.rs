@@ -1,9 +1,10 @@
-//! Programs in Rust fail by exit codes: a panic is told on standard error, and the program, or the
-//! harness of its tests, ends with a code that is not 0. What was told is kept, so that it can be said what
-//! went wrong.
+//! Programs in Rust fail by exit codes: a panic is a message on standard error, and the program, or
+//! the harness of its tests, ends with a code that is not 0. The messages are kept, so that it can be
+//! reported what went wrong.
 
-use crate::execution::ends::fail;
-use crate::runtime::{Runtime, live};
+use crate::entry::guest::Guest;
+use crate::execution::ends::{fail, fail_in};
+use crate::runtime::{Rt, Runtime};
 
 /// How much of what the program says is kept.
 const KEPT: usize = 16 << 10;
@@ -41,7 +42,7 @@ impl Said {
     }
 
     /// The panics, on one line.
-    fn panics(&self) -> String {
+    pub fn panics(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut panics: Vec<String> = text.split(MARK).skip(1).map(panic).collect();
         panics.dedup();
@@ -66,37 +67,41 @@ fn panic(text: &str) -> String {
 }
 
 /// The program ends with this code: a failure if it is not 0 and codes matter.
-pub unsafe fn code(rt: *mut Runtime, code: i32, pc: usize) {
-    (*rt).exits += u64::from(code != 0 && !(*rt).learning);
-    if code == 0 || !(*rt).config.codes {
+pub fn code(rt: &mut Rt, code: i32, pc: usize) {
+    if code == 0 {
         return;
     }
-    let panics = (*rt).said.panics();
+    rt.exploration.failed_by_code();
+    if !rt.config.codes {
+        return;
+    }
+    let panics = rt.said.panics();
     if panics.is_empty() {
         fail(rt, "exit", pc, &format!("exit code {code}"))
     }
-    let thread = (*rt).said.thread.unwrap_or((*rt).current);
-    crate::execution::ends::fail_in(rt, thread, "panic", 0, &panics)
+    let thread = rt.said.thread.unwrap_or(rt.threads.current());
+    fail_in(rt, thread, "panic", 0, &panics)
 }
 
-/// What an abort is about, if it was told.
-pub unsafe fn reason(rt: *const Runtime) -> Option<String> {
-    Some((*rt).said.panics()).filter(|panics| !panics.is_empty())
-}
-
-/// The program writes to a descriptor.
-pub unsafe fn heard(fd: i32, bytes: *const u8, len: usize) {
-    let rt = live();
-    if fd == 2 && !rt.is_null() && (*rt).config.codes && len < isize::MAX as usize {
-        let me = (*rt).current;
-        (*rt).said.add(me, core::slice::from_raw_parts(bytes, len));
+impl Runtime {
+    /// The program writes to a descriptor: what it says on standard error is kept.
+    pub fn hear(&mut self, fd: i32, from: Guest<u8>, len: usize) {
+        if fd == libc::STDERR_FILENO && self.config.codes && len < isize::MAX as usize {
+            // SAFETY: the program passes so many bytes to be written, and nobody changes them now.
+            let bytes = unsafe { core::slice::from_raw_parts(from.pointer(), len) };
+            self.said.add(self.threads.current(), bytes);
+        }
     }
-}
 
-/// The same in parts.
-pub unsafe fn heard_parts(fd: i32, parts: *const libc::iovec, n: i32) {
-    for i in 0..usize::try_from(n).unwrap_or(0).min(1024) {
-        let part = *parts.add(i);
-        heard(fd, part.iov_base.cast(), part.iov_len);
+    /// The same in parts.
+    pub fn hear_parts(&mut self, fd: i32, parts: Guest<libc::iovec>, n: i32) {
+        for i in 0..usize::try_from(n).unwrap_or(0).min(1024) {
+            // SAFETY: the program passes an array of so many parts, each an address and a length.
+            let (from, len) = unsafe {
+                let part = parts.pointer().add(i).read_unaligned();
+                (Guest::at(part.iov_base as usize), part.iov_len)
+            };
+            self.hear(fd, from, len);
+        }
     }
 }

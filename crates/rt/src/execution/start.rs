@@ -2,43 +2,67 @@
 //! of a worker that runs it, again and again.
 
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::Ordering;
 
 use std::ffi::CString;
 
-use weakspot_core::Model;
-use weakspot_live::wire::{Message, Place};
-use weakspot_live::{Diverged, Ended, Extra, Next, Schedule, Transactions, Watch};
+use weakspot_live::wire::Message;
+use weakspot_live::{Diverged, Ended};
 
-use crate::access::marks;
-use crate::access::traps;
-use crate::config::{self, Config};
-use crate::entry::frame::{self, entry};
+use crate::access::marks::Transactions;
+use crate::access::traps::Traps;
+use crate::config;
+use crate::entry::frame::{entry, latest};
 use crate::entry::native::native;
-use crate::execution::ends;
-use crate::execution::panics;
-use crate::execution::watchdog;
+use crate::execution::crashes::{SilentPlaces, catch_crashes};
+use crate::execution::exits::Exits;
+use crate::execution::exploration::Exploration;
+use crate::execution::monitors::Monitors;
+use crate::execution::panics::Said;
+use crate::execution::watchdog::Watchdog;
 use crate::memory::arena;
-use crate::memory::heap;
-use crate::memory::mappings;
+use crate::memory::heap::{Heap, on_behalf_of_runtime};
+use crate::memory::mappings::Mappings;
 use crate::memory::shadow::Shadow;
 use crate::memory::snapshot::{self, Snapshot};
-use crate::report;
-use crate::runtime::{HOME, LIVE, Runtime, home};
-use crate::schedule::buffers;
-use crate::schedule::coroutine::{self, switch};
-use crate::schedule::threads;
-use crate::schedule::threads::Parked;
+use crate::report::{DEFECT, Reporter};
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::choice::Scheduler;
+use crate::schedule::coroutine::Coroutines;
+use crate::schedule::spin::Own;
+use crate::schedule::threads::{Parked, Threads};
+use crate::schedule::turns;
+use crate::sync::keys::Keys;
+use crate::sync::waits::WakeUps;
 use crate::sys;
-use crate::world::descriptors;
-use crate::world::descriptors::Descriptors;
+use crate::world::clock::Clock;
+use crate::world::descriptors::{Descriptors, FAR, Outside};
+use crate::world::stdio::Files;
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
-/// Exit code of a worker that failed itself.
-const DEFECT: i32 = 70;
+/// The program as libc would have started it, and how far it has come.
+pub struct Program {
+    /// Its `main`.
+    main: usize,
+    /// What `main` gets.
+    arguments: (usize, usize, usize),
+    /// Whether an execution was begun, ever.
+    started: bool,
+    /// Why the worker has nothing left to do, if so.
+    finished: Option<&'static str>,
+    /// Whether what the program prints has been switched off in this process.
+    silent: bool,
+}
+
+impl Program {
+    /// What `main` gets: how many arguments, where they are, where the environment is.
+    pub fn arguments(&self) -> (usize, usize, usize) {
+        self.arguments
+    }
+}
+
 /// What the program's first instructions call.
-unsafe extern "C" fn start(
+extern "C" fn start(
     main: Main,
     argc: i32,
     argv: *mut *mut c_char,
@@ -47,7 +71,8 @@ unsafe extern "C" fn start(
     rtld_fini: usize,
 ) -> i32 {
     // The seventh argument is on the stack, beyond what the entry has pushed there.
-    let stack_end = frame::stack_argument(0);
+    // SAFETY: `__libc_start_main` has seven arguments.
+    let stack_end = unsafe { latest().stack_argument(0) };
     let main = match variable(config::VARIABLE) {
         Some(text) => {
             prepare(&text, main, argc, argv);
@@ -59,11 +84,13 @@ unsafe extern "C" fn start(
 }
 
 /// A variable of the environment.
-unsafe fn variable(name: &str) -> Option<String> {
-    let mut name = name.as_bytes().to_vec();
-    name.push(0);
-    let value = libc::getenv(name.as_ptr().cast());
-    (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+fn variable(name: &str) -> Option<String> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: nothing of the program runs yet that could change the environment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+    }
 }
 
 /// Ends a program that cannot be run under control.
@@ -72,365 +99,351 @@ fn give_up(text: &str) -> ! {
     sys::quit(2)
 }
 
-/// Before anything of the program runs: same addresses in each run, and all symbols bound, because a
-/// symbol that is bound during an execution is forgotten with it.
-unsafe fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
-    let config = match config::read(text) {
+/// Before anything of the program runs: makes the runtime.
+fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
+    let mut config = match config::read(text) {
         Ok(config) => config,
         Err(error) => give_up(&format!("{}: {error}", config::VARIABLE)),
     };
-    const ASK: u64 = 0xffff_ffff;
-    let personality = libc::personality(ASK);
-    let random = personality & libc::ADDR_NO_RANDOMIZE == 0;
-    if (random || variable("LD_BIND_NOW").is_none()) && variable("WEAKSPOT_AGAIN").is_none() {
-        libc::personality((personality | libc::ADDR_NO_RANDOMIZE) as u64);
-        libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
-        libc::setenv(c"WEAKSPOT_AGAIN".as_ptr(), c"1".as_ptr(), 1);
-        libc::execv(c"/proc/self/exe".as_ptr(), argv.cast_const().cast());
-        give_up("failed to start the program again at fixed addresses");
-    }
-    libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
-    // What the program starts is not under control.
-    libc::unsetenv(c"WEAKSPOT_RUN".as_ptr());
-    let mut config = config;
+    settle_addresses(argv);
     if let Some(path) = config.report.take() {
         config.fd = open_report(&path);
     }
-    let Some(shadow) = arena::open().then(Shadow::open).flatten() else {
+    let Some(mut shadow) = arena::open().then(Shadow::open).flatten() else {
         give_up("failed to reserve memory")
     };
-    let mut shadow = shadow;
     for &(addr, len) in &config.shared {
         shadow.set_shared(addr as usize, len as usize);
     }
-    let strategy = config.plan.strategy(config.under != Model::Sc);
-    let rt = Box::new(Runtime {
-        mine: 0,
-        mine_written: 0,
-        alone: true,
-        private_stores: 0,
-        near: 0,
-        quiet: 0,
-        rounds: 0,
-        current: 0,
-        threads: Vec::new(),
-        count: 0,
-        unjoined: 0,
-        next: Vec::new(),
-        all: Vec::new(),
-        buffered: false,
-        special: 0,
-        last: None,
-        steps: 0,
-        strategy,
-        schedule: Schedule::new(),
-        taken: Vec::new(),
-        learning: false,
-        ended: Ended::Over,
-        wakes: Vec::new(),
-        at_exit: Vec::new(),
-        at_exit_before: 0,
-        keys: Vec::new(),
-        keys_before: (0, Vec::new()),
-        exiting: false,
-        base: 0,
-        slots: Vec::new(),
-        main_tcb: 0,
-        can_write_fs: coroutine::can_write_fs(),
-        heap: heap::Heap::default(),
-        mappings: Vec::new(),
-        finishers: Vec::new(),
+    let fd = config.fd;
+    let runtime = Runtime {
+        own: Own::new(),
+        threads: Threads::new(),
+        coroutines: Coroutines::new(),
+        scheduler: Scheduler::new(&config),
+        exploration: Exploration::new(),
         shadow,
+        heap: Heap::new(),
+        mappings: Mappings::new(),
+        outside: Outside::new(),
+        files: Files::new(),
+        clock: Clock::new(),
+        wake_ups: WakeUps::new(),
+        keys: Keys::new(),
+        exits: Exits::new(),
+        silent_places: SilentPlaces::new(),
+        said: Said::default(),
+        reporter: Reporter::new(fd),
+        monitors: Monitors::new(),
+        transactions: Transactions::new(),
+        traps: Traps::new(),
+        program: Program {
+            main: main as usize,
+            arguments: (argc as usize, argv as usize, 0),
+            started: false,
+            finished: None,
+            silent: false,
+        },
         config,
-        modules: Vec::new(),
-        own_code: (0, 0),
-        findings: Vec::new(),
-        watch: None,
-        unserializable: String::new(),
-        transactions: Vec::new(),
-        traps: Vec::new(),
-        unsupported: Vec::new(),
-        executions: 0,
-        all_steps: 0,
-        restarts: 0,
-        cut: 0,
-        guesses: 0,
-        exits: 0,
-        soiled: false,
-        first_free: 0,
-        files: Vec::new(),
-        busy: false,
-        silent_places: Vec::new(),
-        sure: false,
-        blocked: false,
-        within: false,
-        finished: None,
-        stop: false,
-        started: false,
-        silent: false,
-        said: panics::Said::default(),
-        now: 0,
-        random: 0,
-        arguments: (argc as usize, argv as usize, 0),
-        main: main as usize,
-    });
-    HOME.store(Box::into_raw(rt), Ordering::Relaxed);
-    std::panic::set_hook(Box::new(|what| {
-        let rt = home();
-        // SAFETY: the runtime is there since before the hook was set.
-        let fd = unsafe { (*rt).config.fd };
-        report::tell(fd, &Message::Defect(what.to_string()));
+    };
+    // SAFETY: the arena was opened, and this runs once.
+    unsafe { Rt::make(runtime) };
+    std::panic::set_hook(Box::new(move |what| {
+        crate::report::send(fd, &Message::Defect(what.to_string()));
         sys::quit(DEFECT);
     }));
 }
 
+/// Sees to it that addresses are the same in each run, and all symbols bound, because a symbol that
+/// is bound during an execution is forgotten with it: if need be, the program starts again.
+fn settle_addresses(argv: *mut *mut c_char) {
+    const ASK: u64 = 0xffff_ffff;
+    // SAFETY: nothing of the program runs yet. It is started again with its own arguments.
+    unsafe {
+        let personality = libc::personality(ASK);
+        let random = personality & libc::ADDR_NO_RANDOMIZE == 0;
+        if (random || variable("LD_BIND_NOW").is_none()) && variable("WEAKSPOT_AGAIN").is_none() {
+            libc::personality((personality | libc::ADDR_NO_RANDOMIZE) as u64);
+            libc::setenv(c"LD_BIND_NOW".as_ptr(), c"1".as_ptr(), 1);
+            libc::setenv(c"WEAKSPOT_AGAIN".as_ptr(), c"1".as_ptr(), 1);
+            libc::execv(c"/proc/self/exe".as_ptr(), argv.cast_const().cast());
+            give_up("failed to start the program again at fixed addresses");
+        }
+        libc::unsetenv(c"WEAKSPOT_AGAIN".as_ptr());
+        // What the program starts is not under control.
+        libc::unsetenv(c"WEAKSPOT_RUN".as_ptr());
+    }
+}
+
+/// Opens the file for the report, with a number that the program will not get.
+fn open_report(path: &str) -> i32 {
+    let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
+    let far = far_copy(sys::open(&name, libc::O_WRONLY | libc::O_CREAT));
+    if far < 0 {
+        give_up(&format!("failed to open {path}"));
+    }
+    far
+}
+
+/// Moves a descriptor to a number that the program will not get; negative if there is none.
+pub fn far_copy(fd: i32) -> i32 {
+    if fd < 0 {
+        return fd;
+    }
+    let command = libc::F_DUPFD_CLOEXEC as usize;
+    let far = sys::on_descriptor(libc::SYS_fcntl, fd, command, FAR as usize);
+    sys::close(fd);
+    far as i32
+}
+
 /// The keeper, in the place of `main`: constructors have run, libc is ready.
-unsafe extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_char) -> i32 {
-    let rt = home();
-    (*rt).arguments = (argc as usize, argv as usize, envp as usize);
-    (*rt).main_tcb = coroutine::thread_pointer();
-    (*rt).at_exit_before = (*rt).at_exit.len();
-    (*rt).keys_before.0 = (*rt).keys.len();
-    let (modules, own) = snapshot::modules();
-    (*rt).modules = modules;
-    (*rt).own_code = own;
-    (*rt).finishers = ends::finishers();
-    report::modules(rt);
-    (*rt).watch = monitors(rt);
-    marks::find(rt);
-    traps::set(rt);
-    let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
-    let mut told = began;
+extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_char) -> i32 {
+    // SAFETY: libc calls this instead of `main`, so that nothing of the runtime is borrowed.
+    let Some(mut rt) = (unsafe { Rt::home() }) else { sys::quit(DEFECT) };
+    let rt = &mut rt;
+    rt.program.arguments = (argc as usize, argv as usize, envp as usize);
+    rt.get_ready();
+    let mut watchdog = Watchdog::new(rt);
     // A worker that dies without having done anything would be followed by the next one for ever.
     let mut idle_deaths = 0;
     let how = loop {
-        let before = ((*rt).executions, (*rt).restarts);
-        let pid = libc::fork();
-        match pid {
+        let before = (rt.signals().executions(), rt.exploration.restarts());
+        // SAFETY: there is one thread of the system, so that the child is as good as its parent.
+        let pid = match unsafe { libc::fork() } {
             -1 => give_up("failed to start a worker"),
             0 => work(rt),
-            _ => {}
-        }
-        let status = watchdog::watch(rt, pid, began, &mut told);
+            pid => pid,
+        };
+        let status = watchdog.watch(pid);
         // Workers that are gone at once are not looked after for long.
-        watchdog::look(rt, began, &mut told);
-        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == DEFECT {
-            break "defect";
-        }
-        if let Some(how) = (*rt).finished {
+        watchdog.look();
+        if let Some(how) = rt.after_worker(status) {
             break how;
         }
-        if (*rt).stop {
-            break "timeout";
-        }
-        if (*rt).busy {
-            // It died while it thought about what to do next, and nobody can go on with that.
-            break "incomplete";
-        }
-        let lost = !(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
-        if (*rt).within && !lost {
-            // By a system call that nobody saw.
-            report::unsupported(rt, "exit or exec behind our back", 0);
-            (*rt).ended = Ended::Cut;
-            (*rt).next.clear();
-            close(rt);
-        } else if (*rt).within {
-            let text = if libc::WIFSIGNALED(status) {
-                format!("the process died of signal {}", libc::WTERMSIG(status))
-            } else {
-                format!("the process ended with status {}", libc::WEXITSTATUS(status))
-            };
-            report::finding(rt, "lost", Some((*rt).current), 0, &text);
-            (*rt).ended = Ended::Over;
-            (*rt).next.clear();
-            close(rt);
-        }
-        idle_deaths =
-            if ((*rt).executions, (*rt).restarts) == before { idle_deaths + 1 } else { 0 };
+        let after = (rt.signals().executions(), rt.exploration.restarts());
+        idle_deaths = if after == before { idle_deaths + 1 } else { 0 };
         if idle_deaths > 3 {
             break "defect";
         }
     };
-    report::done(rt, how);
+    rt.report_end(how);
     sys::quit(0)
+}
+
+impl Runtime {
+    /// Before the first worker: what is there before `main`.
+    fn get_ready(&mut self) {
+        self.coroutines.libc_is_ready();
+        self.exits.keep();
+        self.keys.keep();
+        let (modules, own_code) = snapshot::modules();
+        self.reporter.set_modules(modules, own_code);
+        self.monitors.start(&self.config, &self.reporter);
+        self.transactions.find(&self.config, &self.reporter);
+        let base = self.reporter.program();
+        // SAFETY: the configuration was made for this program, and only this function runs.
+        unsafe { self.traps.set(&self.config, base) };
+    }
+
+    /// A worker is gone: how the exploration ends, if it does. Otherwise the next worker goes on.
+    fn after_worker(&mut self, status: i32) -> Option<&'static str> {
+        let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+        if code == Some(DEFECT) {
+            return Some("defect");
+        }
+        if self.program.finished.is_some() {
+            return self.program.finished;
+        }
+        if self.signals().stopped() {
+            return Some("timeout");
+        }
+        if self.signals().busy() {
+            // It died while the strategy was at work, whose state is lost with that.
+            return Some("incomplete");
+        }
+        if !self.signals().within() {
+            return None;
+        }
+        if code == Some(0) {
+            // By a system call that nobody saw.
+            self.unsupported("exit or exec behind our back", 0);
+            self.exploration.set_ended(Ended::Cut);
+        } else {
+            let text = match code {
+                Some(code) => format!("the process ended with status {code}"),
+                None => format!("the process died of signal {}", libc::WTERMSIG(status)),
+            };
+            self.finding("lost", Some(self.threads.current()), 0, &text);
+            self.exploration.set_ended(Ended::Over);
+        }
+        self.scheduler.forget_next();
+        self.close();
+        None
+    }
 }
 
 /// The worker: executions one after the other.
-unsafe fn work(rt: *mut Runtime) -> ! {
+fn work(rt: &mut Rt) -> ! {
+    let signals = rt.signals();
     let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
-    sys::call(libc::SYS_prctl, args);
-    ends::catch_crashes();
-    traps::catch(rt);
-    for t in 0..(*rt).slots.len() {
-        coroutine::map_stack(t);
-    }
-    (*rt).silent = false;
-    if (*rt).started {
-        heap::map(rt);
-        heap::restore(rt);
-        quiet(rt);
+    // SAFETY: no memory is touched.
+    unsafe { sys::call(libc::SYS_prctl, args) };
+    catch_crashes();
+    rt.traps.catch();
+    rt.coroutines.map();
+    rt.program.silent = false;
+    if rt.program.started {
+        rt.heap.map();
+        // SAFETY: nothing of the program runs.
+        unsafe { rt.heap.restore(signals) };
+        rt.silence();
     } else {
-        heap::keep(rt);
-        (*rt).started = true;
+        rt.heap.keep();
+        rt.program.started = true;
     }
-    let mut snapshot = (!(*rt).config.fork).then(|| Snapshot::take(rt));
+    let mut snapshot = (!rt.config.fork).then(|| Snapshot::take(rt));
     // To look at what is open, libc allocates, and not for the program.
-    let descriptors = heap::on_behalf_of_runtime(|| Descriptors::now((*rt).config.fd));
-    (*rt).first_free = descriptors.free;
-    (*rt).soiled = false;
-    loop {
-        if (*rt).stop {
-            (*rt).finished = Some("timeout");
-            break;
-        }
-        let limit = (*rt).config.executions;
-        if limit > 0 && (*rt).executions >= limit {
-            (*rt).finished = Some("limit");
-            break;
-        }
-        if !(*rt).strategy.begin() {
-            let complete = (*rt).strategy.complete();
-            (*rt).finished = Some(if complete { "complete" } else { "incomplete" });
-            break;
-        }
-        execute(rt);
-        close(rt);
-        quiet(rt);
+    let descriptors = on_behalf_of_runtime(|| Descriptors::now(rt.config.fd));
+    rt.outside.begin(&descriptors);
+    while execute(rt) {
         let Some(snapshot) = &mut snapshot else { break };
-        if (*rt).soiled {
+        if rt.outside.soiled() {
             break;
         }
-        mappings::restore(rt);
-        snapshot.restore();
+        rt.mappings.restore();
+        // SAFETY: the program does not run, and its memory is mapped as it was when the snapshot was
+        // taken.
+        unsafe { snapshot.restore() };
         descriptors.restore();
-        heap::restore(rt);
-        snapshot::clear_stacks(rt);
+        // SAFETY: the program does not run.
+        unsafe {
+            rt.heap.restore(signals);
+            rt.clear_stacks();
+        }
     }
     sys::quit(0)
 }
 
-/// The monitors that the configuration asks for.
-unsafe fn monitors(rt: *mut Runtime) -> Option<Watch> {
-    let Config { models, fences, .. } = &(*rt).config;
-    let address = |place: Place| match place.module {
-        Some(m) => (&(*rt).modules).get(usize::from(m)).map(|m| m.base as u64 + place.offset),
-        None => Some(place.offset),
+/// One execution. `false`: there is nothing left to explore.
+fn execute(rt: &mut Rt) -> bool {
+    let limit = rt.config.executions;
+    let finished = if rt.signals().stopped() {
+        Some("timeout")
+    } else if limit > 0 && rt.signals().executions() >= limit {
+        Some("limit")
+    } else if !rt.scheduler.strategy().begin() {
+        let complete = rt.scheduler.strategy().complete();
+        Some(if complete { "complete" } else { "incomplete" })
+    } else {
+        None
     };
-    let extra: Vec<Extra> = fences.iter().filter_map(|f| f.addressed(address)).collect();
-    let transactions = match ((*rt).config.transactions.is_some(), (*rt).config.fence_transactions)
-    {
-        (false, _) => Transactions::None,
-        (true, false) => Transactions::Watched,
-        (true, true) => Transactions::Fenced,
-    };
-    (!models.is_empty() || transactions != Transactions::None)
-        .then(|| Watch::new(models, &extra).with_transactions(transactions))
-}
-
-/// Opens the file for the report, with a number that the program will not get.
-unsafe fn open_report(path: &str) -> i32 {
-    let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
-    let fd = libc::open(name.as_ptr(), libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC, 0o644);
-    let far = if fd < 0 { fd } else { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, descriptors::FAR) };
-    if far < 0 {
-        give_up(&format!("failed to open {path}"));
+    if finished.is_some() {
+        rt.program.finished = finished;
+        return false;
     }
-    sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
-    far
-}
-
-/// One execution.
-unsafe fn execute(rt: *mut Runtime) {
-    (*rt).within = true;
-    if let Some(watch) = &mut (*rt).watch {
-        watch.begin();
-    }
-    threads::begin(rt);
-    if threads::add(rt, (*rt).main, 0).is_none() {
+    rt.begin();
+    let main = rt.program.main;
+    if turns::add(rt, main, 0).is_none() {
         give_up("failed to make a stack");
     }
-    threads::enter(rt, 0);
-    LIVE.store(rt, Ordering::Relaxed);
-    let to = (&(*rt).threads)[0].sp;
-    switch(&raw mut (*rt).base, to);
+    turns::run_first(rt);
+    rt.close();
+    rt.silence();
+    true
 }
 
-/// After an execution.
-unsafe fn close(rt: *mut Runtime) {
-    (*rt).busy = true;
-    let count = (*rt).count;
-    let threads = &(&(*rt).threads)[..count];
-    if threads.iter().any(|t| matches!(t.parked, Some((_, Parked::Silent)))) {
-        // Who knows what it would have done.
-        (*rt).ended = Ended::Cut;
+impl Runtime {
+    /// Before an execution.
+    fn begin(&mut self) {
+        self.signals().set_within(true);
+        self.monitors.begin();
+        self.threads.clear();
+        self.scheduler.clear(&self.config);
+        self.exploration.clear();
+        self.wake_ups.clear();
+        self.files.clear();
+        self.exits.clear();
+        self.keys.clear();
+        self.said.clear();
+        self.clock.clear(self.config.seed);
     }
-    end_of(rt);
-    (*rt).within = false;
-    (*rt).busy = false;
-}
 
-unsafe fn end_of(rt: *mut Runtime) {
-    let ended = (*rt).ended;
-    if (*rt).learning {
-        // The bytes that were learnt would have been scheduling points from the start.
-        (*rt).restarts += 1;
-        (*rt).strategy = (*rt).config.plan.strategy((*rt).config.under != Model::Sc);
-        (*rt).executions = 0;
-        (*rt).all_steps = 0;
-        (*rt).cut = 0;
-        (*rt).guesses = 0;
-        (*rt).exits = 0;
-        (*rt).watch = monitors(rt);
-        report::again(rt);
-        return;
-    }
-    if let Some(watch) = &mut (*rt).watch {
-        let new = watch.end();
-        if new > 0 {
-            report::overtakings(rt, new);
+    /// After an execution.
+    fn close(&mut self) {
+        self.signals().set_busy(true);
+        let silent = |parked| matches!(parked, Some((_, Parked::Silent)));
+        if self.threads.iter().any(|t| silent(t.parked())) {
+            // What the thread would have done is not known, so that the execution was not seen to
+            // its end.
+            self.exploration.set_ended(Ended::Cut);
         }
-        if watch.unserializable() == (1, (*rt).executions) {
-            (*rt).unserializable = (*rt).schedule.to_string();
+        if self.exploration.learning() {
+            self.restart();
+        } else {
+            self.end_execution();
         }
+        self.signals().set_within(false);
+        self.signals().set_busy(false);
     }
-    (*rt).executions += 1;
-    if (*rt).stop && ended == Ended::Cut {
-        // It would have gone on, had there been time: nothing is left for the strategy to learn.
-        return;
-    }
-    if ended == Ended::Over {
-        // It was not about to do that, it has done it.
-        let current = (*rt).current;
-        (*rt).next.retain(|n: &Next| n.agent.of() as usize != current);
-    }
-    (*rt).cut += u64::from(ended == Ended::Cut && (*rt).steps > (*rt).config.steps);
-    if (*rt).config.under == Model::Sc {
-        (*rt).strategy.end(ended, &(*rt).next);
-    } else {
-        let mut left = (*rt).next.clone();
-        buffers::next(rt, &mut left);
-        (*rt).strategy.end(ended, &left);
-    }
-    if let Some(diverged) = (*rt).strategy.diverged() {
-        let Diverged { step, agent } = diverged;
-        let (step, thread) = (step as u64, agent.of());
-        report::tell((*rt).config.fd, &Message::Diverged { step, thread });
-    }
-}
 
-/// From the second execution on, what the program prints is not shown.
-unsafe fn quiet(rt: *mut Runtime) {
-    if (*rt).config.all_output || (*rt).silent {
-        return;
+    /// The exploration starts again: the bytes that were learnt would have been scheduling points
+    /// from the start.
+    fn restart(&mut self) {
+        self.exploration.restart();
+        self.scheduler.restart(&self.config);
+        self.signals().restart();
+        self.monitors.start(&self.config, &self.reporter);
+        self.reporter.again();
     }
-    let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-    for fd in [1, 2] {
-        if null >= 0 && fd != (*rt).config.fd {
-            sys::call(libc::SYS_dup3, [null as usize, fd as usize, 0, 0, 0, 0]);
+
+    fn end_execution(&mut self) {
+        let signals = self.signals();
+        let ended = self.exploration.ended();
+        self.monitors.end(&self.reporter, &self.exploration, signals.executions());
+        signals.add_execution();
+        if signals.stopped() && ended == Ended::Cut {
+            // It would have gone on, had there been time: nothing is left for the strategy to learn.
+            return;
+        }
+        if ended == Ended::Over {
+            // What the current thread was about to do, it has done.
+            self.scheduler.forget_next_of(self.threads.current());
+        }
+        self.exploration.count_end(self.config.steps);
+        let mut buffers = Vec::new();
+        self.threads.next_of_buffers(&mut buffers);
+        self.scheduler.end(ended, &buffers);
+        if let Some(Diverged { step, agent }) = self.scheduler.strategy().diverged() {
+            let (step, thread) = (step as u64, agent.of());
+            self.reporter.send(&Message::Diverged { step, thread });
         }
     }
-    sys::call(libc::SYS_close, [null as usize, 0, 0, 0, 0, 0]);
-    (*rt).silent = true;
+
+    /// From the second execution on, what the program prints is not shown.
+    fn silence(&mut self) {
+        if self.config.all_output || self.program.silent {
+            return;
+        }
+        let null = sys::open(c"/dev/null", libc::O_WRONLY);
+        for fd in [1, 2] {
+            if null >= 0 && fd != self.config.fd {
+                sys::on_descriptor(libc::SYS_dup3, null, fd as usize, 0);
+            }
+        }
+        sys::close(null);
+        self.program.silent = true;
+    }
+
+    /// Clears the stacks of the threads that ran.
+    ///
+    /// # Safety
+    /// None of them will go on.
+    unsafe fn clear_stacks(&self) {
+        for (t, thread) in self.threads.iter().enumerate() {
+            // SAFETY: as the caller says.
+            unsafe { self.coroutines.slot(t).clear(thread.lowest()) };
+        }
+    }
 }
 
 entry! {

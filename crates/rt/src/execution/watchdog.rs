@@ -1,9 +1,13 @@
 //! How the keeper looks after its worker: time that is over, loops that take no steps, calls that
-//! wait in the kernel.
+//! wait in the kernel. While the worker runs, the keeper looks only at [`Signals`], and allocates
+//! nothing.
 
-use crate::execution::ends;
-use crate::report;
-use crate::runtime::Runtime;
+use core::ffi::CStr;
+use core::fmt::Write;
+
+use crate::execution::crashes::HANG;
+use crate::execution::signals::Signals;
+use crate::runtime::Rt;
 use crate::sys;
 
 /// After so many milliseconds of processor time without a step the keeper asks whether there is an
@@ -16,58 +20,138 @@ const ASLEEP: u32 = 10;
 /// The keeper looks after its worker so often, in milliseconds.
 const LOOK: u64 = 20;
 
-/// Waits for the end of a worker, and helps it out of executions that hang.
-pub unsafe fn watch(rt: *mut Runtime, pid: i32, began: u64, told: &mut u64) -> i32 {
-    let config = &(*rt).config;
-    let pidfd = sys::call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]);
-    let clock = ((!pid) << 3) | 2;
-    let mut seen = u64::MAX;
-    let mut since = (0, 0);
-    let mut asked = false;
-    let mut sleeping = 0;
-    loop {
-        let mut poll = libc::pollfd { fd: pidfd as i32, events: libc::POLLIN, revents: 0 };
+/// What the keeper has to know while its worker runs.
+pub struct Watchdog {
+    signals: &'static Signals,
+    /// Where progress is reported.
+    fd: i32,
+    /// Milliseconds in all, 0 for no end.
+    timeout: u64,
+    /// After how many milliseconds of processor time without a step an execution hangs.
+    hang: u64,
+    /// Milliseconds between two reports, 0 for none.
+    progress: u64,
+    /// When it all began.
+    began: u64,
+    /// When progress was reported last.
+    reported: u64,
+}
+
+impl Watchdog {
+    /// Time runs from now on.
+    pub fn new(rt: &Rt) -> Watchdog {
+        let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+        Watchdog {
+            signals: rt.signals(),
+            fd: rt.config.fd,
+            timeout: rt.config.timeout,
+            hang: rt.config.hang,
+            progress: rt.config.progress,
+            began,
+            reported: began,
+        }
+    }
+
+    /// Waits for the end of a worker, and helps it out of executions that hang; its status.
+    pub fn watch(&mut self, pid: i32) -> i32 {
+        let signals = self.signals;
+        let worker = Worker::of(pid);
+        let clock = ((!pid) << 3) | 2;
+        let mut seen = u64::MAX;
+        let mut since = (0, 0);
+        let mut asked = false;
+        let mut sleeping = 0;
+        loop {
+            if let Some(status) = worker.ended(asked) {
+                return status;
+            }
+            let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+            let cpu = sys::nanoseconds(clock);
+            self.look();
+            // The worker has seen the signal to stop at its next step, if it takes any.
+            if self.timeout > 0 && millis(self.began, now) > self.timeout + GRACE {
+                sys::kill(pid, libc::SIGKILL);
+            }
+            let pulse = signals.pulse();
+            let waits = pulse == seen && signals.within() && sleeps(pid);
+            sleeping = if waits { sleeping + 1 } else { 0 };
+            if pulse != seen {
+                (seen, since, asked) = (pulse, (now, cpu), false);
+            } else if sleeping > ASLEEP && !asked {
+                signals.set_blocked();
+                sys::kill(pid, HANG);
+                (since, asked) = ((now, cpu), true);
+            } else if millis(since.1, cpu) > self.hang || millis(since.0, now) > 10 * self.hang {
+                let busy = signals.busy();
+                let signal = if asked && !busy { libc::SIGKILL } else { HANG };
+                signals.set_sure(true);
+                sys::kill(pid, signal);
+                (since, asked) = ((now, cpu), !busy);
+            } else if millis(since.1, cpu) > PROBE && !asked {
+                signals.set_sure(false);
+                sys::kill(pid, HANG);
+            }
+        }
+    }
+
+    /// Looks at the clock: wants an end when time is over, and reports how far it is.
+    pub fn look(&mut self) {
+        let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
+        if self.timeout > 0 && millis(self.began, now) > self.timeout {
+            self.signals.stop();
+        }
+        if self.progress > 0 && millis(self.reported, now) >= self.progress {
+            self.reported = now;
+            self.report_progress();
+        }
+    }
+
+    /// Reports how far it is, without allocating for that.
+    fn report_progress(&self) {
+        let (executions, steps) = (self.signals.executions(), self.signals.steps());
+        let mut text = Text::<80>::new();
+        if writeln!(text, "progress {executions} {steps}").is_ok() {
+            sys::write_all(self.fd, text.bytes());
+        }
+    }
+}
+
+/// A process that is waited for.
+struct Worker {
+    pid: i32,
+    /// A descriptor that says when it ends, or negative.
+    fd: i32,
+}
+
+impl Worker {
+    fn of(pid: i32) -> Worker {
+        // SAFETY: no memory is touched.
+        let fd = unsafe { sys::call(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0]) };
+        Worker { pid, fd: fd as i32 }
+    }
+
+    /// Waits for its end, for a while; its status. After a signal it may be too early to ask for a
+    /// status that is there in a moment.
+    fn ended(&self, asked: bool) -> Option<i32> {
+        let mut poll = libc::pollfd { fd: self.fd, events: libc::POLLIN, revents: 0 };
         let span = libc::timespec { tv_sec: 0, tv_nsec: LOOK as i64 * 1_000_000 };
-        let count = usize::from(pidfd >= 0);
+        let count = usize::from(self.fd >= 0);
         let args = [&raw mut poll as usize, count, &raw const span as usize, 0, 8, 0];
-        sys::call(libc::SYS_ppoll, args);
+        // SAFETY: the kernel reads `span` and writes `poll`.
+        unsafe { sys::call(libc::SYS_ppoll, args) };
         let mut status = 0;
         let wait = if asked || poll.revents == 0 { libc::WNOHANG } else { 0 };
-        let args = [pid as usize, &raw mut status as usize, wait as usize, 0, 0, 0];
-        if sys::call(libc::SYS_wait4, args) == pid as isize {
-            if pidfd >= 0 {
-                sys::call(libc::SYS_close, [pidfd as usize, 0, 0, 0, 0, 0]);
-            }
-            return status;
-        }
-        let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
-        let cpu = sys::nanoseconds(clock);
-        look(rt, began, told);
-        // It should have heard.
-        if config.timeout > 0 && millis(began, now) > config.timeout + GRACE {
-            sys::call(libc::SYS_kill, [pid as usize, libc::SIGKILL as usize, 0, 0, 0, 0]);
-        }
-        // Memory that it takes is a sign of life, too: there is a limit to it.
-        let steps = (&raw const (*rt).all_steps).read_volatile()
-            + (&raw const (*rt).executions).read_volatile()
-            + (&raw const (*rt).heap.used).read_volatile() as u64;
-        let live = (&raw const (*rt).within).read_volatile();
-        sleeping = if steps == seen && live && sleeps(pid) { sleeping + 1 } else { 0 };
-        if steps != seen {
-            (seen, since, asked) = (steps, (now, cpu), false);
-        } else if sleeping > ASLEEP && !asked {
-            (&raw mut (*rt).blocked).write_volatile(true);
-            sys::call(libc::SYS_kill, [pid as usize, ends::HANG as usize, 0, 0, 0, 0]);
-            (since, asked) = ((now, cpu), true);
-        } else if millis(since.1, cpu) > config.hang || millis(since.0, now) > 10 * config.hang {
-            let busy = (&raw const (*rt).busy).read_volatile();
-            let signal = if asked && !busy { libc::SIGKILL } else { ends::HANG };
-            (&raw mut (*rt).sure).write_volatile(true);
-            sys::call(libc::SYS_kill, [pid as usize, signal as usize, 0, 0, 0, 0]);
-            (since, asked) = ((now, cpu), !busy);
-        } else if millis(since.1, cpu) > PROBE && !asked {
-            (&raw mut (*rt).sure).write_volatile(false);
-            sys::call(libc::SYS_kill, [pid as usize, ends::HANG as usize, 0, 0, 0, 0]);
+        let args = [self.pid as usize, &raw mut status as usize, wait as usize, 0, 0, 0];
+        // SAFETY: the kernel writes `status`.
+        let ended = unsafe { sys::call(libc::SYS_wait4, args) } == self.pid as isize;
+        ended.then_some(status)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.fd >= 0 {
+            sys::close(self.fd);
         }
     }
 }
@@ -77,43 +161,46 @@ fn millis(from: u64, to: u64) -> u64 {
     to.saturating_sub(from) / 1_000_000
 }
 
-/// Looks at the clock: wants an end when time is over, and tells how far it is.
-pub unsafe fn look(rt: *mut Runtime, began: u64, told: &mut u64) {
-    let config = &(*rt).config;
-    let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
-    if config.timeout > 0 && millis(began, now) > config.timeout {
-        (&raw mut (*rt).stop).write_volatile(true);
+/// Whether a process waits for something in the kernel.
+fn sleeps(pid: i32) -> bool {
+    let mut name = Text::<32>::new();
+    if write!(name, "/proc/{pid}/stat\0").is_err() {
+        return false;
     }
-    if config.progress > 0 && millis(*told, now) >= config.progress {
-        *told = now;
-        report::progress(rt);
-    }
-}
-
-/// Whether a process waits for something in the kernel. Nothing may be allocated here.
-unsafe fn sleeps(pid: i32) -> bool {
-    let mut name = [0_u8; 32];
-    let mut digits = pid.unsigned_abs();
-    let mut at = 20;
-    name[at..at + 5].copy_from_slice(b"/stat");
-    while digits > 0 {
-        at -= 1;
-        name[at] = b'0' + (digits % 10) as u8;
-        digits /= 10;
-    }
-    let from = at - 6;
-    name[from..at].copy_from_slice(b"/proc/");
-    let cwd = libc::AT_FDCWD as usize;
-    let path = name[from..].as_ptr() as usize;
-    let fd = sys::call(libc::SYS_openat, [cwd, path, libc::O_RDONLY as usize, 0, 0, 0]);
+    let Ok(name) = CStr::from_bytes_with_nul(name.bytes()) else { return false };
+    let fd = sys::open(name, libc::O_RDONLY);
     if fd < 0 {
         return false;
     }
     let mut text = [0_u8; 256];
-    let args = [fd as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0];
-    let n = sys::call(libc::SYS_read, args).max(0) as usize;
-    sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+    let n = sys::read(fd, &mut text);
+    sys::close(fd);
     // The name of the program is in parentheses, then comes the state.
     let state = text[..n].iter().rposition(|&b| b == b')').and_then(|end| text.get(end + 2));
     state == Some(&b'S')
+}
+
+/// A short text that is written in place.
+struct Text<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Text<N> {
+    fn new() -> Text<N> {
+        Text { bytes: [0; N], len: 0 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl<const N: usize> Write for Text<N> {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        let end = self.len + s.len();
+        self.bytes.get_mut(self.len..end).ok_or(core::fmt::Error)?.copy_from_slice(s.as_bytes());
+        self.len = end;
+        Ok(())
+    }
 }

@@ -9,7 +9,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::memory::heap;
+use crate::memory::heap::{__libc_free, __libc_memalign};
 use crate::sys;
 
 /// Where the arena is. Fixed, because pointers into it must mean the same in every run.
@@ -22,6 +22,11 @@ pub const SIZE: usize = 1 << 37;
 const SEEN: usize = 0x1c00_0000_0000;
 const SEEN_SIZE: usize = 1 << 34;
 
+/// A place at a fixed address, for the runtime itself.
+pub const FIRST: usize = BASE + 0x1000;
+/// How large it is.
+pub const FIRST_SIZE: usize = 0x3000;
+
 const CLASSES: usize = 4 * 48;
 const SMALLEST: usize = 16;
 
@@ -31,6 +36,9 @@ struct Head {
     seen: usize,
     free: [*mut u8; CLASSES],
 }
+
+const HEAD: *mut Head = BASE as *mut Head;
+const _: () = assert!(size_of::<Head>() <= FIRST - BASE);
 
 static READY: AtomicBool = AtomicBool::new(false);
 
@@ -42,11 +50,7 @@ pub fn open() -> bool {
     if ready {
         // SAFETY: the mapping is new, large enough and aligned.
         unsafe {
-            (BASE as *mut Head).write(Head {
-                top: BASE + size_of::<Head>(),
-                seen: SEEN,
-                free: [null_mut(); CLASSES],
-            });
+            HEAD.write(Head { top: FIRST + FIRST_SIZE, seen: SEEN, free: [null_mut(); CLASSES] });
         }
         READY.store(true, Ordering::Relaxed);
     }
@@ -54,12 +58,20 @@ pub fn open() -> bool {
 }
 
 /// A block that the program gets to see, zeroed and never given back; null if there is no room.
-pub unsafe fn seen(size: usize, align: usize) -> *mut u8 {
-    let head = BASE as *mut Head;
-    let start = (*head).seen.next_multiple_of(align.max(64));
+/// The arena must be open.
+pub fn seen(size: usize, align: usize) -> *mut u8 {
+    debug_assert!(READY.load(Ordering::Relaxed));
+    // SAFETY: one process at a time allocates, in one thread, and nobody keeps references to the head.
+    let top = unsafe { &mut (*HEAD).seen };
+    take(top, size, align.max(64), SEEN + SEEN_SIZE)
+}
+
+/// The next block of a stretch of memory that ends at `end`; null if there is no room.
+fn take(top: &mut usize, size: usize, align: usize, end: usize) -> *mut u8 {
+    let start = top.next_multiple_of(align);
     match start.checked_add(size) {
-        Some(end) if end <= SEEN + SEEN_SIZE => {
-            (*head).seen = end;
+        Some(new) if new <= end => {
+            *top = new;
             start as *mut u8
         }
         _ => null_mut(),
@@ -84,52 +96,65 @@ fn class(size: usize) -> (usize, usize) {
 /// The allocator of the library's own data.
 pub struct Arena;
 
+fn inside(block: *mut u8) -> bool {
+    (BASE..BASE + SIZE).contains(&(block as usize))
+}
+
 // SAFETY: blocks come from the arena, each to one owner at a time, aligned as asked; before the arena
 // is there, from libc.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !READY.load(Ordering::Relaxed) {
-            return heap::__libc_memalign(layout.align().max(16), layout.size()).cast();
+            // SAFETY: alignments of layouts are powers of two.
+            return unsafe { __libc_memalign(layout.align().max(16), layout.size()).cast() };
         }
-        let head = BASE as *mut Head;
         let (class, size) = class(layout.size());
-        if layout.align() <= 16 && class < CLASSES && !(*head).free[class].is_null() {
-            let block = (*head).free[class];
-            (*head).free[class] = *block.cast::<*mut u8>();
-            return block;
+        if class >= CLASSES {
+            return null_mut();
         }
-        let start = (*head).top.next_multiple_of(layout.align().max(16));
-        match start.checked_add(size) {
-            Some(end) if end <= BASE + SIZE && class < CLASSES => {
-                (*head).top = end;
-                start as *mut u8
+        // SAFETY: the arena is there. One process at a time allocates, in one thread, and nobody keeps
+        // references to the head. A freed block begins with the address of the next one.
+        unsafe {
+            let head = &mut *HEAD;
+            let free = &mut head.free[class];
+            if layout.align() <= 16 && !free.is_null() {
+                let block = *free;
+                *free = *block.cast::<*mut u8>();
+                return block;
             }
-            _ => null_mut(),
+            take(&mut head.top, size, layout.align().max(16), BASE + SIZE)
         }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if !(BASE..BASE + SIZE).contains(&(block as usize)) {
-            return heap::__libc_free(block.cast());
+        if !inside(block) {
+            // SAFETY: it was allocated by libc, before the arena was there.
+            return unsafe { __libc_free(block.cast()) };
         }
-        let head = BASE as *mut Head;
         let (class, _) = class(layout.size());
         if layout.align() <= 16 {
-            *block.cast::<*mut u8>() = (*head).free[class];
-            (*head).free[class] = block;
+            // SAFETY: as for `alloc`; the block is large enough for an address, and nobody's now.
+            unsafe {
+                let free = &mut (*HEAD).free[class];
+                *block.cast::<*mut u8>() = *free;
+                *free = block;
+            }
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let inside = (BASE..BASE + SIZE).contains(&(block as usize));
-        if inside && class(layout.size()) == class(size) {
+        if inside(block) && class(layout.size()) == class(size) {
             return block;
         }
-        let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-        if !new.is_null() {
-            block.copy_to_nonoverlapping(new, layout.size().min(size));
-            self.dealloc(block, layout);
+        // SAFETY: the caller vouches for the block and for the new layout; both blocks are as large
+        // as what is copied.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                block.copy_to_nonoverlapping(new, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
         }
-        new
     }
 }

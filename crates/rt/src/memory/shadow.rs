@@ -7,6 +7,7 @@
 //! the exploration then starts again. Cells are found in two steps, over a table with one entry for
 //! each 16 MiB of addresses.
 
+use crate::entry::guest::Area;
 use crate::sys;
 
 const BASE: usize = 0x1800_0000_0000;
@@ -23,9 +24,35 @@ const OWNER: u16 = WRITTEN - 1;
 /// The owner of a cell that several threads have read and none wrote.
 const MANY: u16 = OWNER;
 
-/// The cells.
+/// The cells. There is one `Shadow`, made when they are mapped.
 pub struct Shadow {
     top: usize,
+}
+
+/// A cell, and the one after it if the address is a multiple of eight.
+#[derive(Clone, Copy)]
+pub struct Cell(*mut u16);
+
+impl Cell {
+    /// What is in it.
+    #[inline(always)]
+    pub fn one(self) -> u16 {
+        // SAFETY: `Shadow` makes cells only where they are mapped.
+        unsafe { *self.0 }
+    }
+
+    /// What is in it and the next one, as one number. The address is a multiple of eight.
+    #[inline(always)]
+    pub fn two(self) -> u32 {
+        debug_assert!((self.0 as usize).is_multiple_of(4));
+        // SAFETY: cells are mapped in pairs.
+        unsafe { *self.0.cast::<u32>() }
+    }
+
+    fn set(self, value: u16) {
+        // SAFETY: as for `one`; nobody has references to cells.
+        unsafe { *self.0 = value };
+    }
 }
 
 /// What an access meets.
@@ -53,80 +80,84 @@ impl Shadow {
 
     /// The cell of an address, if there is one.
     #[inline(always)]
-    pub unsafe fn cell(addr: usize) -> *mut u16 {
-        let chunk = *(BASE as *const usize).add((addr >> CHUNK_LOG) & (TABLE - 1));
+    pub fn cell(&self, addr: usize) -> Option<Cell> {
+        // SAFETY: the table is mapped as long as there is a `Shadow`, and has that many entries.
+        let chunk = unsafe { *Shadow::entry(addr) };
         if chunk == 0 {
-            return core::ptr::null_mut();
+            return None;
         }
-        (chunk as *mut u16).add((addr & ((1 << CHUNK_LOG) - 1)) >> 2)
+        Some(Shadow::cell_of(chunk, addr))
+    }
+
+    /// Where the table says where the cells of an address are.
+    #[inline(always)]
+    fn entry(addr: usize) -> *mut usize {
+        (BASE as *mut usize).wrapping_add((addr >> CHUNK_LOG) & (TABLE - 1))
+    }
+
+    #[inline(always)]
+    fn cell_of(chunk: usize, addr: usize) -> Cell {
+        Cell((chunk as *mut u16).wrapping_add((addr & ((1 << CHUNK_LOG) - 1)) >> 2))
     }
 
     /// The cell of an address, made if need be. `None`: there is no room, so nothing is known.
-    unsafe fn make(&mut self, addr: usize) -> Option<*mut u16> {
-        let entry = (BASE as *mut usize).add((addr >> CHUNK_LOG) & (TABLE - 1));
-        if *entry == 0 {
+    fn make(&mut self, addr: usize) -> Option<Cell> {
+        // SAFETY: the table is mapped, and only this function changes it.
+        let chunk = unsafe { &mut *Shadow::entry(addr) };
+        if *chunk == 0 {
             if self.top + CHUNK > BASE + SIZE {
                 return None;
             }
-            *entry = self.top;
+            *chunk = self.top;
             self.top += CHUNK;
         }
-        Some(Shadow::cell(addr))
+        Some(Shadow::cell_of(*chunk, addr))
     }
 
     /// A thread touches bytes while others are there.
-    pub unsafe fn touch(&mut self, thread: usize, addr: usize, len: usize, write: bool) -> Seen {
+    pub fn touch(&mut self, thread: usize, area: Area, write: bool) -> Seen {
         let mut seen = Seen::Private;
         let mine = mark(thread, write);
-        let last = addr.saturating_add(len.max(1) - 1) & !3;
-        let mut at = addr & !3;
-        while at <= last {
+        for at in cells(area.addr(), area.len() as usize) {
             let Some(cell) = self.make(at) else { return Seen::Shared };
-            let old = *cell;
+            let old = cell.one();
             let owner = old & OWNER;
             if old & SHARED != 0 {
                 if seen == Seen::Private {
                     seen = Seen::Shared;
                 }
             } else if old == 0 || owner == mine & OWNER {
-                *cell = old | mine;
+                cell.set(old | mine);
             } else if write || old & WRITTEN != 0 {
-                *cell = SHARED;
+                cell.set(SHARED);
                 seen = Seen::News;
             } else {
-                *cell = MANY;
+                cell.set(MANY);
             }
-            at = match at.checked_add(4) {
-                Some(next) => next,
-                None => break,
-            };
         }
         seen
     }
 
     /// Bytes are known to be shared.
-    pub unsafe fn set_shared(&mut self, addr: usize, len: usize) {
+    pub fn set_shared(&mut self, addr: usize, len: usize) {
         for at in (addr & !3..addr.saturating_add(len)).step_by(4) {
             if let Some(cell) = self.make(at) {
-                *cell = SHARED;
+                cell.set(SHARED);
             }
         }
     }
 
     /// Whether some of the bytes are known to be shared.
-    pub unsafe fn is_shared(addr: usize, len: usize) -> bool {
-        let last = addr.saturating_add(len.max(1) - 1) & !3;
-        let mut at = addr & !3;
-        while at <= last {
-            let cell = Shadow::cell(at);
-            if !cell.is_null() && *cell & SHARED != 0 {
-                return true;
-            }
-            at = match at.checked_add(4) {
-                Some(next) => next,
-                None => break,
-            };
-        }
-        false
+    pub fn is_shared(&self, area: Area) -> bool {
+        cells(area.addr(), area.len() as usize)
+            .any(|at| self.cell(at).is_some_and(|cell| cell.one() & SHARED != 0))
     }
+}
+
+/// The first address of each cell of these bytes; at least of one.
+#[inline(always)]
+fn cells(addr: usize, len: usize) -> impl Iterator<Item = usize> {
+    let first = addr >> 2;
+    let last = addr.saturating_add(len.max(1) - 1) >> 2;
+    (0..last - first + 1).map(move |i| (first + i) << 2)
 }

@@ -8,13 +8,12 @@
 use std::fs;
 
 use crate::config::MOST_THREADS;
-use crate::memory::arena;
-use crate::memory::heap;
-use crate::report;
+use crate::execution::start::far_copy;
+use crate::memory::{arena, heap};
+use crate::report::Module;
 use crate::runtime::Runtime;
 use crate::schedule::coroutine;
 use crate::sys;
-use crate::world::descriptors::FAR;
 
 const PAGE: usize = 4096;
 /// Pieces of at most this size are copied without asking what was touched of them.
@@ -68,15 +67,15 @@ fn mapping(line: &str) -> Option<Mapping> {
 }
 
 /// The files that are mapped, one entry each; and where this library is.
-pub fn modules() -> (Vec<report::Module>, (usize, usize)) {
-    let mut modules: Vec<report::Module> = Vec::new();
+pub fn modules() -> (Vec<Module>, (usize, usize)) {
+    let mut modules: Vec<Module> = Vec::new();
     for m in mappings() {
         if !m.path.starts_with('/') || m.path == "/dev/zero" {
             continue;
         }
         match modules.iter_mut().find(|known| known.path == m.path) {
             Some(known) => known.end = m.end,
-            None => modules.push(report::Module { base: m.start, end: m.end, path: m.path }),
+            None => modules.push(Module { base: m.start, end: m.end, path: m.path }),
         }
     }
     let here = mapping as *const () as usize;
@@ -86,40 +85,13 @@ pub fn modules() -> (Vec<report::Module>, (usize, usize)) {
 }
 
 impl Snapshot {
-    /// Copies the memory of the program; `own` is where this library is, whose variables follow
-    /// its file without a gap.
-    pub unsafe fn take(rt: *const Runtime) -> Snapshot {
-        let path = c"/proc/self/pagemap";
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-        let cwd = libc::AT_FDCWD as usize;
-        let args = [cwd, path.as_ptr() as usize, flags as usize, 0, 0, 0];
-        let near = sys::call(libc::SYS_openat, args);
+    /// Copies the memory of the program, before it runs.
+    pub fn take(rt: &Runtime) -> Snapshot {
         // The program gets the same numbers for its files as without us.
-        let far = [near as usize, libc::F_DUPFD_CLOEXEC as usize, FAR as usize, 0, 0, 0];
-        let pagemap = if near < 0 { -1 } else { sys::call(libc::SYS_fcntl, far) as i32 };
-        sys::call(libc::SYS_close, [near as usize, 0, 0, 0, 0, 0]);
-        let own = (*rt).own_code;
+        let pagemap = far_copy(sys::open(c"/proc/self/pagemap", libc::O_RDONLY));
+        let arguments = rt.program.arguments().1;
         let mut pieces = Vec::new();
-        let mut own_end = own.1;
-        for m in mappings() {
-            let own = m.start >= own.0 && m.start < own.1;
-            // The library's variables without initial value follow its file, without a name.
-            let own_rest = m.start == own_end && m.path.is_empty();
-            if own_rest {
-                own_end = m.end;
-            }
-            let reserved = (arena::BASE..heap::END).contains(&m.start);
-            if !m.writable || !m.private || own || own_rest || reserved {
-                continue;
-            }
-            let mut start = m.start;
-            if m.path == "[stack]" {
-                // Only what the kernel put there: arguments and environment. The rest is the
-                // worker's own stack.
-                start = (*rt).arguments.1.max(m.start);
-            } else if m.path.starts_with("[v") {
-                continue;
-            }
+        for (start, m) in of_program(rt.reporter.own_code(), arguments) {
             let len = m.end - start;
             // Large variables without initial value have mostly pages that nobody has touched.
             let untouched = |page| m.path.is_empty() && untouched(pagemap, page);
@@ -134,7 +106,9 @@ impl Snapshot {
                 let bytes = if blank && len > SMALL {
                     None
                 } else {
-                    Some(core::slice::from_raw_parts(from as *const u8, len).to_vec())
+                    // SAFETY: the kernel says that these bytes are mapped, and the program, whose
+                    // they are, does not run.
+                    Some(unsafe { core::slice::from_raw_parts(from as *const u8, len) }.to_vec())
                 };
                 pieces.push(Piece { start: from, len, bytes, dirty: vec![(0, len)] });
             }
@@ -143,6 +117,9 @@ impl Snapshot {
     }
 
     /// Puts it back.
+    ///
+    /// # Safety
+    /// The program does not run, and what was mapped when the snapshot was taken is mapped now.
     pub unsafe fn restore(&mut self) {
         let faults = page_faults();
         if faults != self.faults {
@@ -152,20 +129,19 @@ impl Snapshot {
         for piece in &self.pieces {
             for &(at, len) in &piece.dirty {
                 let to = (piece.start + at) as *mut u8;
-                match &piece.bytes {
-                    Some(bytes) => bytes.as_ptr().add(at).copy_to_nonoverlapping(to, len),
-                    None => to.write_bytes(0, len),
+                // SAFETY: the piece is mapped, and nobody but the program uses it.
+                unsafe {
+                    match &piece.bytes {
+                        Some(bytes) => bytes.as_ptr().add(at).copy_to_nonoverlapping(to, len),
+                        None => to.write_bytes(0, len),
+                    }
                 }
             }
         }
     }
 
     /// Asks which pages the worker has for itself, because it wrote them.
-    unsafe fn find_dirty(&mut self) {
-        const EXCLUSIVE: u64 = 1 << 56;
-        const FILE: u64 = 1 << 61;
-        const PRESENT: u64 = 1 << 63;
-        const SWAPPED: u64 = 1 << 62;
+    fn find_dirty(&mut self) {
         if self.pagemap < 0 {
             return;
         }
@@ -176,28 +152,10 @@ impl Snapshot {
             let mut page = piece.start & !(PAGE - 1);
             while page < end {
                 let n = (end - page).div_ceil(PAGE).min(entries.len());
-                let args = [
-                    self.pagemap as usize,
-                    entries.as_mut_ptr() as usize,
-                    n * 8,
-                    page / PAGE * 8,
-                    0,
-                    0,
-                ];
-                let got = sys::call(libc::SYS_pread64, args);
-                let known = got == (n * 8) as isize;
+                let known = sys::read_words(self.pagemap, &mut entries[..n], page / PAGE * 8);
                 for &entry in &entries[..n] {
-                    // A page of the file itself has not been written either.
-                    let clean = entry & (PRESENT | SWAPPED) == 0
-                        || entry & PRESENT != 0 && (entry & EXCLUSIVE == 0 || entry & FILE != 0);
-                    if !known || !clean {
-                        let from = page.max(piece.start);
-                        let to = (page + PAGE).min(end);
-                        let at = from - piece.start;
-                        match piece.dirty.last_mut() {
-                            Some((a, len)) if *a + *len == at => *len += to - from,
-                            _ => piece.dirty.push((at, to - from)),
-                        }
+                    if !known || was_written(entry) {
+                        piece.add_dirty(page.max(piece.start), (page + PAGE).min(end));
                     }
                     page += PAGE;
                 }
@@ -206,11 +164,60 @@ impl Snapshot {
     }
 }
 
+impl Piece {
+    /// The bytes between these addresses have to be put back.
+    fn add_dirty(&mut self, from: usize, to: usize) {
+        let at = from - self.start;
+        match self.dirty.last_mut() {
+            Some((a, len)) if *a + *len == at => *len += to - from,
+            _ => self.dirty.push((at, to - from)),
+        }
+    }
+}
+
+/// Whether a page may have been written, by its entry in the page map.
+fn was_written(entry: u64) -> bool {
+    const EXCLUSIVE: u64 = 1 << 56;
+    const FILE: u64 = 1 << 61;
+    const PRESENT: u64 = 1 << 63;
+    const SWAPPED: u64 = 1 << 62;
+    // A page of the file itself has not been written either.
+    let clean = entry & (PRESENT | SWAPPED) == 0
+        || entry & PRESENT != 0 && (entry & EXCLUSIVE == 0 || entry & FILE != 0);
+    !clean
+}
+
+/// The mappings that belong to the program and that it can change, each with the address from which
+/// on; `own` is where this library is, whose variables follow its file without a gap.
+fn of_program(own: (usize, usize), arguments: usize) -> Vec<(usize, Mapping)> {
+    let mut found = Vec::new();
+    let mut own_end = own.1;
+    for m in mappings() {
+        let is_own = m.start >= own.0 && m.start < own.1;
+        // The library's variables without initial value follow its file, without a name.
+        let own_rest = m.start == own_end && m.path.is_empty();
+        if own_rest {
+            own_end = m.end;
+        }
+        let reserved = (arena::BASE..heap::END).contains(&m.start);
+        if !m.writable || !m.private || is_own || own_rest || reserved {
+            continue;
+        }
+        if m.path == "[stack]" {
+            // Only what the kernel put there: arguments and environment. The rest is the worker's
+            // own stack.
+            found.push((arguments.max(m.start), m));
+        } else if !m.path.starts_with("[v") {
+            found.push((m.start, m));
+        }
+    }
+    found
+}
+
 /// Whether a page of memory without a file was never touched.
-unsafe fn untouched(pagemap: i32, addr: usize) -> bool {
-    let mut entry = u64::MAX;
-    let args = [pagemap as usize, &raw mut entry as usize, 8, addr / PAGE * 8, 0, 0];
-    pagemap >= 0 && sys::call(libc::SYS_pread64, args) == 8 && entry >> 62 == 0
+fn untouched(pagemap: i32, addr: usize) -> bool {
+    let mut entry = [u64::MAX];
+    pagemap >= 0 && sys::read_words(pagemap, &mut entry, addr / PAGE * 8) && entry[0] >> 62 == 0
 }
 
 /// How many pages were touched for the first time, or written for the first time, so far.
@@ -220,14 +227,6 @@ fn page_faults() -> i64 {
         let mut usage: libc::rusage = core::mem::zeroed();
         sys::call(libc::SYS_getrusage, [0, &raw mut usage as usize, 0, 0, 0, 0]);
         usage.ru_minflt + usage.ru_majflt
-    }
-}
-
-/// Clears the stacks of the threads that ran.
-pub unsafe fn clear_stacks(rt: *mut Runtime) {
-    for t in 0..(*rt).count {
-        let lowest = (&(*rt).threads)[t].lowest;
-        (&(*rt).slots)[t].clear(lowest);
     }
 }
 

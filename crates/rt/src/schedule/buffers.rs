@@ -15,11 +15,13 @@
 //!
 //! Cost: a switch copies what is in the buffers of both threads.
 
-use weakspot_live::{Agent, Next, Op, OpKind};
+use weakspot_core::Model;
+use weakspot_live::{Agent, Next, OpKind, Order};
 
-use crate::access::plain::Order;
+use crate::entry::guest::{Area, Bytes};
+use crate::execution::monitors::Happened;
 use crate::runtime::Runtime;
-use crate::schedule::threads::happened;
+use crate::schedule::threads::Threads;
 
 /// The largest number of a queue: later ones share it.
 const LAST_QUEUE: usize = 0x7fff;
@@ -29,47 +31,22 @@ const LAST_QUEUE: usize = 0x7fff;
 pub struct Buffer {
     stores: Vec<Store>,
     /// The places that were stored to, by the number of their queue.
-    queues: Vec<(usize, u32)>,
+    queues: Vec<Area>,
     /// How many fences between stores there were.
     epoch: u32,
 }
 
 /// A store that only its thread sees.
 struct Store {
-    op: Op,
+    area: Area,
     pc: usize,
     order: Order,
     queue: u16,
     epoch: u32,
-    new: Bytes,
+    /// What it writes, once that is known.
+    new: Option<Bytes>,
     /// What is hidden by it while it is shown.
     old: Bytes,
-}
-
-/// Some bytes, in place if there are few.
-enum Bytes {
-    Few([u8; 16]),
-    Many(Vec<u8>),
-}
-
-impl Bytes {
-    unsafe fn read(op: Op) -> Bytes {
-        let (from, len) = (op.addr as *const u8, op.len as usize);
-        if len > 16 {
-            return Bytes::Many(core::slice::from_raw_parts(from, len).to_vec());
-        }
-        let mut few = [0; 16];
-        from.copy_to_nonoverlapping(few.as_mut_ptr(), len);
-        Bytes::Few(few)
-    }
-
-    unsafe fn write(&self, op: Op) {
-        let from = match self {
-            Bytes::Few(few) => few.as_ptr(),
-            Bytes::Many(many) => many.as_ptr(),
-        };
-        from.copy_to_nonoverlapping(op.addr as *mut u8, op.len as usize);
-    }
 }
 
 impl Buffer {
@@ -90,47 +67,46 @@ impl Buffer {
         self.epoch += 1;
     }
 
-    /// The current thread is about to store.
-    pub unsafe fn push(&mut self, op: Op, pc: usize, order: Order, by_place: bool) {
-        let place = (op.addr as usize, op.len);
+    /// The current thread is about to store; with a queue for each place, or one for all.
+    fn push(&mut self, area: Area, pc: usize, order: Order, by_place: bool) {
         let queue = if by_place {
-            let known = self.queues.iter().position(|q| *q == place);
+            let known = self.queues.iter().position(|q| *q == area);
             known.unwrap_or_else(|| {
-                self.queues.push(place);
+                self.queues.push(area);
                 self.queues.len() - 1
             })
         } else {
             0
         };
         let queue = queue.min(LAST_QUEUE) as u16;
-        let (epoch, old) = (self.epoch, Bytes::read(op));
-        self.stores.push(Store { op, pc, order, queue, epoch, new: Bytes::Few([0; 16]), old });
+        let (epoch, old) = (self.epoch, area.copy());
+        self.stores.push(Store { area, pc, order, queue, epoch, new: None, old });
     }
 
-    /// It has.
-    pub unsafe fn settle(&mut self) {
+    /// The current thread has done its last store: what it wrote is in memory.
+    pub fn settle(&mut self) {
         if let Some(last) = self.stores.last_mut() {
-            last.new = Bytes::read(last.op);
+            last.new = Some(last.area.copy());
         }
     }
 
-    /// It will not, after all.
+    /// The current thread will not do the store that it was about to do.
     pub fn pop(&mut self) {
         self.stores.pop();
     }
 
     /// Lets memory look as the thread sees it.
-    pub unsafe fn show(&mut self) {
+    pub fn show(&mut self) {
         for store in &mut self.stores {
-            store.old = Bytes::read(store.op);
-            store.new.write(store.op);
+            store.old = store.area.copy();
+            store.write();
         }
     }
 
     /// Lets memory look as it is.
-    pub unsafe fn hide(&mut self) {
+    pub fn hide(&mut self) {
         for store in self.stores.iter().rev() {
-            store.old.write(store.op);
+            store.area.restore(&store.old);
         }
     }
 
@@ -143,52 +119,72 @@ impl Buffer {
                 continue;
             }
             let before = &self.stores[..i];
-            let waits = before.iter().any(|b| b.epoch < store.epoch || overlap(b.op, store.op));
-            let op = Op { kind: OpKind::Commit, ..store.op };
+            let waits = before.iter().any(|b| b.epoch < store.epoch || b.area.overlaps(store.area));
+            let op = store.area.op(OpKind::Commit);
             out.push(Next { agent, op, enabled: !waits, idle: false });
         }
         out[from..].sort_unstable_by_key(|n| n.agent);
     }
 }
 
-fn overlap(a: Op, b: Op) -> bool {
-    a.addr < b.addr + u64::from(b.len) && b.addr < a.addr + u64::from(a.len)
-}
-
-/// Appends what the queues of all threads are about to do.
-pub unsafe fn next(rt: *mut Runtime, out: &mut Vec<Next>) {
-    let count = (*rt).count;
-    let from = out.len();
-    for (t, thread) in (&(*rt).threads)[..count].iter().enumerate() {
-        thread.buffer.next(t, out);
-    }
-    // Queues are numbered before threads.
-    out[from..].sort_unstable_by_key(|n| n.agent);
-}
-
-/// A queue lets its first store go. No buffer may be shown.
-pub unsafe fn commit(rt: *mut Runtime, agent: Agent) {
-    let t = agent.of() as usize;
-    let stores = &mut (&mut (*rt).threads)[t].buffer.stores;
-    let mine = |s: &Store| s.queue == agent.queue_number();
-    let Some(at) = stores.iter().position(mine) else { return };
-    let Store { op, pc, order, new, .. } = stores.remove(at);
-    new.write(op);
-    let op = Op { kind: OpKind::Commit, ..op };
-    happened(rt, t, op, order, pc, None, None);
-}
-
-/// Whether nothing is in any of them.
-pub unsafe fn all_empty(rt: *const Runtime) -> bool {
-    (&(*rt).threads)[..(*rt).count].iter().all(|thread| thread.buffer.is_empty())
-}
-
-/// Everything leaves, when that does not matter any more. No buffer may be shown.
-pub unsafe fn empty(rt: *mut Runtime) {
-    let count = (*rt).count;
-    for thread in &mut (&mut (*rt).threads)[..count] {
-        for store in thread.buffer.stores.drain(..) {
-            store.new.write(store.op);
+impl Store {
+    fn write(&self) {
+        if let Some(new) = &self.new {
+            self.area.restore(new);
         }
+    }
+}
+
+impl Threads {
+    /// Appends what the queues of all threads are about to do.
+    pub fn next_of_buffers(&self, out: &mut Vec<Next>) {
+        let from = out.len();
+        for (t, thread) in self.iter().enumerate() {
+            thread.buffer.next(t, out);
+        }
+        // Agents are ordered by queue first, and by thread among queues with the same number.
+        out[from..].sort_unstable_by_key(|n| n.agent);
+    }
+
+    /// Whether nothing is in any buffer.
+    pub fn buffers_are_empty(&self) -> bool {
+        self.iter().all(|thread| thread.buffer.is_empty())
+    }
+
+    /// Everything leaves, when that does not matter any more. No buffer may be shown.
+    pub fn empty_buffers(&mut self) {
+        for thread in self.iter_mut() {
+            thread.buffer.stores.drain(..).for_each(|store| store.write());
+        }
+    }
+}
+
+impl Runtime {
+    /// A store of the current thread that has its turn goes into its buffer, if there are buffers
+    /// now. Whether it does.
+    pub fn buffer(&mut self, area: Area, order: Order, pc: usize) -> bool {
+        let buffered = self.stores_are_buffered();
+        if buffered {
+            let by_place = self.config.under != Model::Tso;
+            self.threads.me_mut().buffer.push(area, pc, order, by_place);
+        }
+        buffered
+    }
+
+    /// Whether stores go into buffers: not if there is nobody who could notice.
+    pub fn stores_are_buffered(&self) -> bool {
+        self.scheduler.buffered() && !self.threads.alone()
+    }
+
+    /// A queue lets its first store go. No buffer may be shown.
+    pub fn commit(&mut self, agent: Agent) {
+        let t = usize::from(agent.of());
+        let stores = &mut self.threads.get_mut(t).buffer.stores;
+        let first = |s: &Store| s.queue == agent.queue_number();
+        let Some(at) = stores.iter().position(first) else { return };
+        let store = stores.remove(at);
+        store.write();
+        let op = store.area.op(OpKind::Commit);
+        self.happened_in(t, Happened::plain(op, store.order, store.pc));
     }
 }

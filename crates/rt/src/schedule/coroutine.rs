@@ -8,7 +8,6 @@
 use core::arch::{asm, naked_asm};
 
 use crate::memory::heap;
-use crate::runtime::Runtime;
 use crate::sys;
 
 /// Where the stacks are.
@@ -23,12 +22,23 @@ const LOCAL: usize = 1 << 20;
 const LARGE: usize = 256 << 10;
 const PAGE: usize = 4096;
 
+/// What threads stand on, and the worker below them.
+pub struct Coroutines {
+    slots: Vec<Slot>,
+    /// Where the worker goes on when an execution is over.
+    base: usize,
+    /// The thread pointer of the process.
+    main_tcb: usize,
+    /// Whether thread pointers can be changed without the kernel.
+    can_write_fs: bool,
+}
+
 /// What a coroutine stands on. It is kept from execution to execution.
 pub struct Slot {
     /// The end of the stack, its highest address.
-    pub top: usize,
+    top: usize,
     /// The thread pointer: where the thread-local storage ends and glibc's thread record begins.
-    pub tcb: usize,
+    tcb: usize,
     /// Where the block of thread-local storage begins, and what is in it at first. Thread 0 has the
     /// block of the process, which the snapshot restores.
     pristine: Option<(usize, Vec<u8>)>,
@@ -45,67 +55,155 @@ unsafe extern "C" {
 }
 
 /// Whether the processor and the kernel let programs change the thread pointer themselves.
-pub fn can_write_fs() -> bool {
+fn can_write_fs() -> bool {
     const FSGSBASE: u64 = 1 << 1;
     // SAFETY: reads the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
 }
 
 /// The thread pointer of who calls.
-pub fn thread_pointer() -> usize {
+fn thread_pointer() -> usize {
     let tcb: usize;
     // SAFETY: on x86-64 the thread record begins with its own address.
     unsafe { asm!("mov {}, fs:[0x10]", out(reg) tcb, options(nostack, readonly)) };
     tcb
 }
 
-/// Makes the slot of thread `t`. `None`: the system gives no memory.
-pub unsafe fn make_slot(rt: *mut Runtime, t: usize) -> Option<Slot> {
-    let start = STACKS + t * STRIDE + (STRIDE - STACK);
-    if !map_stack(t) {
-        return None;
+impl Coroutines {
+    /// No slots yet.
+    pub fn new() -> Coroutines {
+        let main_tcb = thread_pointer();
+        Coroutines { slots: Vec::new(), base: 0, main_tcb, can_write_fs: can_write_fs() }
     }
-    let main = (*rt).main_tcb;
-    if t == 0 {
-        return Some(Slot { top: start + STACK, tcb: main, pristine: None });
+
+    /// libc is ready: the thread pointer is that of the process from now on.
+    pub fn libc_is_ready(&mut self) {
+        self.main_tcb = thread_pointer();
     }
-    let (mut size, mut align) = (0, 0);
-    _dl_get_tls_static_info(&raw mut size, &raw mut align);
-    // The size counts glibc's thread record, which begins at the thread pointer.
-    let record = _thread_db_sizeof_pthread as usize;
-    let below = size.saturating_sub(record);
-    let wanted = (STACKS + t * STRIDE + LOCAL - record) & !(align.max(64) - 1);
-    if size + align > LOCAL {
-        return None;
+
+    /// Where the worker goes on.
+    pub fn base(&self) -> usize {
+        self.base
     }
-    // What the linker needs besides must not be in the program's memory: it would not be there after a
-    // restore.
-    let tcb = heap::on_behalf_of_runtime(|| _dl_allocate_tls(wanted as *mut _)) as usize;
-    if tcb == 0 {
-        return None;
+
+    /// The place for where the worker goes on.
+    pub fn base_place(&mut self) -> *mut usize {
+        &raw mut self.base
     }
-    // What the beginning of the record must say: itself, twice, and the secrets for canaries and
-    // mangled pointers, the flags for the shadow stack, and the number of the thread in the system.
-    let copy = |offset: usize, len: usize| {
-        ((main + offset) as *const u8).copy_to_nonoverlapping((tcb + offset) as *mut u8, len);
-    };
-    *(tcb as *mut usize) = tcb;
-    *((tcb + 0x10) as *mut usize) = tcb;
-    copy(0x20, 0x18);
-    copy(0x48, 0x8);
-    copy(_thread_db_pthread_tid[2] as usize, 4);
-    // Any thread may be the one that creates the first thread with this number.
-    let current = thread_pointer();
-    set_thread_pointer(rt, tcb);
-    __ctype_init();
-    set_thread_pointer(rt, current);
-    let from = tcb - below;
-    let pristine = core::slice::from_raw_parts(from as *const u8, size).to_vec();
-    Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })
+
+    /// What the thread with this number stands on.
+    pub fn slot(&self, t: usize) -> &Slot {
+        &self.slots[t]
+    }
+
+    /// The number of the thread that the program knows by this handle.
+    pub fn find(&self, handle: usize, count: usize) -> Option<usize> {
+        self.slots[..count].iter().position(|slot| slot.tcb == handle)
+    }
+
+    /// Makes the slot of thread `t`, if there is none. `false`: the system gives no memory.
+    pub fn make(&mut self, t: usize) -> bool {
+        if self.slots.len() == t {
+            let Some(slot) = self.new_slot(t) else { return false };
+            self.slots.push(slot);
+        }
+        true
+    }
+
+    /// Maps the stacks that earlier workers had.
+    pub fn map(&self) {
+        for t in 0..self.slots.len() {
+            map_stack(t);
+        }
+    }
+
+    /// The current thread is this one, as far as thread-local variables go.
+    pub fn set_thread_pointer(&self, t: usize) {
+        // SAFETY: the slot has a thread record, which stays.
+        unsafe { self.write_thread_pointer(self.slots[t].tcb) };
+    }
+
+    /// Thread-local variables are those of the process.
+    pub fn set_main_thread_pointer(&self) {
+        // SAFETY: the record is the one that libc has made.
+        unsafe { self.write_thread_pointer(self.main_tcb) };
+    }
+
+    fn new_slot(&self, t: usize) -> Option<Slot> {
+        let start = STACKS + t * STRIDE + (STRIDE - STACK);
+        if !map_stack(t) {
+            return None;
+        }
+        let main = self.main_tcb;
+        if t == 0 {
+            return Some(Slot { top: start + STACK, tcb: main, pristine: None });
+        }
+        let (mut size, mut align) = (0, 0);
+        // SAFETY: glibc writes two numbers.
+        unsafe { _dl_get_tls_static_info(&raw mut size, &raw mut align) };
+        // The size counts glibc's thread record, which begins at the thread pointer.
+        // SAFETY: a constant of glibc.
+        let record = unsafe { _thread_db_sizeof_pthread } as usize;
+        let below = size.saturating_sub(record);
+        let wanted = (STACKS + t * STRIDE + LOCAL - record) & !(align.max(64) - 1);
+        if size + align > LOCAL {
+            return None;
+        }
+        // What the linker needs besides must not be in the program's memory: it would not be there
+        // after a restore.
+        // SAFETY: there is room for the record above `wanted` and for the storage below it, in a
+        // mapping that nobody else uses.
+        let tcb =
+            heap::on_behalf_of_runtime(|| unsafe { _dl_allocate_tls(wanted as *mut _) }) as usize;
+        if tcb == 0 {
+            return None;
+        }
+        // SAFETY: the record of the process and the new one are `record` bytes each, and only we use
+        // the new one. Libc's tables for characters are found through the thread pointer, which is
+        // put back.
+        unsafe {
+            // What the beginning of the record must say: itself, twice, and the secrets for canaries
+            // and mangled pointers, the flags for the shadow stack, and the number of the thread in
+            // the system.
+            let copy = |offset: usize, len: usize| {
+                let from = (main + offset) as *const u8;
+                from.copy_to_nonoverlapping((tcb + offset) as *mut u8, len);
+            };
+            (tcb as *mut usize).write(tcb);
+            ((tcb + 0x10) as *mut usize).write(tcb);
+            copy(0x20, 0x18);
+            copy(0x48, 0x8);
+            copy(_thread_db_pthread_tid[2] as usize, 4);
+            // Any thread may be the one that creates the first thread with this number.
+            let current = thread_pointer();
+            self.write_thread_pointer(tcb);
+            __ctype_init();
+            self.write_thread_pointer(current);
+        }
+        let from = tcb - below;
+        // SAFETY: these bytes were just made, and nobody else uses them.
+        let pristine = unsafe { core::slice::from_raw_parts(from as *const u8, size) }.to_vec();
+        Some(Slot { top: start + STACK, tcb, pristine: Some((from, pristine)) })
+    }
+
+    /// Changes the thread pointer.
+    ///
+    /// # Safety
+    /// It points to a thread record of glibc that stays.
+    unsafe fn write_thread_pointer(&self, tcb: usize) {
+        if self.can_write_fs {
+            // SAFETY: the instruction is there; the library has no thread-local variables.
+            unsafe { asm!("wrfsbase {}", in(reg) tcb, options(nostack, preserves_flags)) };
+        } else {
+            const ARCH_SET_FS: usize = 0x1002;
+            // SAFETY: as above, by way of the kernel.
+            unsafe { sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, tcb, 0, 0, 0, 0]) };
+        }
+    }
 }
 
 /// Maps the stack of thread `t` and its thread-local storage in this process, if that was not done.
-pub fn map_stack(t: usize) -> bool {
+fn map_stack(t: usize) -> bool {
     let start = STACKS + t * STRIDE;
     let rights = libc::PROT_READ | libc::PROT_WRITE;
     sys::map_at(start, LOCAL, rights, libc::MAP_PRIVATE)
@@ -113,59 +211,84 @@ pub fn map_stack(t: usize) -> bool {
 }
 
 impl Slot {
-    /// Puts the thread-local storage back and prepares the stack, so that the first switch to the
-    /// returned stack pointer calls `f(arg)`.
-    pub unsafe fn prepare(&self, f: unsafe extern "C" fn(usize) -> !, arg: usize) -> usize {
-        if let Some((from, bytes)) = &self.pristine {
-            bytes.as_ptr().copy_to_nonoverlapping(*from as *mut u8, bytes.len());
-        }
-        let sp = (self.top - 128) as *mut usize;
-        // What `switch` pops: floating point settings, six registers, the return address.
-        let control = 0x1f80_u64 | 0x37f << 32;
-        let frame = [control as usize, 0, 0, f as usize, arg, 0, 0, begin as *const () as usize];
-        sp.copy_from_nonoverlapping(frame.as_ptr(), frame.len());
-        sp as usize
+    /// The end of the stack, its highest address.
+    pub fn top(&self) -> usize {
+        self.top
     }
 
-    /// Clears what was used of the stack, from the lowest address that is known to have been used
-    /// and as far below as pages are not empty: what a function finds in variables that it forgot to
-    /// set must be the same in each execution.
-    pub unsafe fn clear(&self, lowest: usize) {
-        let bottom = self.top - STACK;
-        let mut from = (lowest & !(PAGE - 1)).clamp(bottom, self.top);
-        while from > bottom && !empty(from - PAGE) {
-            from -= PAGE;
-        }
-        let used = self.top - from;
-        if used > LARGE {
-            sys::call(libc::SYS_madvise, [from, used, libc::MADV_DONTNEED as usize, 0, 0, 0]);
-        } else {
-            (from as *mut u8).write_bytes(0, used);
-        }
+    /// The lowest address of the stack.
+    pub fn bottom(&self) -> usize {
+        self.top - STACK
+    }
+
+    /// By what the program knows the thread.
+    pub fn handle(&self) -> usize {
+        self.tcb
     }
 
     /// The addresses of the stack and of the gap below it.
     pub fn holds(&self, addr: usize) -> bool {
         addr < self.top && addr >= self.top - STRIDE
     }
-}
 
-/// Whether a page has only zeros.
-unsafe fn empty(page: usize) -> bool {
-    core::slice::from_raw_parts(page as *const u64, PAGE / 8).iter().all(|&word| word == 0)
-}
+    /// Puts the thread-local storage back and prepares the stack, so that the first switch to the
+    /// returned stack pointer calls `f(arg)`.
+    ///
+    /// # Safety
+    /// Nobody runs on the stack, or will go on there.
+    pub unsafe fn prepare(&self, f: extern "C" fn(usize) -> !, arg: usize) -> usize {
+        if let Some((from, bytes)) = &self.pristine {
+            // SAFETY: the storage has that many bytes, and the thread that used it is over.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(*from as *mut u8, bytes.len()) };
+        }
+        let sp = (self.top - 128) as *mut usize;
+        // What `switch` pops: floating point settings, six registers, the return address.
+        let control = 0x1f80_u64 | 0x37f << 32;
+        let frame = [control as usize, 0, 0, f as usize, arg, 0, 0, begin as *const () as usize];
+        // SAFETY: the stack is mapped, and nobody is on it.
+        unsafe { sp.copy_from_nonoverlapping(frame.as_ptr(), frame.len()) };
+        sp as usize
+    }
 
-/// Changes the thread pointer.
-pub unsafe fn set_thread_pointer(rt: *const Runtime, tcb: usize) {
-    if (*rt).can_write_fs {
-        asm!("wrfsbase {}", in(reg) tcb, options(nostack, preserves_flags));
-    } else {
-        const ARCH_SET_FS: usize = 0x1002;
-        sys::call(libc::SYS_arch_prctl, [ARCH_SET_FS, tcb, 0, 0, 0, 0]);
+    /// Clears what was used of the stack, from the lowest address that is known to have been used
+    /// and as far below as pages are not empty: what a function finds in variables that it forgot to
+    /// set must be the same in each execution.
+    ///
+    /// # Safety
+    /// Nobody runs on the stack, or will go on there.
+    pub unsafe fn clear(&self, lowest: usize) {
+        let bottom = self.bottom();
+        let mut from = (lowest & !(PAGE - 1)).clamp(bottom, self.top);
+        // SAFETY: all pages between `bottom` and `top` are mapped, and nobody is on the stack.
+        unsafe {
+            while from > bottom && !is_empty(from - PAGE) {
+                from -= PAGE;
+            }
+            let used = self.top - from;
+            if used > LARGE {
+                sys::give_back(from, used);
+            } else {
+                (from as *mut u8).write_bytes(0, used);
+            }
+        }
     }
 }
 
+/// Whether a page has only zeros.
+///
+/// # Safety
+/// The page is mapped, and nobody writes to it.
+unsafe fn is_empty(page: usize) -> bool {
+    // SAFETY: as the caller says.
+    let words = unsafe { core::slice::from_raw_parts(page as *const u64, PAGE / 8) };
+    words.iter().all(|&word| word == 0)
+}
+
 /// Goes on at the stack pointer `to`, and keeps at `from` where this one is to go on.
+///
+/// # Safety
+/// `to` was left there by this function or by [`Slot::prepare`], and its coroutine does not run.
+/// Nothing is borrowed from the runtime.
 #[unsafe(naked)]
 pub unsafe extern "C" fn switch(from: *mut usize, to: usize) {
     naked_asm!(

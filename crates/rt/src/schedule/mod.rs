@@ -1,6 +1,12 @@
-//! Who runs: threads as coroutines, the steps that they announce, who only waits in a loop.
+//! Who runs: threads are coroutines that announce their steps, and a strategy says who goes on.
+//!
+//! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
+//! thread announces a step and gets its turn, `choice.rs` who is chosen, `spin.rs` who only waits in
+//! a loop, `buffers.rs` the store buffers of `--under`.
 
 pub mod buffers;
+pub mod choice;
 pub mod coroutine;
 pub mod spin;
 pub mod threads;
+pub mod turns;

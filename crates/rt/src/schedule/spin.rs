@@ -2,31 +2,138 @@
 //! was there before: it will go round until another thread changes something that it reads in there.
 //!
 //! The state is made of the registers that outlive a call, the part of the stack that the loop can
-//! see, what a compare-and-swap expects, and how many other stores the thread has made. If it is the same, and all that was read since has
-//! not changed, the thread will do again what it has just done: that is certain as far as a thread
-//! changes memory only where it is instrumented. If only the value that it reads is the same, a
-//! number of times, it is taken to wait as well, which is a guess, and counted. Taking a lock is
-//! looked at like a load, because a loop may ask under a lock; who holds one is never taken to wait.
+//! see, what a compare-and-swap expects, and how many other stores the thread has made. If it is the
+//! same, and all that was read since has not changed, the thread will do again what it has just done:
+//! that is certain as far as a thread changes memory only where it is instrumented. If only the value
+//! that it reads is the same, a number of times, it is taken to wait as well, which is a guess, and
+//! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one
+//! is never taken to wait.
 
-use crate::access::plain::value;
-use crate::entry::frame::Frame;
+use crate::entry::frame::Call;
+use crate::entry::guest::Area;
+use crate::memory::shadow::mark;
 use crate::runtime::Runtime;
 
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;
-/// And at most, if that is not all of it.
+/// How much of a larger stack is looked at when everything else is the same, in words.
 const MOST_WORDS: usize = 1 << 16;
 
-/// The current thread stores to memory of its own. What is close to the top of its stack will be
-/// looked at itself.
-#[inline(always)]
-pub unsafe fn private_store(rt: *mut Runtime, addr: usize, len: usize) {
-    let here = 0_u8;
-    let above = addr.wrapping_sub(&raw const here as usize);
-    if above < WORDS * 4 {
-        (*rt).near = (*rt).near.max(addr + len);
-    } else {
-        (*rt).private_stores += 1;
+/// After so many loads without a step, a thread may wait for bytes of which nobody knows yet that
+/// they are shared: so many loads more are looked at.
+const QUIET: u32 = 10_000;
+const LOOKED_AT: u32 = 200;
+/// After so many times of that the thread may go on for ever, with stores to bytes of which nobody
+/// knows yet that they are shared: others come first.
+const ROUNDS: u32 = 20;
+
+/// What the current thread does with memory that only it touches.
+pub struct Own {
+    /// What it leaves in cells of the shadow that only it reads, and only it touches.
+    read: u16,
+    /// The same for cells that it also writes.
+    written: u16,
+    /// What it has stored there.
+    stores: OwnStores,
+    /// How many loads of its own memory it made since its last step.
+    loads: u32,
+    /// How often that were too many.
+    rounds: u32,
+}
+
+/// What a thread has stored to its own memory.
+#[derive(Clone, Copy, Default)]
+struct OwnStores {
+    /// How many stores, those close to the end of its stack left out.
+    count: u64,
+    /// The end of what it has written on its stack lately, close enough to be part of its state.
+    near: usize,
+}
+
+/// What is to be done about a load of memory that only the current thread touches.
+pub enum Long {
+    /// Nothing.
+    No,
+    /// There were many without a step: this one is looked at.
+    LookedAt,
+    /// There were so many that others come first.
+    LetOthers,
+}
+
+impl Own {
+    /// Of no thread.
+    pub fn new() -> Own {
+        Own { read: 0, written: 0, stores: OwnStores::default(), loads: 0, rounds: 0 }
+    }
+
+    /// A thread becomes the current one.
+    pub(super) fn enter(&mut self, t: usize, spin: &Spin) {
+        self.read = mark(t, false);
+        self.written = mark(t, true);
+        self.stores = spin.own;
+    }
+
+    /// The current thread stops.
+    pub(super) fn leave(&self, spin: &mut Spin) {
+        spin.own = self.stores;
+    }
+
+    /// The current thread takes a step.
+    #[inline(always)]
+    pub(super) fn step(&mut self) {
+        self.loads = 0;
+        self.rounds = 0;
+    }
+
+    /// Whether a cell, or a pair of them as one number, says that only the current thread touches it
+    /// and that this access changes nothing about that.
+    #[inline(always)]
+    pub fn knows<const WRITE: bool>(&self, cell: u32, pair: bool) -> bool {
+        let wide = |mark: u16| u32::from(mark) << if pair { 16 } else { 0 } | u32::from(mark);
+        cell == wide(self.written) || (!WRITE && cell == wide(self.read))
+    }
+
+    /// The current thread stores to memory of its own. What is close to the end of its stack will be
+    /// looked at itself.
+    #[inline(always)]
+    pub fn store(&mut self, addr: usize, len: usize) {
+        let here = 0_u8;
+        let above = addr.wrapping_sub(&raw const here as usize);
+        if above < WORDS * 4 {
+            self.stores.near = self.stores.near.max(addr + len);
+        } else {
+            self.stores.count += 1;
+        }
+    }
+
+    /// The current thread loads from memory that may be its own.
+    #[inline(always)]
+    pub fn load(&mut self) {
+        self.loads += 1;
+    }
+
+    /// Whether there were many loads of its own memory since the last step of the current thread.
+    #[inline(always)]
+    pub fn is_long(&self) -> bool {
+        self.loads > QUIET
+    }
+
+    /// Whether the current thread loads from its own memory for long.
+    pub fn long(&mut self) -> Long {
+        if !self.is_long() {
+            return Long::No;
+        }
+        self.loads += 1;
+        if self.loads <= QUIET + LOOKED_AT {
+            return Long::LookedAt;
+        }
+        self.loads = 0;
+        self.rounds += 1;
+        if self.rounds < ROUNDS {
+            return Long::No;
+        }
+        self.rounds = 0;
+        Long::LetOthers
     }
 }
 
@@ -34,22 +141,29 @@ pub unsafe fn private_store(rt: *mut Runtime, addr: usize, len: usize) {
 #[derive(Default)]
 pub struct Spin {
     loads: Vec<Load>,
-    stores: u64,
+    /// How many stores to shared memory there were when they were read.
+    loads_after: u64,
     visits: u64,
     /// The last visit that read something else than the one before it at the same place.
     changed: u64,
     /// It waits for one of the loads since this visit to read something else, and whether that is
     /// certain.
     idle: Option<(u64, bool)>,
+    /// How many of its steps changed shared memory; taking and freeing a lock, which loops do in
+    /// turn, is none.
+    stores: u64,
+    /// How many locks it holds.
+    held: u32,
+    /// What it has stored to its own memory, while it does not run.
+    own: OwnStores,
 }
 
 struct Load {
     pc: usize,
-    addr: usize,
-    len: u32,
+    area: Area,
     value: u64,
     state: u64,
-    /// The same for all of the stack, if there is more of it.
+    /// The state with all of the stack, if there is more of it.
     deep: Option<u64>,
     times: u32,
     visit: u64,
@@ -67,24 +181,46 @@ pub enum Idle {
 }
 
 impl Spin {
-    /// Forgets everything.
+    /// Of a new thread, with the room of this one.
+    pub fn emptied(self) -> Spin {
+        let mut loads = self.loads;
+        loads.clear();
+        Spin { loads, ..Spin::default() }
+    }
+
+    /// Forgets what was read.
     pub fn clear(&mut self) {
         self.loads.clear();
         self.visits = 0;
         self.changed = 0;
-        self.stores = 0;
+        self.loads_after = 0;
         self.idle = None;
     }
 
-    /// The thread is to wait until nobody else can go on.
+    /// The thread has gone on for so long that it waits until nobody else can go on.
     pub fn tired(&mut self) {
         self.idle = Some((u64::MAX, false));
     }
 
+    /// The thread has changed shared memory.
+    pub fn changed(&mut self) {
+        self.stores += 1;
+    }
+
+    /// The thread has taken a lock.
+    pub fn locked(&mut self) {
+        self.held += 1;
+    }
+
+    /// The thread has freed a lock.
+    pub fn unlocked(&mut self) {
+        self.held = self.held.saturating_sub(1);
+    }
+
     /// Whether the thread waits, with memory as it is now.
-    pub unsafe fn idle(&self) -> Idle {
+    pub fn idle(&self) -> Idle {
         let Some((since, certain)) = self.idle else { return Idle::No };
-        let same = |l: &Load| l.visit < since || l.len == 0 || value(l.addr, l.len) == l.value;
+        let same = |l: &Load| l.visit < since || l.area.len() == 0 || l.area.value() == l.value;
         match self.loads.iter().all(same) {
             true if certain => Idle::Certain,
             true => Idle::Guess,
@@ -93,11 +229,11 @@ impl Spin {
     }
 
     /// The thread has its turn: it does not wait, and its last load reads what is there now.
-    pub unsafe fn go(&mut self) {
+    pub fn go(&mut self) {
         self.idle = None;
         let visit = self.visits;
-        if let Some(last) = self.loads.iter_mut().find(|l| l.visit == visit && l.len > 0) {
-            let seen = value(last.addr, last.len);
+        if let Some(last) = self.loads.iter_mut().find(|l| l.visit == visit && l.area.len() > 0) {
+            let seen = last.area.value();
             if seen != last.value {
                 self.changed = visit;
                 last.value = seen;
@@ -107,78 +243,89 @@ impl Spin {
     }
 }
 
-/// The current thread is about to read `len` bytes, or to take the lock there, with `len` 0, and
-/// expects something of them that belongs to its state. Whether it waits in a loop.
-pub unsafe fn load(
-    rt: *mut Runtime,
-    frame: *const Frame,
-    addr: usize,
-    len: u32,
-    expected: u64,
-) -> Idle {
-    let seen = if len == 0 { 0 } else { value(addr, len) };
-    let me = (*rt).current;
-    let top = (&(*rt).slots)[me].top;
-    if (*rt).near > frame as usize + WORDS * 8 {
-        (*rt).private_stores += 1;
+impl Runtime {
+    /// The current thread is about to read bytes, or to take the lock at a [place](Area::place), and
+    /// expects something of them that belongs to its state. Whether it waits in a loop.
+    pub fn spins(&mut self, call: Call, area: Area, expected: u64) -> Idle {
+        let seen = if area.len() == 0 { 0 } else { area.value() };
+        let top = self.coroutines.slot(self.threads.current()).top();
+        let own = &mut self.own.stores;
+        if own.near > call.addr() + WORDS * 8 {
+            own.count += 1;
+        }
+        own.near = 0;
+        let stack = Stack { call, stores: own.count, expected };
+        let words = top.saturating_sub(call.addr()) / 8;
+        // SAFETY: the stack of the thread reaches to `top`.
+        let state = unsafe { stack.hash(words.min(WORDS)) };
+        let spin = &mut self.threads.me_mut().spin;
+        if spin.loads_after != spin.stores {
+            spin.loads.clear();
+            spin.loads_after = spin.stores;
+        }
+        spin.idle = None;
+        spin.visits += 1;
+        let visit = spin.visits;
+        let pc = call.pc();
+        let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
+        let Some(known) = spin.loads.iter_mut().find(same_place) else {
+            let deep = None;
+            spin.loads.push(Load { pc, area, value: seen, state, deep, times: 1, visit });
+            return Idle::No;
+        };
+        let since = known.visit;
+        let same = known.value == seen;
+        if !same {
+            spin.changed = visit;
+        }
+        // What was read in between must be what would be read again.
+        let alike = same && known.state == state && spin.changed <= since;
+        // The rest of a deep stack is looked at only when everything else is the same.
+        let deep = (alike && (WORDS..MOST_WORDS).contains(&words)).then(|| {
+            // SAFETY: the stack of the thread reaches to `top`.
+            unsafe { stack.hash(words) }
+        });
+        let certain = alike && (words < WORDS || deep.is_some() && known.deep == deep);
+        let times = if same { known.times + 1 } else { 1 };
+        *known = Load { pc, area, value: seen, state, deep, times, visit };
+        if spin.held == 0 && (certain || times > self.config.spins) {
+            spin.idle = Some((since, certain));
+        }
+        let idle = spin.idle();
+        if idle == Idle::Guess {
+            self.exploration.guessed();
+        }
+        idle
     }
-    (*rt).near = 0;
-    let words = top.saturating_sub(frame as usize) / 8;
-    let private_stores = (*rt).private_stores;
-    let state = hash(frame, words.min(WORDS), private_stores, expected);
-    let limit = (*rt).config.spins;
-    let thread = &mut (&mut (*rt).threads)[me];
-    let free = thread.held == 0;
-    let stores = thread.stores;
-    let spin = &mut thread.spin;
-    if spin.stores != stores {
-        spin.loads.clear();
-        spin.stores = stores;
-    }
-    spin.idle = None;
-    spin.visits += 1;
-    let visit = spin.visits;
-    let pc = (*frame).pc;
-    let Some(known) = spin.loads.iter_mut().find(|l| l.pc == pc && l.addr == addr) else {
-        let deep = None;
-        spin.loads.push(Load { pc, addr, len, value: seen, state, deep, times: 1, visit });
-        return Idle::No;
-    };
-    let since = known.visit;
-    let same = known.value == seen;
-    if !same {
-        spin.changed = visit;
-    }
-    // What was read in between must be what would be read again.
-    let alike = same && known.state == state && spin.changed <= since;
-    // The rest of a deep stack is looked at only when everything else is the same.
-    let deep = (alike && (WORDS..MOST_WORDS).contains(&words))
-        .then(|| hash(frame, words, private_stores, expected));
-    let certain = alike && (words < WORDS || deep.is_some() && known.deep == deep);
-    let times = if same { known.times + 1 } else { 1 };
-    *known = Load { pc, addr, len, value: seen, state, deep, times, visit };
-    if free && (certain || times > limit) {
-        spin.idle = Some((since, certain));
-    }
-    let idle = spin.idle();
-    (*rt).guesses += u64::from(idle == Idle::Guess);
-    idle
 }
 
-/// The state of a thread, as a number. Four sums side by side, because each step of a sum waits for
-/// the one before.
-unsafe fn hash(frame: *const Frame, words: usize, stores: u64, expected: u64) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |a: u64, word: u64| (a.rotate_left(23) ^ word).wrapping_mul(FACTOR);
-    let from = frame.cast::<u64>();
-    let mut sums = [stores, from as u64, mix(1, expected), 2];
-    for at in (0..words & !3).step_by(4) {
-        for (i, sum) in sums.iter_mut().enumerate() {
-            *sum = mix(*sum, from.add(at + i).read());
+/// What the state of a thread is made of.
+struct Stack {
+    call: Call,
+    stores: u64,
+    expected: u64,
+}
+
+impl Stack {
+    /// The state, as a number. Four sums side by side, because each step of a sum waits for the one
+    /// before.
+    ///
+    /// # Safety
+    /// So many words of the stack are above the call.
+    unsafe fn hash(&self, words: usize) -> u64 {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mix = |a: u64, word: u64| (a.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+        // SAFETY: no word beyond those that the caller vouches for is asked for.
+        let word = |i: usize| unsafe { self.call.word(i) };
+        let mut sums = [self.stores, self.call.addr() as u64, mix(1, self.expected), 2];
+        for at in (0..words & !3).step_by(4) {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = mix(*sum, word(at + i));
+            }
         }
+        for at in words & !3..words {
+            sums[0] = mix(sums[0], word(at));
+        }
+        sums.into_iter().fold(0, mix)
     }
-    for at in words & !3..words {
-        sums[0] = mix(sums[0], from.add(at).read());
-    }
-    sums.into_iter().fold(0, mix)
 }

@@ -1,17 +1,14 @@
 //! Threads of C11's `threads.h`, which are those of pthreads with other names and results.
 
-use core::ffi::c_void;
-
-use weakspot_live::{Op, OpKind};
-
-use crate::entry::frame::{caller, entry, frame};
+use crate::entry::frame::{entry, stand_in};
+use crate::entry::guest::Guest;
 use crate::entry::native::native;
-use crate::runtime::live;
-use crate::schedule::threads::{Patience, step};
+use crate::runtime::Rt;
+use crate::schedule::threads::Patience;
+use crate::sync::keys::{self, Destructor};
 use crate::sync::locks::{self, Mutex};
 use crate::sync::pthread;
-use crate::sync::unwind;
-use crate::sync::waits;
+use crate::sync::waits::{Condition, condition_wait, condition_wake};
 
 const SUCCESS: i32 = 0;
 const BUSY: i32 = 1;
@@ -29,172 +26,98 @@ fn result(error: i32) -> i32 {
     }
 }
 
-unsafe extern "C" fn create(handle: *mut usize, f: usize, arg: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(thrd_create(handle: *mut usize, f: usize, arg: usize) -> i32);
+stand_in! {
+    fn thrd_create(rt, handle: Guest<usize>, f: usize, arg: usize) -> i32 {
+        handle.set(pthread::create(rt, f, arg));
+        SUCCESS
     }
-    let pc = caller();
-    *handle = pthread::create(rt, f, arg, pc);
-    SUCCESS
-}
 
-unsafe extern "C" fn join(handle: usize, value: *mut i32) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(thrd_join(handle: usize, value: *mut i32) -> i32);
-    }
-    let pc = caller();
-    match pthread::join(rt, handle, pc) {
-        Ok(returned) => {
-            if !value.is_null() {
-                *value = returned as i32;
+    fn thrd_join(rt, handle: usize, value: Guest<i32>) -> i32 {
+        match pthread::join(rt, handle) {
+            Ok(returned) => {
+                if let Some(value) = value.given() {
+                    value.set(returned as i32);
+                }
+                SUCCESS
             }
-            SUCCESS
+            Err(error) => result(error),
         }
-        Err(error) => result(error),
+    }
+
+    fn thrd_detach(rt, handle: usize) -> i32 {
+        result(pthread::detach(rt, handle))
+    }
+
+    fn thrd_yield(rt) {
+        pthread::give_way(rt);
+    } else {}
+
+    fn mtx_lock(rt, mutex: Guest<Mutex>) -> i32 {
+        result(locks::lock(rt, mutex, Patience::Endless))
+    }
+
+    fn mtx_timedlock(rt, mutex: Guest<Mutex>, until: usize) -> i32 {
+        let _ = until;
+        result(locks::lock(rt, mutex, Patience::Timed))
+    }
+
+    fn mtx_trylock(rt, mutex: Guest<Mutex>) -> i32 {
+        result(locks::try_lock(rt, mutex))
+    }
+
+    fn mtx_unlock(rt, mutex: Guest<Mutex>) -> i32 {
+        let pc = rt.pc();
+        result(locks::unlock(rt, mutex, pc))
+    }
+
+    fn cnd_wait(rt, condition: Condition, mutex: Guest<Mutex>) -> i32 {
+        result(condition_wait(rt, condition, mutex, Patience::Endless))
+    }
+
+    fn cnd_timedwait(rt, condition: Condition, mutex: Guest<Mutex>, until: usize) -> i32 {
+        let _ = until;
+        result(condition_wait(rt, condition, mutex, Patience::Timed))
+    }
+
+    fn cnd_signal(rt, condition: Condition) -> i32 {
+        condition_wake(rt, condition, 1);
+        SUCCESS
+    }
+
+    fn cnd_broadcast(rt, condition: Condition) -> i32 {
+        condition_wake(rt, condition, u32::MAX);
+        SUCCESS
+    }
+
+    fn cnd_destroy(_rt, condition: Condition) {
+        let _ = condition;
     }
 }
 
-unsafe extern "C" fn detach(handle: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(thrd_detach(handle: usize) -> i32);
-    }
-    result(pthread::detach(rt, handle))
-}
-
-unsafe extern "C" fn exit(value: i32) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(thrd_exit(value: i32));
-    }
-    unwind::exit(rt, value as usize)
-}
-
-unsafe extern "C" fn yield_inner() {
-    let rt = live();
-    if !rt.is_null() {
-        step(rt, Op::plain(OpKind::Yield));
+extern "C-unwind" fn once(control: Guest<i32>, f: extern "C-unwind" fn()) {
+    // SAFETY: the program calls.
+    match unsafe { Rt::live() } {
+        Some(mut rt) => pthread::once(&mut rt, control, f),
+        None => native!(call_once(control: Guest<i32>, f: extern "C-unwind" fn())),
     }
 }
 
-unsafe extern "C" fn lock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(mtx_lock(mutex: *mut Mutex) -> i32);
-    }
-    result(locks::lock(rt, mutex, Patience::Endless, frame()))
+extern "C" fn key_create(key: Guest<u32>, destructor: Destructor) -> i32 {
+    result(keys::create(key, destructor))
 }
 
-unsafe extern "C" fn timed_lock(mutex: *mut Mutex, until: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(mtx_timedlock(mutex: *mut Mutex, until: usize) -> i32);
-    }
-    result(locks::lock(rt, mutex, Patience::Timed, frame()))
+extern "C" fn key_delete(key: u32) {
+    keys::delete(key);
 }
 
-unsafe extern "C" fn try_lock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(mtx_trylock(mutex: *mut Mutex) -> i32);
-    }
-    result(locks::try_lock(rt, mutex, frame()))
-}
-
-unsafe extern "C" fn unlock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(mtx_unlock(mutex: *mut Mutex) -> i32);
-    }
-    let pc = caller();
-    result(locks::unlock(rt, mutex, pc))
-}
-
-unsafe extern "C" fn wait(condition: usize, mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(cnd_wait(condition: usize, mutex: *mut Mutex) -> i32);
-    }
-    result(waits::condition_wait(rt, condition, mutex, Patience::Endless, frame()))
-}
-
-unsafe extern "C" fn timed_wait(condition: usize, mutex: *mut Mutex, until: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(cnd_timedwait(condition: usize, mutex: *mut Mutex, until: usize) -> i32);
-    }
-    result(waits::condition_wait(rt, condition, mutex, Patience::Timed, frame()))
-}
-
-unsafe extern "C" fn signal(condition: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(cnd_signal(condition: usize) -> i32);
-    }
-    let pc = caller();
-    waits::condition_wake(rt, condition, 1, pc);
-    SUCCESS
-}
-
-unsafe extern "C" fn broadcast(condition: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(cnd_broadcast(condition: usize) -> i32);
-    }
-    let pc = caller();
-    waits::condition_wake(rt, condition, u32::MAX, pc);
-    SUCCESS
-}
-
-unsafe extern "C" fn destroy(condition: usize) {
-    if live().is_null() {
-        native!(cnd_destroy(condition: usize));
-    }
-}
-
-unsafe extern "C-unwind" fn once(control: *mut i32, f: usize) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(call_once(control: *mut i32, f: usize));
-    }
-    let pc = caller();
-    pthread::once(rt, control, f, pc);
-}
-
-type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
-
-unsafe extern "C" fn key_create(key: *mut u32, destructor: Destructor) -> i32 {
-    result(pthread::key_create(key, destructor))
-}
-
-unsafe extern "C" fn key_delete(key: u32) {
-    pthread::key_delete(key);
-}
-
-unsafe extern "C" fn set(key: u32, value: usize) -> i32 {
-    result(pthread::set_specific(key, value))
+extern "C" fn set(key: u32, value: usize) -> i32 {
+    result(keys::set(key, value))
 }
 
 entry! {
-    thrd_create => create;
-    thrd_join => join;
-    thrd_detach => detach;
-    thrd_exit => exit;
-    thrd_yield => yield_inner;
-    mtx_lock => lock;
-    mtx_timedlock => timed_lock;
-    mtx_trylock => try_lock;
-    mtx_unlock => unlock;
-    cnd_wait => wait;
-    cnd_timedwait => timed_wait;
-    cnd_signal => signal;
-    cnd_broadcast => broadcast;
-    cnd_destroy => destroy;
     call_once => once;
     tss_create => key_create;
     tss_delete => key_delete;
     tss_set => set;
-    tss_get => pthread::get_specific;
+    tss_get => keys::get;
 }

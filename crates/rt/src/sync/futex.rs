@@ -1,17 +1,20 @@
 //! `syscall`: Rust's standard library and libstdc++ wait with it, on words of memory.
 
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::Order;
-use crate::entry::frame::{Frame, entry, frame, stack_argument};
+use crate::entry::frame::{Call, entry};
+use crate::entry::guest::Guest;
 use crate::execution::ends::refuse;
-use crate::runtime::{LIVE, Runtime, live};
-use crate::schedule::threads::{Patience, Varying, changed, happened, step, step_special};
+use crate::execution::monitors::Happened;
+use crate::report::DEFECT;
+use crate::runtime::{LIVE, Rt, Runtime};
+use crate::schedule::threads::Patience;
+use crate::schedule::turns::step;
+use crate::sync::pthread::give_way;
 use crate::sync::waits;
 use crate::sys;
-use crate::world::clock;
 
-unsafe extern "C" fn syscall_inner(
+extern "C" fn syscall_inner(
     number: i64,
     a: usize,
     b: usize,
@@ -19,82 +22,84 @@ unsafe extern "C" fn syscall_inner(
     d: usize,
     e: usize,
 ) -> isize {
-    let rt = live();
-    let f = stack_argument(0);
-    let frame = frame();
-    let pc = (*frame).pc;
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
+    let rt = &mut rt;
+    let call = rt.call();
     let answer = match number {
-        libc::SYS_futex => futex(rt, [a, b, c, d, e], frame),
-        libc::SYS_getrandom => clock::fill(rt, a, b),
+        libc::SYS_futex => futex(rt, [a, b, c, d], call),
+        libc::SYS_getrandom => {
+            // SAFETY: the program wants so many bytes there to be filled.
+            rt.clock.fill(unsafe { Guest::at(a) }, b)
+        }
         libc::SYS_sched_yield => {
-            step(rt, Op::plain(OpKind::Yield));
+            give_way(rt);
             0
         }
         libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
-            refuse(rt, "fork", pc)
+            refuse(rt, "fork", call.pc())
         }
-        libc::SYS_execve | libc::SYS_execveat => refuse(rt, "exec", pc),
-        libc::SYS_exit_group | libc::SYS_exit => refuse(rt, "exit-by-syscall", pc),
-        _ => sys::call(number, [a, b, c, d, e, f]),
+        libc::SYS_execve | libc::SYS_execveat => refuse(rt, "exec", call.pc()),
+        libc::SYS_exit_group | libc::SYS_exit => refuse(rt, "exit-by-syscall", call.pc()),
+        // SAFETY: the program asks for this, with addresses of its own; the seventh argument is on
+        // the stack.
+        _ => unsafe { sys::call(number, [a, b, c, d, e, call.stack_argument(0)]) },
     };
-    finish(answer)
-}
-
-/// What C programs get for an answer of the kernel.
-unsafe extern "C" fn finish(answer: isize) -> isize {
-    if (-4095..0).contains(&answer) {
-        *libc::__errno_location() = -answer as i32;
-        return -1;
-    }
-    answer
+    sys::to_c(answer)
 }
 
 /// Waits on a word, or wakes who waits on it.
-unsafe fn futex(rt: *mut Runtime, args: [usize; 5], frame: *const Frame) -> isize {
-    let pc = (*frame).pc;
-    let [addr, command, value, timeout, other] = args;
-    let word = Op { kind: OpKind::Update, len: 4, addr: addr as u64 };
+fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
+    let pc = call.pc();
+    let [addr, command, value, timeout] = args;
+    // SAFETY: the program says that it has a word there.
+    let word: Guest<u32> = unsafe { Guest::at(addr) };
+    let op = |kind| word.area().op(kind);
     match command as i32 & 0x7f {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
-            step(rt, word);
-            if *(addr as *const u32) != value as u32 {
-                done(rt, Op { kind: OpKind::Read, ..word }, pc);
+            step(rt, op(OpKind::Update));
+            if word.get() != value as u32 {
+                done(rt, op(OpKind::Read), pc);
                 return -(libc::EAGAIN as isize);
             }
             let patience = if timeout == 0 { Patience::Endless } else { Patience::Timed };
-            waits::enter(rt, addr);
-            waits::entered(rt, word, patience, pc);
-            let leave = Op { kind: OpKind::Acquire, ..word };
-            let woken = waits::leave(rt, leave, addr, patience, frame);
-            done(rt, waits::left(leave, woken), pc);
+            rt.enter_queue(addr);
+            waits::entered(rt, op(OpKind::Update), patience, pc);
+            let acquire = op(OpKind::Acquire);
+            let woken = waits::leave(rt, acquire, addr, patience, call);
+            done(rt, waits::left(acquire, woken), pc);
             if woken { 0 } else { -(libc::ETIMEDOUT as isize) }
         }
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
-            let release = Op { kind: OpKind::Release, ..word };
-            step_special(rt, release, Some(Varying::Other(waits::wake_kind, addr)));
-            let n = waits::wake(rt, addr, value.min(i32::MAX as usize) as u32);
-            done(rt, release, pc);
-            n as isize
+            let most = value.min(i32::MAX as usize) as u32;
+            wake(rt, op(OpKind::Release), most, pc)
         }
+        // Who is moved to another word is woken instead, which waiters must expect anyway.
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
-            // Who is moved to another word is woken instead, which waiters must expect anyway.
-            let _ = other;
-            let release = Op { kind: OpKind::Release, ..word };
-            step_special(rt, release, Some(Varying::Other(waits::wake_kind, addr)));
-            let n = waits::wake(rt, addr, u32::MAX);
-            done(rt, release, pc);
-            n as isize
+            wake(rt, op(OpKind::Release), u32::MAX, pc)
         }
         _ => refuse(rt, "futex", pc),
     }
 }
 
-unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
-    let me = (*rt).current;
+fn wake(rt: &mut Rt, release: Op, most: u32, pc: usize) -> isize {
+    let queue = release.addr as usize;
+    waits::wake_step(rt, release, queue);
+    let n = rt.wake(queue, most);
+    done(rt, release, pc);
+    n as isize
+}
+
+fn done(rt: &mut Runtime, op: Op, pc: usize) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
-        changed(rt, me);
+        rt.threads.me_mut().spin.changed();
     }
-    happened(rt, me, op, Order::Strong, pc, None, None);
+    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+}
+
+/// What C programs get for an answer of the kernel.
+extern "C" fn finish(answer: isize) -> isize {
+    sys::to_c(answer)
 }
 
 entry! {
@@ -103,11 +108,14 @@ entry! {
 
 /// Stands in for `syscall`. While the program is not under control it may have several threads of the
 /// system, so nothing may be kept aside: the call is made at once.
+///
+/// # Safety
+/// Only the program calls it, with the arguments of `syscall`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall() {
     core::arch::naked_asm!(
-        "cmp qword ptr [rip + {live}], 0",
+        "cmp byte ptr [rip + {live}], 0",
         "jne {controlled}",
         "mov rax, rdi",
         "mov rdi, rsi",

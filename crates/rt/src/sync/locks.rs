@@ -1,16 +1,19 @@
 //! Mutexes, read-write locks and spin locks. Their state is in the program's own objects, so that it
 //! is restored with them, and objects that were initialised statically need nothing else.
 
-use weakspot_live::{Op, OpKind};
+use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::{Order, read_step};
-use crate::entry::frame::{Frame, caller, entry, frame};
-use crate::entry::native::native;
-use crate::runtime::{Runtime, live};
-use crate::schedule::spin;
-use crate::schedule::threads::{Patience, Ready, Varying, happened, settle, step, wait};
+use crate::access::pending::settle;
+use crate::access::plain::read_step;
+use crate::entry::frame::{Call, stand_in};
+use crate::entry::guest::{Area, Guest, Question};
+use crate::execution::monitors::Happened;
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::threads::{Patience, Until, Varying};
+use crate::schedule::turns::{step, wait};
 
 /// What of `pthread_mutex_t` we use, where glibc has it.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Mutex {
     held: u32,
@@ -25,7 +28,18 @@ const MUTEX: u32 = 40;
 const RECURSIVE: i32 = 1;
 const CHECKED: i32 = 2;
 
+impl Mutex {
+    fn kind(self) -> i32 {
+        self.kind & 3
+    }
+
+    fn is_held_by(self, thread: u32) -> bool {
+        self.held != 0 && self.owner == thread
+    }
+}
+
 /// What of `pthread_rwlock_t` we use.
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct RwLock {
     readers: u32,
@@ -35,182 +49,166 @@ struct RwLock {
 }
 
 const RW_LOCK: u32 = 56;
+const SPIN_LOCK: u32 = 4;
 
-fn op(kind: OpKind, addr: usize, len: u32) -> Op {
-    Op { kind, len, addr: addr as u64 }
+/// A step that is about an object of this size.
+pub(super) fn op<T: Copy>(kind: OpKind, object: Guest<T>, len: u32) -> Op {
+    Op { kind, len, addr: object.addr() as u64 }
 }
 
-/// The current thread has taken or freed a lock.
-unsafe fn done(rt: *mut Runtime, op: Op, pc: usize) {
-    let me = (*rt).current;
-    let held = &mut (&mut (*rt).threads)[me].held;
+/// How objects name the current thread.
+fn me(rt: &Runtime) -> u32 {
+    rt.threads.current() as u32 + 1
+}
+
+/// The current thread has taken or freed a lock, or has found that it cannot.
+fn done(rt: &mut Runtime, op: Op, pc: usize) {
+    let spin = &mut rt.threads.me_mut().spin;
     match op.kind {
-        OpKind::Acquire => *held += 1,
-        OpKind::Release => *held = held.saturating_sub(1),
+        OpKind::Acquire => spin.locked(),
+        OpKind::Release => spin.unlocked(),
         _ => {}
     }
-    happened(rt, me, op, Order::Strong, pc, None, None);
-}
-
-unsafe fn mutex_free(_rt: *mut Runtime, _thread: usize, mutex: usize) -> bool {
-    (*(mutex as *const Mutex)).held == 0
+    rt.happened(Happened::plain(op, Order::SeqCst, pc));
 }
 
 /// Announces that a lock is taken; returns when it is this thread's turn. Whether it can.
-unsafe fn wait_for(
-    rt: *mut Runtime,
-    op: Op,
-    ready: Ready,
-    patience: Patience,
-    frame: *const Frame,
-) -> bool {
-    if !(*rt).alone {
+fn wait_for(rt: &mut Rt, op: Op, free: Question<bool>, patience: Patience, call: Call) -> bool {
+    if !rt.threads.alone() {
         settle(rt);
-        spin::load(rt, frame, op.addr as usize, 0, 0);
+        rt.spins(call, Area::place(op.addr as usize), 0);
     }
-    wait(rt, op, ready, op.addr as usize, patience)
+    wait(rt, op, Until::Object(free), patience)
+}
+
+/// Announces an attempt to take a lock that is an update only if it succeeds.
+pub(super) fn try_step(rt: &mut Rt, op: Op, varying: Varying, call: Call) {
+    // SAFETY: the bytes are those of the object that the program passed.
+    let area = unsafe { Area::at(op.addr as usize, op.len as usize) };
+    read_step(rt, area, op, call, Some(varying));
+}
+
+fn mutex_is_free(mutex: Guest<Mutex>) -> bool {
+    mutex.get().held == 0
 }
 
 /// Takes a mutex, after waiting for it; 0 or an error.
-pub unsafe fn lock(
-    rt: *mut Runtime,
-    mutex: *mut Mutex,
-    patience: Patience,
-    frame: *const Frame,
-) -> i32 {
-    let pc = (*frame).pc;
-    let me = (*rt).current as u32 + 1;
-    if (*mutex).held != 0 && (*mutex).owner == me {
-        match (*mutex).kind & 3 {
+pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
+    let call = rt.call();
+    let state = mutex.get();
+    if state.is_held_by(me(rt)) {
+        match state.kind() {
             RECURSIVE => {
-                (*mutex).count += 1;
+                mutex.set(Mutex { count: state.count + 1, ..state });
                 return 0;
             }
             CHECKED => return libc::EDEADLK,
             _ => {}
         }
     }
-    let op = op(OpKind::Acquire, mutex as usize, MUTEX);
-    if !wait_for(rt, op, mutex_free, patience, frame) {
+    let free = Question::about(mutex, mutex_is_free);
+    if !wait_for(rt, op(OpKind::Acquire, mutex, MUTEX), free, patience, call) {
         return libc::ETIMEDOUT;
     }
-    take(rt, mutex, pc);
+    take(rt, mutex, call.pc());
     0
 }
 
 /// Takes a mutex again that a wait has freed.
-pub unsafe fn relock(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) {
-    let op = op(OpKind::Acquire, mutex as usize, MUTEX);
-    wait(rt, op, mutex_free, mutex as usize, Patience::Endless);
+pub fn relock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) {
+    let free = Until::Object(Question::about(mutex, mutex_is_free));
+    wait(rt, op(OpKind::Acquire, mutex, MUTEX), free, Patience::Endless);
     take(rt, mutex, pc);
 }
 
-unsafe fn take(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) {
-    (*mutex).held = 1;
-    (*mutex).count = 1;
-    (*mutex).owner = (*rt).current as u32 + 1;
-    done(rt, op(OpKind::Acquire, mutex as usize, MUTEX), pc);
+fn take(rt: &mut Runtime, mutex: Guest<Mutex>, pc: usize) {
+    mutex.set(Mutex { held: 1, count: 1, owner: me(rt), ..mutex.get() });
+    done(rt, op(OpKind::Acquire, mutex, MUTEX), pc);
 }
 
 /// Takes a mutex if it is free.
-pub unsafe fn try_lock(rt: *mut Runtime, mutex: *mut Mutex, frame: *const Frame) -> i32 {
-    let me = (*rt).current as u32 + 1;
-    let pc = (*frame).pc;
-    if (*mutex).held != 0 && (*mutex).owner == me && (*mutex).kind & 3 == RECURSIVE {
-        (*mutex).count += 1;
+pub fn try_lock(rt: &mut Rt, mutex: Guest<Mutex>) -> i32 {
+    let call = rt.call();
+    let state = mutex.get();
+    if state.is_held_by(me(rt)) && state.kind() == RECURSIVE {
+        mutex.set(Mutex { count: state.count + 1, ..state });
         return 0;
     }
-    let addr = mutex as usize;
-    let varying = Some(Varying::Exchange(addr, 4, 0));
-    read_step(rt, op(OpKind::Update, addr, MUTEX), frame, varying);
-    if (*mutex).held != 0 {
-        done(rt, op(OpKind::Compare, addr, MUTEX), pc);
+    let varying = free_word(mutex);
+    try_step(rt, op(OpKind::Update, mutex, MUTEX), varying, call);
+    if mutex.get().held != 0 {
+        done(rt, op(OpKind::Compare, mutex, MUTEX), call.pc());
         return libc::EBUSY;
     }
-    take(rt, mutex, pc);
+    take(rt, mutex, call.pc());
     0
 }
 
+/// A step that is an update if the first word of an object is 0.
+fn free_word<T: Copy>(object: Guest<T>) -> Varying {
+    // SAFETY: the objects that this is asked for begin with a word.
+    Varying::Exchange(unsafe { Area::at(object.addr(), 4) }, 0)
+}
+
 /// Frees a mutex.
-pub unsafe fn unlock(rt: *mut Runtime, mutex: *mut Mutex, pc: usize) -> i32 {
-    let me = (*rt).current as u32 + 1;
-    let kind = (*mutex).kind & 3;
-    if (kind == RECURSIVE || kind == CHECKED) && ((*mutex).held == 0 || (*mutex).owner != me) {
+pub fn unlock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) -> i32 {
+    let state = mutex.get();
+    let kind = state.kind();
+    if (kind == RECURSIVE || kind == CHECKED) && !state.is_held_by(me(rt)) {
         return libc::EPERM;
     }
-    if kind == RECURSIVE && (*mutex).count > 1 {
-        (*mutex).count -= 1;
+    if kind == RECURSIVE && state.count > 1 {
+        mutex.set(Mutex { count: state.count - 1, ..state });
         return 0;
     }
-    let op = op(OpKind::Release, mutex as usize, MUTEX);
+    let op = op(OpKind::Release, mutex, MUTEX);
     step(rt, op);
-    (*mutex).held = 0;
-    (*mutex).count = 0;
-    (*mutex).owner = 0;
+    mutex.set(Mutex { held: 0, count: 0, owner: 0, ..mutex.get() });
     done(rt, op, pc);
     0
 }
 
-unsafe extern "C" fn mutex_lock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_mutex_lock(mutex: *mut Mutex) -> i32);
+stand_in! {
+    fn pthread_mutex_lock(rt, mutex: Guest<Mutex>) -> i32 {
+        lock(rt, mutex, Patience::Endless)
     }
-    lock(rt, mutex, Patience::Endless, frame())
-}
 
-unsafe extern "C" fn mutex_trylock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_mutex_trylock(mutex: *mut Mutex) -> i32);
+    fn pthread_mutex_trylock(rt, mutex: Guest<Mutex>) -> i32 {
+        try_lock(rt, mutex)
     }
-    try_lock(rt, mutex, frame())
-}
 
-unsafe extern "C" fn mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_mutex_timedlock(mutex: *mut Mutex, until: usize) -> i32);
+    fn pthread_mutex_timedlock(rt, mutex: Guest<Mutex>, until: usize) -> i32 {
+        let _ = until;
+        lock(rt, mutex, Patience::Timed)
     }
-    lock(rt, mutex, Patience::Timed, frame())
-}
 
-unsafe extern "C" fn mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_mutex_clocklock(mutex: *mut Mutex, clock: i32, until: usize) -> i32);
+    fn pthread_mutex_clocklock(rt, mutex: Guest<Mutex>, clock: i32, until: usize) -> i32 {
+        let _ = (clock, until);
+        lock(rt, mutex, Patience::Timed)
     }
-    lock(rt, mutex, Patience::Timed, frame())
-}
 
-unsafe extern "C" fn mutex_unlock(mutex: *mut Mutex) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_mutex_unlock(mutex: *mut Mutex) -> i32);
+    fn pthread_mutex_unlock(rt, mutex: Guest<Mutex>) -> i32 {
+        let pc = rt.pc();
+        unlock(rt, mutex, pc)
     }
-    let pc = caller();
-    unlock(rt, mutex, pc)
 }
 
-unsafe fn can_read(_rt: *mut Runtime, _thread: usize, lock: usize) -> bool {
-    (*(lock as *const RwLock)).writer == 0
+fn can_read(lock: Guest<RwLock>) -> bool {
+    lock.get().writer == 0
 }
 
-unsafe fn can_write(_rt: *mut Runtime, _thread: usize, lock: usize) -> bool {
-    let lock = lock as *const RwLock;
-    (*lock).writer == 0 && (*lock).readers == 0
+fn can_write(lock: Guest<RwLock>) -> bool {
+    let lock = lock.get();
+    lock.writer == 0 && lock.readers == 0
 }
 
-unsafe fn read_kind(rt: *mut Runtime, lock: usize) -> OpKind {
-    if can_read(rt, 0, lock) { OpKind::Update } else { OpKind::Compare }
-}
-
-unsafe fn write_kind(rt: *mut Runtime, lock: usize) -> OpKind {
-    if can_write(rt, 0, lock) { OpKind::Update } else { OpKind::Compare }
+/// What an attempt is that succeeds, or not.
+pub(super) fn attempt(succeeds: bool) -> OpKind {
+    if succeeds { OpKind::Update } else { OpKind::Compare }
 }
 
 /// How a thread wants a read-write lock.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Wish {
     /// Waits for it.
     Wait,
@@ -220,157 +218,135 @@ enum Wish {
     Try,
 }
 
-unsafe fn rw_lock(rt: *mut Runtime, lock: *mut RwLock, write: bool, wish: Wish) -> i32 {
-    let frame = frame();
-    let pc = (*frame).pc;
-    let me = (*rt).current as u32 + 1;
-    let addr = lock as usize;
-    let ready = if write { can_write } else { can_read };
-    if wish == Wish::Try {
-        let kind = if write { write_kind } else { read_kind };
-        let varying = Some(Varying::Other(kind, addr));
-        read_step(rt, op(OpKind::Update, addr, RW_LOCK), frame, varying);
-        if !ready(rt, 0, addr) {
-            done(rt, op(OpKind::Compare, addr, RW_LOCK), pc);
+fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
+    let call = rt.call();
+    let me = me(rt);
+    let free = if write { can_write } else { can_read };
+    let patience = match wish {
+        Wish::Wait => Patience::Endless,
+        Wish::Timed => Patience::Timed,
+        Wish::Try => {
+            let kind: fn(Guest<RwLock>) -> OpKind =
+                if write { |l| attempt(can_write(l)) } else { |l| attempt(can_read(l)) };
+            let varying = Varying::Object(Question::about(lock, kind));
+            try_step(rt, op(OpKind::Update, lock, RW_LOCK), varying, call);
+            if !free(lock) {
+                done(rt, op(OpKind::Compare, lock, RW_LOCK), call.pc());
+                return libc::EBUSY;
+            }
+            return take_rw(rt, lock, write, call.pc());
+        }
+    };
+    if lock.get().writer == me {
+        return libc::EDEADLK;
+    }
+    let acquire = op(OpKind::Acquire, lock, RW_LOCK);
+    if !wait_for(rt, acquire, Question::about(lock, free), patience, call) {
+        return libc::ETIMEDOUT;
+    }
+    take_rw(rt, lock, write, call.pc())
+}
+
+fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32 {
+    let state = lock.get();
+    lock.set(if write {
+        RwLock { writer: me(rt), ..state }
+    } else {
+        RwLock { readers: state.readers + 1, ..state }
+    });
+    done(rt, op(OpKind::Acquire, lock, RW_LOCK), pc);
+    0
+}
+
+stand_in! {
+    fn pthread_rwlock_rdlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, false, Wish::Wait)
+    }
+
+    fn pthread_rwlock_tryrdlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, false, Wish::Try)
+    }
+
+    fn pthread_rwlock_timedrdlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
+        let _ = until;
+        rw_lock(rt, lock, false, Wish::Timed)
+    }
+
+    fn pthread_rwlock_clockrdlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
+        let _ = (clock, until);
+        rw_lock(rt, lock, false, Wish::Timed)
+    }
+
+    fn pthread_rwlock_wrlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, true, Wish::Wait)
+    }
+
+    fn pthread_rwlock_trywrlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, true, Wish::Try)
+    }
+
+    fn pthread_rwlock_timedwrlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
+        let _ = until;
+        rw_lock(rt, lock, true, Wish::Timed)
+    }
+
+    fn pthread_rwlock_clockwrlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
+        let _ = (clock, until);
+        rw_lock(rt, lock, true, Wish::Timed)
+    }
+
+    fn pthread_rwlock_unlock(rt, lock: Guest<RwLock>) -> i32 {
+        let pc = rt.pc();
+        // When a reader leaves, another could have come before.
+        let kind = if lock.get().writer != 0 { OpKind::Release } else { OpKind::Update };
+        step(rt, op(kind, lock, RW_LOCK));
+        let state = lock.get();
+        lock.set(if state.writer != 0 {
+            RwLock { writer: 0, ..state }
+        } else {
+            RwLock { readers: state.readers.saturating_sub(1), ..state }
+        });
+        done(rt, op(OpKind::Release, lock, RW_LOCK), pc);
+        0
+    }
+}
+
+// Spin locks are one word: 0 when free, which is not what glibc writes into them.
+stand_in! {
+    fn pthread_spin_init(_rt, lock: Guest<u32>, shared: i32) -> i32 {
+        let _ = shared;
+        lock.set(0);
+        0
+    }
+
+    fn pthread_spin_lock(rt, lock: Guest<u32>) -> i32 {
+        let call = rt.call();
+        let op = op(OpKind::Acquire, lock, SPIN_LOCK);
+        let free = Question::about(lock, |lock: Guest<u32>| lock.get() == 0);
+        wait_for(rt, op, free, Patience::Endless, call);
+        lock.set(1);
+        done(rt, op, call.pc());
+        0
+    }
+
+    fn pthread_spin_trylock(rt, lock: Guest<u32>) -> i32 {
+        let call = rt.call();
+        try_step(rt, op(OpKind::Update, lock, SPIN_LOCK), free_word(lock), call);
+        if lock.get() != 0 {
+            done(rt, op(OpKind::Compare, lock, SPIN_LOCK), call.pc());
             return libc::EBUSY;
         }
-    } else {
-        if (*lock).writer == me {
-            return libc::EDEADLK;
-        }
-        let op = op(OpKind::Acquire, addr, RW_LOCK);
-        let patience = if wish == Wish::Timed { Patience::Timed } else { Patience::Endless };
-        if !wait_for(rt, op, ready, patience, frame) {
-            return libc::ETIMEDOUT;
-        }
+        lock.set(1);
+        done(rt, op(OpKind::Acquire, lock, SPIN_LOCK), call.pc());
+        0
     }
-    if write {
-        (*lock).writer = me;
-    } else {
-        (*lock).readers += 1;
+
+    fn pthread_spin_unlock(rt, lock: Guest<u32>) -> i32 {
+        let pc = rt.pc();
+        let op = op(OpKind::Release, lock, SPIN_LOCK);
+        step(rt, op);
+        lock.set(0);
+        done(rt, op, pc);
+        0
     }
-    done(rt, op(OpKind::Acquire, addr, RW_LOCK), pc);
-    0
-}
-
-macro_rules! rw_locks {
-    ($($inner:ident, $name:ident, $write:expr, $patience:ident, ($($arg:ident: $t:ty),*);)*) => {$(
-        unsafe extern "C" fn $inner(lock: *mut RwLock $(, $arg: $t)*) -> i32 {
-            let rt = live();
-            if rt.is_null() {
-                return native!($name(lock: *mut RwLock $(, $arg: $t)*) -> i32);
-            }
-            rw_lock(rt, lock, $write, Wish::$patience)
-        }
-    )*};
-}
-
-rw_locks! {
-    rdlock, pthread_rwlock_rdlock, false, Wait, ();
-    tryrdlock, pthread_rwlock_tryrdlock, false, Try, ();
-    timedrdlock, pthread_rwlock_timedrdlock, false, Timed, (until: usize);
-    clockrdlock, pthread_rwlock_clockrdlock, false, Timed, (clock: i32, until: usize);
-    wrlock, pthread_rwlock_wrlock, true, Wait, ();
-    trywrlock, pthread_rwlock_trywrlock, true, Try, ();
-    timedwrlock, pthread_rwlock_timedwrlock, true, Timed, (until: usize);
-    clockwrlock, pthread_rwlock_clockwrlock, true, Timed, (clock: i32, until: usize);
-}
-
-unsafe extern "C" fn rw_unlock(lock: *mut RwLock) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_rwlock_unlock(lock: *mut RwLock) -> i32);
-    }
-    let pc = caller();
-    // When a reader leaves, another could have come before.
-    let kind = if (*lock).writer != 0 { OpKind::Release } else { OpKind::Update };
-    let op = op(kind, lock as usize, RW_LOCK);
-    step(rt, op);
-    if (*lock).writer != 0 {
-        (*lock).writer = 0;
-    } else {
-        (*lock).readers = (*lock).readers.saturating_sub(1);
-    }
-    done(rt, Op { kind: OpKind::Release, ..op }, pc);
-    0
-}
-
-/// Spin locks are one word: 0 when free, which is not what glibc writes into them.
-unsafe extern "C" fn spin_init(lock: *mut u32, shared: i32) -> i32 {
-    if live().is_null() {
-        return native!(pthread_spin_init(lock: *mut u32, shared: i32) -> i32);
-    }
-    *lock = 0;
-    0
-}
-
-unsafe fn spin_free(_rt: *mut Runtime, _thread: usize, lock: usize) -> bool {
-    *(lock as *const u32) == 0
-}
-
-unsafe extern "C" fn spin_lock(lock: *mut u32) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_spin_lock(lock: *mut u32) -> i32);
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let op = op(OpKind::Acquire, lock as usize, 4);
-    wait_for(rt, op, spin_free, Patience::Endless, frame);
-    *lock = 1;
-    done(rt, op, pc);
-    0
-}
-
-unsafe extern "C" fn spin_trylock(lock: *mut u32) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_spin_trylock(lock: *mut u32) -> i32);
-    }
-    let frame = frame();
-    let pc = (*frame).pc;
-    let addr = lock as usize;
-    let varying = Some(Varying::Exchange(addr, 4, 0));
-    read_step(rt, op(OpKind::Update, addr, 4), frame, varying);
-    if *lock != 0 {
-        done(rt, op(OpKind::Compare, addr, 4), pc);
-        return libc::EBUSY;
-    }
-    *lock = 1;
-    done(rt, op(OpKind::Acquire, addr, 4), pc);
-    0
-}
-
-unsafe extern "C" fn spin_unlock(lock: *mut u32) -> i32 {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_spin_unlock(lock: *mut u32) -> i32);
-    }
-    let pc = caller();
-    let op = op(OpKind::Release, lock as usize, 4);
-    step(rt, op);
-    *lock = 0;
-    done(rt, op, pc);
-    0
-}
-
-entry! {
-    pthread_mutex_lock => mutex_lock;
-    pthread_mutex_trylock => mutex_trylock;
-    pthread_mutex_timedlock => mutex_timedlock;
-    pthread_mutex_clocklock => mutex_clocklock;
-    pthread_mutex_unlock => mutex_unlock;
-    pthread_rwlock_rdlock => rdlock;
-    pthread_rwlock_tryrdlock => tryrdlock;
-    pthread_rwlock_timedrdlock => timedrdlock;
-    pthread_rwlock_clockrdlock => clockrdlock;
-    pthread_rwlock_wrlock => wrlock;
-    pthread_rwlock_trywrlock => trywrlock;
-    pthread_rwlock_timedwrlock => timedwrlock;
-    pthread_rwlock_clockwrlock => clockwrlock;
-    pthread_rwlock_unlock => rw_unlock;
-    pthread_spin_init => spin_init;
-    pthread_spin_lock => spin_lock;
-    pthread_spin_trylock => spin_trylock;
-    pthread_spin_unlock => spin_unlock;
 }

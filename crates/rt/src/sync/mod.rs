@@ -2,6 +2,7 @@
 
 pub mod c11;
 pub mod futex;
+pub mod keys;
 pub mod locks;
 pub mod pthread;
 pub mod unwind;

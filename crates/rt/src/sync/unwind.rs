@@ -3,62 +3,84 @@
 
 use core::ffi::c_void;
 
-use crate::entry::frame::entry;
+use crate::entry::frame::{entry, stand_in};
+use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::execution::ends;
-use crate::runtime::{Runtime, live};
-use crate::schedule::threads::end;
+use crate::report::DEFECT;
+use crate::runtime::Rt;
+use crate::schedule::turns::end;
 use crate::sys;
+
+/// How a thread ends in the middle of its functions.
+#[derive(Default)]
+pub struct Unwinding {
+    /// The last of what its functions have registered to be cleaned up: its address, or 0.
+    cleanup: usize,
+    /// Where on its stack the functions of the program begin.
+    first: usize,
+    /// By which it ends in the middle of them, where the unwinder finds it again.
+    exception: Option<Box<Exception>>,
+}
+
+impl Unwinding {
+    /// The functions of the program begin here.
+    pub fn begin_at(&mut self, addr: usize) {
+        self.first = addr;
+    }
+}
 
 /// What the unwinder wants to know of an exception.
 #[repr(C, align(16))]
-#[derive(Default)]
-pub struct Exception {
+struct Exception {
     class: u64,
     cleanup: usize,
     private: [u64; 4],
 }
 
 /// What C programs put on their stacks for `pthread_cleanup_push`; the place of glibc's own list.
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct Cleanup {
     /// As `setjmp` has filled it.
     jump: [usize; 9],
-    /// The one before it in the same thread.
-    before: *mut Cleanup,
+    /// The address of the one before it in the same thread.
+    before: usize,
     rest: [usize; 3],
 }
 
 type Stop = unsafe extern "C" fn(i32, i32, u64, *mut Exception, *mut c_void, *mut c_void) -> i32;
 
-unsafe extern "C" {
+unsafe extern "C-unwind" {
     fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: Stop, arg: *mut c_void) -> i32;
+}
+
+unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
     fn _longjmp(to: *mut usize, value: i32) -> !;
 }
 
 /// The current thread ends with this value, after its functions were cleaned up.
-pub unsafe fn exit(rt: *mut Runtime, value: usize) -> ! {
-    let me = (*rt).current;
-    (&mut (*rt).threads)[me].value = value;
+fn exit(rt: &mut Rt, value: usize) -> ! {
+    rt.threads.me_mut().set_value(value);
     unwind(rt)
 }
 
-/// Goes on with that.
-unsafe fn unwind(rt: *mut Runtime) -> ! {
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    thread.exception =
-        Exception { class: 0, cleanup: caught as *const () as usize, private: [0; 4] };
-    _Unwind_ForcedUnwind(&raw mut thread.exception, stop, core::ptr::null_mut());
+/// The current thread goes on to clean up its functions, from the one that calls.
+fn unwind(rt: &mut Rt) -> ! {
+    let cleanup = caught as *const () as usize;
+    let exception = Box::new(Exception { class: 0, cleanup, private: [0; 4] });
+    let exception = &raw mut **rt.threads.me_mut().unwinding.exception.insert(exception);
+    // SAFETY: the exception stays until its thread begins again, in another execution. Frames of the
+    // library between here and the program have nothing to drop.
+    unsafe { _Unwind_ForcedUnwind(exception, stop, core::ptr::null_mut()) };
     // There is nothing to be unwound.
     over(rt)
 }
 
-unsafe fn over(rt: *mut Runtime) -> ! {
-    let me = (*rt).current;
-    let value = (&(*rt).threads)[me].value;
+fn over(rt: &mut Rt) -> ! {
+    let value = rt.threads.me().value();
     end(rt, value)
 }
 
@@ -73,71 +95,73 @@ unsafe extern "C" fn stop(
 ) -> i32 {
     const END_OF_STACK: i32 = 16;
     const NO_REASON: i32 = 0;
-    let rt = live();
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    let frame = _Unwind_GetCFA(context);
-    let cleanup = thread.cleanup as *mut Cleanup;
-    if !cleanup.is_null() && (cleanup as usize) < frame {
-        thread.cleanup = (*cleanup).before as usize;
-        _longjmp((&raw mut (*cleanup).jump).cast(), 1);
+    // SAFETY: whoever has called the unwinder borrows nothing of the runtime.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
+    // SAFETY: the unwinder calls this, with its context.
+    let (frame, pc) = unsafe { (_Unwind_GetCFA(context), _Unwind_GetIP(context)) };
+    let &Unwinding { cleanup, first, .. } = &rt.threads.me().unwinding;
+    if cleanup != 0 && cleanup < frame {
+        // SAFETY: the program has registered this, and it is still on its stack; the functions below
+        // it were cleaned up.
+        unsafe {
+            let cleanup = cleanup as *mut Cleanup;
+            rt.threads.me_mut().unwinding.cleanup = (*cleanup).before;
+            _longjmp((&raw mut (*cleanup).jump).cast(), 1);
+        }
     }
-    let (from, to) = (*rt).own_code;
-    let ours = (from..to).contains(&_Unwind_GetIP(context)) && frame > thread.first;
-    if ours || actions & END_OF_STACK != 0 {
-        over(rt);
+    if rt.reporter.is_own(pc) && frame > first || actions & END_OF_STACK != 0 {
+        over(&mut rt);
     }
     NO_REASON
 }
 
 /// The program has caught what it may only look at.
-unsafe extern "C" fn caught(_reason: i32, _exception: *mut Exception) {
-    let rt = live();
-    if rt.is_null() {
-        sys::quit(70);
-    }
-    ends::fail(rt, "abort", 0, "what pthread_exit unwinds was caught and not thrown again");
+extern "C" fn caught(_reason: i32, _exception: *mut Exception) {
+    // SAFETY: the program calls, by way of the unwinder.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
+    let text = "what pthread_exit unwinds was caught and not thrown again";
+    ends::fail(&mut rt, "abort", 0, text);
 }
 
-unsafe extern "C" fn register(cleanup: *mut Cleanup) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(__pthread_register_cancel(cleanup: *mut Cleanup));
+extern "C-unwind" fn exit_inner(value: usize) {
+    // SAFETY: the program calls.
+    match unsafe { Rt::live() } {
+        Some(mut rt) => exit(&mut rt, value),
+        None => native!(pthread_exit(value: usize)),
     }
-    let me = (*rt).current;
-    let thread = &mut (&mut (*rt).threads)[me];
-    (*cleanup).before = thread.cleanup as *mut Cleanup;
-    thread.cleanup = cleanup as usize;
 }
 
-unsafe extern "C" fn unregister(cleanup: *mut Cleanup) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(__pthread_unregister_cancel(cleanup: *mut Cleanup));
+/// `thrd_exit`, which is the same with another type of values.
+extern "C-unwind" fn exit_c11(value: i32) {
+    // SAFETY: the program calls.
+    match unsafe { Rt::live() } {
+        Some(mut rt) => exit(&mut rt, value as usize),
+        None => native!(thrd_exit(value: i32)),
     }
-    let me = (*rt).current;
-    (&mut (*rt).threads)[me].cleanup = (*cleanup).before as usize;
 }
 
-unsafe extern "C" fn next(cleanup: *mut Cleanup) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(__pthread_unwind_next(cleanup: *mut Cleanup));
+extern "C-unwind" fn next(cleanup: Guest<Cleanup>) {
+    // SAFETY: the program calls.
+    match unsafe { Rt::live() } {
+        Some(mut rt) => unwind(&mut rt),
+        None => native!(__pthread_unwind_next(cleanup: Guest<Cleanup>)),
     }
-    unwind(rt)
-}
-
-unsafe extern "C" fn exit_inner(value: usize) {
-    let rt = live();
-    if rt.is_null() {
-        return native!(pthread_exit(value: usize));
-    }
-    exit(rt, value)
 }
 
 entry! {
     pthread_exit => exit_inner;
-    __pthread_register_cancel => register;
-    __pthread_unregister_cancel => unregister;
+    thrd_exit => exit_c11;
     __pthread_unwind_next => next;
+}
+
+stand_in! {
+    fn __pthread_register_cancel(rt, cleanup: Guest<Cleanup>) {
+        let last = &mut rt.threads.me_mut().unwinding.cleanup;
+        cleanup.set(Cleanup { before: *last, ..cleanup.get() });
+        *last = cleanup.addr();
+    }
+
+    fn __pthread_unregister_cancel(rt, cleanup: Guest<Cleanup>) {
+        rt.threads.me_mut().unwinding.cleanup = cleanup.get().before;
+    }
 }

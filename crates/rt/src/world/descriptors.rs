@@ -3,14 +3,52 @@
 
 use std::fs;
 
-use crate::memory::heap;
+use crate::memory::heap::on_behalf_of_runtime;
 use crate::sys;
+
+/// What the program has changed in the kernel.
+pub struct Outside {
+    /// The execution has left something there: the next one needs a new process.
+    soiled: bool,
+    /// The lowest number of a descriptor that was free before `main`.
+    first_free: i32,
+}
+
+impl Outside {
+    /// Nothing.
+    pub fn new() -> Outside {
+        Outside { soiled: false, first_free: 0 }
+    }
+
+    /// Before the first execution of a worker.
+    pub fn begin(&mut self, descriptors: &Descriptors) {
+        self.soiled = false;
+        self.first_free = descriptors.free;
+    }
+
+    /// The execution leaves something that cannot be put back.
+    pub fn soil(&mut self) {
+        self.soiled = true;
+    }
+
+    /// Whether the execution has left something that cannot be put back.
+    pub fn soiled(&self) -> bool {
+        self.soiled
+    }
+
+    /// Whether the program may close this descriptor: not if it is one of ours. One from before
+    /// `main` cannot be put back.
+    pub fn may_change(&mut self, fd: i32) -> bool {
+        self.soiled |= fd < self.first_free;
+        fd < FAR
+    }
+}
 
 /// The descriptors that were open before `main`.
 pub struct Descriptors {
     open: Vec<i32>,
     /// The lowest number that was free: the first file that is opened gets it.
-    pub free: i32,
+    free: i32,
     /// Those that can be put back, and where they were.
     places: Vec<(i32, i64)>,
 }
@@ -34,22 +72,25 @@ pub fn blocks(fd: i32) -> bool {
         }
         stat.st_mode & TYPE
     };
-    let flags = call(libc::SYS_fcntl, [fd as usize, libc::F_GETFL as usize, 0]);
+    let flags = fcntl(fd, libc::F_GETFL);
     matches!(kind, libc::S_IFIFO | libc::S_IFSOCK | 0) && flags & libc::O_NONBLOCK as isize == 0
 }
 
-fn call(number: i64, args: [usize; 3]) -> isize {
-    // SAFETY: only for calls that touch no memory.
-    unsafe { sys::call(number, [args[0], args[1], args[2], 0, 0, 0]) }
+fn fcntl(fd: i32, command: i32) -> isize {
+    sys::on_descriptor(libc::SYS_fcntl, fd, command as usize, 0)
+}
+
+fn seek(fd: i32, at: i64, from: i32) -> i64 {
+    sys::on_descriptor(libc::SYS_lseek, fd, at as usize, from as usize) as i64
 }
 
 fn is_open(fd: i32) -> bool {
-    call(libc::SYS_fcntl, [fd as usize, libc::F_GETFD as usize, 0]) >= 0
+    fcntl(fd, libc::F_GETFD) >= 0
 }
 
 fn all() -> Vec<i32> {
     // What libc allocates for that must not move the program's own blocks.
-    let numbers = heap::on_behalf_of_runtime(|| -> Vec<i32> {
+    let numbers = on_behalf_of_runtime(|| -> Vec<i32> {
         let Ok(entries) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
         entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
     });
@@ -63,8 +104,8 @@ impl Descriptors {
         let open = all();
         let free = (0..).find(|fd| !open.contains(fd)).unwrap_or(i32::MAX);
         let place = |&fd: &i32| {
-            let at = call(libc::SYS_lseek, [fd as usize, 0, libc::SEEK_CUR as usize]);
-            (fd != report && at >= 0).then_some((fd, at as i64))
+            let at = seek(fd, 0, libc::SEEK_CUR);
+            (fd != report && at >= 0).then_some((fd, at))
         };
         let places = open.iter().filter(|&&fd| fd <= 2).filter_map(place).collect();
         Descriptors { open, free, places }
@@ -73,12 +114,12 @@ impl Descriptors {
     /// Puts things back.
     pub fn restore(&self) {
         for &(fd, at) in &self.places {
-            call(libc::SYS_lseek, [fd as usize, at as usize, libc::SEEK_SET as usize]);
+            seek(fd, at, libc::SEEK_SET);
         }
         if is_open(self.free) {
             for fd in all() {
                 if !self.open.contains(&fd) {
-                    call(libc::SYS_close, [fd as usize, 0, 0]);
+                    sys::close(fd);
                 }
             }
         }

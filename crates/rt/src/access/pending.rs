@@ -1,0 +1,50 @@
+//! Stores that were announced and are done by the program itself, when the library has returned.
+
+use weakspot_live::{OpKind, Order};
+
+use crate::entry::guest::Area;
+use crate::execution::monitors::Happened;
+use crate::runtime::Runtime;
+
+/// A store that was announced, has its turn, and is done when its thread calls the next time.
+pub struct Pending {
+    /// The bytes.
+    pub area: Area,
+    /// Whether it is an atomic update.
+    pub update: bool,
+    /// Its order.
+    pub order: Order,
+    /// From where.
+    pub pc: usize,
+    /// What was there before.
+    pub old: u64,
+    /// Whether it goes into the buffer of its thread.
+    pub buffered: bool,
+}
+
+/// The store that the current thread was allowed to do has been done by now.
+#[inline]
+pub fn settle(rt: &mut Runtime) {
+    if rt.threads.me().pending.is_some() {
+        settle_now(rt);
+    }
+}
+
+fn settle_now(rt: &mut Runtime) {
+    let thread = rt.threads.me_mut();
+    let Some(p) = thread.pending.take() else { return };
+    let value = p.area.value();
+    if value != p.old {
+        thread.spin.changed();
+    }
+    if p.buffered {
+        thread.buffer.settle();
+    }
+    let kind = if p.update { OpKind::Update } else { OpKind::Write };
+    let old = p.update.then_some(p.old);
+    rt.happened(Happened {
+        value: Some(value),
+        old,
+        ..Happened::plain(p.area.op(kind), p.order, p.pc)
+    });
+}

@@ -1,0 +1,175 @@
+//! Signals: crashes of the program, and the one by which the keeper asks why no step is taken.
+
+use core::ffi::c_void;
+
+use weakspot_live::Ended;
+
+use crate::entry::frame::{latest, stand_in};
+use crate::entry::guest::Guest;
+use crate::entry::native::native;
+use crate::execution::ends::refuse;
+use crate::report::Reporter;
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::threads::Parked;
+use crate::schedule::turns::{finish, park};
+use crate::sys;
+
+/// The signal by which the keeper tells that an execution hangs.
+pub const HANG: i32 = 63;
+
+const CRASHES: [(i32, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+];
+
+/// Has crashes handled in this process, on a stack of their own.
+pub fn catch_crashes() {
+    const SIZE: usize = 64 << 10;
+    let stack = libc::stack_t {
+        ss_sp: Vec::<u8>::with_capacity(SIZE).leak().as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: SIZE,
+    };
+    // SAFETY: the stack is large enough, and nobody else has it.
+    unsafe { sys::call(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]) };
+    for signal in CRASHES.iter().map(|c| c.0).chain([HANG]) {
+        // SAFETY: an action is plain numbers; what the handler may do is said there.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = crashed as *const () as usize;
+            // The handler may never return, so the signal must not stay blocked.
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigaction(signal, &raw const action, core::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the code that was interrupted never goes on after a crash, so that what it may have
+    // borrowed is not in use; and while the keeper only asks, nothing is changed.
+    let Some(mut rt) = (unsafe { Rt::live() }) else {
+        if signal != HANG {
+            // SAFETY: nobody else handles the signal now.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        return;
+    };
+    let rt = &mut rt;
+    // SAFETY: the kernel passes what the thread was doing, and what the signal is about.
+    let (registers, addr) = unsafe {
+        (&(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, (*info).si_addr() as usize)
+    };
+    let at = registers[libc::REG_RIP as usize] as usize;
+    let sp = registers[libc::REG_RSP as usize] as usize;
+    if signal == HANG {
+        return silent(rt, at, sp);
+    }
+    // A crash in here is one of the program that gave a bad address.
+    let pc = if rt.reporter.is_own(at) { latest().pc() } else { at };
+    rt.used_stack(sp);
+    rt.threads.me_mut().pending = None;
+    let me = rt.threads.current();
+    let slot = rt.coroutines.slot(me);
+    let overflow = slot.holds(addr) && addr < slot.bottom();
+    let name = CRASHES.iter().find(|c| c.0 == signal).map_or("signal", |c| c.1);
+    let text = if overflow { "the stack is too small" } else { name };
+    rt.finding("crash", Some(me), pc, text);
+    finish(rt, Ended::Over)
+}
+
+/// Where threads were found that take no steps any more.
+pub struct SilentPlaces(Vec<usize>);
+
+impl SilentPlaces {
+    /// None.
+    pub fn new() -> SilentPlaces {
+        SilentPlaces(Vec::new())
+    }
+}
+
+/// The keeper has not seen a step for some time: is there a reason to give up on the thread that
+/// runs? If not, it goes on.
+fn silent(rt: &mut Rt, at: usize, sp: usize) {
+    if rt.signals().busy() {
+        return;
+    }
+    if rt.signals().take_blocked() {
+        let pc = rt.called_from(sp);
+        refuse(rt, "something that blocks", pc);
+    }
+    if jumps_to_itself(&rt.reporter, at) {
+        rt.used_stack(sp);
+        park(rt, at, Parked::Stopped);
+    }
+    // Where in a loop it was interrupted is chance; where it called last is not.
+    let slot = rt.coroutines.slot(rt.threads.current());
+    let pc = if slot.holds(latest().addr()) { latest().pc() } else { 0 };
+    let known = rt.silent_places.0.contains(&pc);
+    if known || rt.signals().sure() {
+        if !known {
+            rt.silent_places.0.push(pc);
+        }
+        rt.used_stack(sp);
+        park(rt, pc, Parked::Silent);
+    }
+}
+
+impl Runtime {
+    /// The current thread was interrupted with this stack pointer.
+    fn used_stack(&mut self, sp: usize) {
+        let slot = self.coroutines.slot(self.threads.current());
+        if slot.holds(sp) {
+            let lowest = sp.max(slot.bottom());
+            self.threads.me_mut().used_down_to(lowest);
+        }
+    }
+
+    /// From where the program called what it is in: the first return address on the stack that
+    /// belongs to it.
+    fn called_from(&self, sp: usize) -> usize {
+        let slot = self.coroutines.slot(self.threads.current());
+        let Some(program) = self.reporter.modules().first() else { return 0 };
+        let words = if slot.holds(sp) { (slot.top() - sp) / 8 } else { 0 };
+        (0..words.min(4096))
+            // SAFETY: the stack is mapped up to its top, and the thread on it is interrupted.
+            .map(|i| unsafe { (sp as *const usize).add(i).read() })
+            .find(|at| (program.base..program.end).contains(at))
+            .unwrap_or(0)
+    }
+}
+
+/// Whether the instruction is a jump to itself, with nothing but a pause on the way.
+fn jumps_to_itself(reporter: &Reporter, at: usize) -> bool {
+    if !reporter.modules().iter().any(|m| (m.base..m.end - 8).contains(&at)) {
+        return false;
+    }
+    // SAFETY: the processor is executing the instruction there, and the file goes on behind it.
+    let code = unsafe { (at as *const [u8; 5]).read() };
+    matches!(code, [0xeb, 0xfe, ..] | [0xe9, 0xfb, 0xff, 0xff, 0xff] | [0xf3, 0x90, 0xeb, 0xfc, _])
+}
+
+fn is_caught(signal: i32) -> bool {
+    [HANG, libc::SIGTRAP].contains(&signal) || CRASHES.iter().any(|c| c.0 == signal)
+}
+
+stand_in! {
+    /// The program's own handlers of crashes would hide them.
+    fn sigaction(rt, signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32 {
+        let new = if is_caught(signal) { Guest::null() } else { new };
+        if new.given().is_some() {
+            rt.outside.soil();
+        }
+        native!(sigaction(signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32)
+    }
+
+    fn signal(rt, signal: i32, handler: usize) -> usize {
+        if is_caught(signal) {
+            return libc::SIG_DFL;
+        }
+        rt.outside.soil();
+        native!(signal(signal: i32, handler: usize) -> usize)
+    }
+}

@@ -1,0 +1,148 @@
+//! What the program has registered to be called at its end, or at the end of a thread.
+
+use core::ffi::c_void;
+
+use crate::entry::frame::{entry, stand_in};
+use crate::entry::native::native;
+use crate::runtime::Rt;
+use crate::sync::keys;
+
+/// A function to be called at the end of the program or of a thread.
+#[derive(Clone, Copy)]
+pub struct AtExit {
+    f: extern "C" fn(*mut c_void),
+    /// What it gets.
+    arg: *mut c_void,
+}
+
+impl AtExit {
+    /// Calls it; that may let others run, as everything that the program does.
+    fn call(self, _rt: &mut Rt) {
+        (self.f)(self.arg);
+    }
+}
+
+/// Functions to be called at the end of the program.
+pub struct Exits {
+    registered: Vec<AtExit>,
+    /// How many of them come from before `main`.
+    before: usize,
+    /// Functions of the program's own table, which come after those.
+    finishers: Vec<extern "C" fn()>,
+    /// The current thread ends the program.
+    exiting: bool,
+}
+
+impl Exits {
+    /// None.
+    pub fn new() -> Exits {
+        Exits { registered: Vec::new(), before: 0, finishers: Vec::new(), exiting: false }
+    }
+
+    /// Those that are registered now come from before `main`.
+    pub fn keep(&mut self) {
+        self.before = self.registered.len();
+        self.finishers = finishers();
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.registered.truncate(self.before);
+        self.exiting = false;
+    }
+
+    /// Whether a thread is ending the program.
+    pub fn exiting(&self) -> bool {
+        self.exiting
+    }
+}
+
+/// The current thread ends the program: calls what was registered for that.
+pub fn program_functions(rt: &mut Rt) {
+    rt.exits.exiting = true;
+    thread_functions(rt);
+    while let Some(f) = rt.exits.registered.pop() {
+        f.call(rt);
+    }
+    for i in (0..rt.exits.finishers.len()).rev() {
+        let f = rt.exits.finishers[i];
+        f();
+    }
+}
+
+/// Calls what the current thread has registered for its end.
+pub fn thread_functions(rt: &mut Rt) {
+    while let Some(f) = rt.threads.me_mut().at_exit.pop() {
+        f.call(rt);
+    }
+    keys::destructors(rt);
+}
+
+/// The functions in the program's table of those to be run at its end, unless it is only the one that
+/// compilers put there for libc.
+fn finishers() -> Vec<extern "C" fn()> {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        to: *mut c_void,
+    ) -> i32 {
+        const DT_FINI_ARRAY: usize = 26;
+        const DT_FINI_ARRAYSZ: usize = 28;
+        // SAFETY: the dynamic linker describes a program that is mapped, whose tables are where its
+        // headers say; `to` is what was passed below.
+        unsafe {
+            let to = &mut *to.cast::<Vec<extern "C" fn()>>();
+            let base = (*info).dlpi_addr as usize;
+            let (mut table, mut bytes) = (0, 0);
+            for i in 0..(*info).dlpi_phnum as usize {
+                let header = &*(*info).dlpi_phdr.add(i);
+                if header.p_type != libc::PT_DYNAMIC {
+                    continue;
+                }
+                let mut entry = (base + header.p_vaddr as usize) as *const [usize; 2];
+                while (*entry)[0] != 0 {
+                    match (*entry)[0] {
+                        DT_FINI_ARRAY => table = base + (*entry)[1],
+                        DT_FINI_ARRAYSZ => bytes = (*entry)[1],
+                        _ => {}
+                    }
+                    entry = entry.add(1);
+                }
+            }
+            let n = bytes / size_of::<usize>();
+            if n > 1 && table != 0 {
+                let table = table as *const extern "C" fn();
+                to.extend_from_slice(core::slice::from_raw_parts(table, n));
+            }
+        }
+        // The program itself comes first, and only it matters.
+        1
+    }
+    let mut found: Vec<extern "C" fn()> = Vec::new();
+    // SAFETY: `first` gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut found).cast()) };
+    found
+}
+
+extern "C" fn at_exit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32 {
+    // SAFETY: the program calls.
+    let Some(mut rt) = (unsafe { Rt::home() }) else {
+        return native!(__cxa_atexit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32);
+    };
+    rt.exits.registered.push(AtExit { f, arg });
+    0
+}
+
+stand_in! {
+    fn __cxa_thread_atexit_impl(
+        rt, f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void,
+    ) -> i32 {
+        let _ = dso;
+        rt.threads.me_mut().at_exit.push(AtExit { f, arg });
+        0
+    }
+}
+
+entry! {
+    __cxa_atexit => at_exit;
+}

@@ -1,0 +1,131 @@
+//! How far the exploration is, and how the current execution goes.
+
+use weakspot_live::{Agent, Ended, Schedule};
+
+/// What is counted over all executions, and what is known of the current one.
+pub struct Exploration {
+    /// How many steps this execution had.
+    steps: u64,
+    /// What the strategy chose in this execution.
+    choices: Schedule,
+    /// The strategy is not asked any more: this execution is only there to learn from.
+    learning: bool,
+    /// How the execution ended.
+    ended: Ended,
+    /// How often the exploration started again.
+    restarts: u64,
+    counts: Counts,
+}
+
+/// What makes an exploration less than complete, or is worth saying of it.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// Executions that were given up because they had too many steps.
+    pub cut: u64,
+    /// How often a thread was taken to wait without certainty.
+    pub guesses: u64,
+    /// Executions that ended with an exit code that is not 0.
+    pub exits: u64,
+}
+
+impl Exploration {
+    /// Before the first execution.
+    pub fn new() -> Exploration {
+        Exploration {
+            steps: 0,
+            choices: Schedule::new(),
+            learning: false,
+            ended: Ended::Over,
+            restarts: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.steps = 0;
+        self.choices.clear();
+        self.learning = false;
+        self.ended = Ended::Over;
+    }
+
+    /// The exploration starts again.
+    pub fn restart(&mut self) {
+        self.restarts += 1;
+        self.counts = Counts::default();
+    }
+
+    /// How often the exploration started again.
+    pub fn restarts(&self) -> u64 {
+        self.restarts
+    }
+
+    /// One more step; whether that is more than there may be.
+    #[inline(always)]
+    pub fn add_step(&mut self, limit: u64) -> bool {
+        self.steps += 1;
+        self.steps > limit
+    }
+
+    /// How many steps this execution had.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The strategy has chosen.
+    #[inline(always)]
+    pub fn chosen(&mut self, agent: Agent) {
+        self.choices.push(agent);
+    }
+
+    /// What it has chosen in this execution.
+    pub fn choices(&self) -> &Schedule {
+        &self.choices
+    }
+
+    /// The choices so far, if they can be replayed: an execution to learn from has steps that were
+    /// not announced.
+    pub fn replayable(&self) -> Option<String> {
+        (!self.learning).then(|| self.choices.to_string())
+    }
+
+    /// From now on the execution is only there to learn from.
+    pub fn learn(&mut self) {
+        self.learning = true;
+    }
+
+    /// Whether it is.
+    pub fn learning(&self) -> bool {
+        self.learning
+    }
+
+    /// How the execution ended.
+    pub fn ended(&self) -> Ended {
+        self.ended
+    }
+
+    /// The execution ends like this.
+    pub fn set_ended(&mut self, ended: Ended) {
+        self.ended = ended;
+    }
+
+    /// A thread is taken to wait without certainty.
+    pub fn guessed(&mut self) {
+        self.counts.guesses += 1;
+    }
+
+    /// The program ends with an exit code that is not 0.
+    pub fn failed_by_code(&mut self) {
+        self.counts.exits += u64::from(!self.learning);
+    }
+
+    /// The execution is over; with more steps than this it was given up.
+    pub fn count_end(&mut self, limit: u64) {
+        self.counts.cut += u64::from(self.ended == Ended::Cut && self.steps > limit);
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+}

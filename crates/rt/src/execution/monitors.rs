@@ -1,0 +1,144 @@
+//! Everything that happens, in its order: the one place from which monitors are told.
+
+use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
+use weakspot_live::{Extra, Finding, Op, Order, Schedule, Step, Transactions, Watch, preventing};
+
+use crate::config::Config;
+use crate::execution::exploration::Exploration;
+use crate::report::{self, Reporter};
+use crate::runtime::Runtime;
+
+/// What the monitors have seen.
+pub struct Monitors {
+    /// The monitors, if there are any.
+    watch: Option<Watch>,
+    /// For each step that they were told of, how many choices came before.
+    taken: Vec<usize>,
+    /// The schedule of the first execution that is not serializable.
+    unserializable: String,
+}
+
+/// A step that was taken.
+pub struct Happened {
+    /// What was done.
+    pub op: Op,
+    /// What the source says about its order.
+    pub order: Order,
+    /// From where.
+    pub pc: usize,
+    /// What was read or written.
+    pub value: Option<u64>,
+    /// What an update has read.
+    pub old: Option<u64>,
+}
+
+impl Happened {
+    /// A step whose values do not matter.
+    pub fn plain(op: Op, order: Order, pc: usize) -> Happened {
+        Happened { op, order, pc, value: None, old: None }
+    }
+}
+
+impl Runtime {
+    /// The current thread has taken a step.
+    pub fn happened(&mut self, what: Happened) {
+        self.happened_in(self.threads.current(), what);
+    }
+
+    /// A thread, or its buffer, has taken a step.
+    pub fn happened_in(&mut self, t: usize, what: Happened) {
+        let Happened { op, order, pc, value, old } = what;
+        if let Some(watch) = &mut self.monitors.watch {
+            watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+            self.monitors.taken.push(self.exploration.choices().len());
+        }
+        if self.config.trace {
+            let Op { kind, len, addr } = op;
+            let (thread, place) = (t as u16, self.reporter.place(pc));
+            let step = TracedStep { thread, kind, order, addr, len, old, value, place };
+            report::send(self.config.fd, &Message::Step(step));
+        }
+    }
+}
+
+impl Monitors {
+    /// None yet.
+    pub fn new() -> Monitors {
+        Monitors { watch: None, taken: Vec::new(), unserializable: String::new() }
+    }
+
+    /// Those that the configuration asks for, from the beginning.
+    pub fn start(&mut self, config: &Config, reporter: &Reporter) {
+        let address = |place: Place| reporter.address(place);
+        let extra: Vec<Extra> =
+            config.fences.iter().filter_map(|fence| fence.addressed(address)).collect();
+        let transactions = match (config.transactions.is_some(), config.fence_transactions) {
+            (false, _) => Transactions::None,
+            (true, false) => Transactions::Watched,
+            (true, true) => Transactions::Fenced,
+        };
+        self.watch = (!config.models.is_empty() || transactions != Transactions::None)
+            .then(|| Watch::new(&config.models, &extra).with_transactions(transactions));
+    }
+
+    /// Before an execution.
+    pub fn begin(&mut self) {
+        self.taken.clear();
+        if let Some(watch) = &mut self.watch {
+            watch.begin();
+        }
+    }
+
+    /// After an execution: what is new is reported. `executions` were over before it.
+    pub fn end(&mut self, reporter: &Reporter, exploration: &Exploration, executions: u64) {
+        let Some(watch) = &mut self.watch else { return };
+        let new = watch.end();
+        if watch.unserializable() == (1, executions) {
+            self.unserializable = exploration.choices().to_string();
+        }
+        let Some(watch) = &self.watch else { return };
+        let nowhere = Place { module: None, offset: 0 };
+        let at = |pc: u64| reporter.place(pc as usize).unwrap_or(nowhere);
+        let findings = watch.findings();
+        for (i, f) in findings.iter().enumerate().skip(findings.len() - new) {
+            let fences = preventing(watch.steps(), f, watch.extra())
+                .into_iter()
+                .map(|extra| PlacedFence::placed(extra, at))
+                .collect();
+            reporter.send(&Message::Overtaking {
+                number: i as u64 + 1,
+                model: f.model,
+                store: at(f.store),
+                access: at(f.access),
+                execution: executions + 1,
+                schedule: self.shown(watch, f, exploration).to_string(),
+                fences,
+            });
+        }
+    }
+
+    /// The schedule of those steps of the last execution that show a finding.
+    fn shown(&self, watch: &Watch, finding: &Finding, exploration: &Exploration) -> Schedule {
+        let threads = watch.steps().iter().map(|step| usize::from(step.thread) + 1).max();
+        let mut until = vec![0; threads.unwrap_or(0)];
+        for &step in &finding.shown {
+            until[usize::from(watch.steps()[step].thread)] = self.taken[step];
+        }
+        exploration.choices().part(&until)
+    }
+
+    /// After the last execution.
+    pub fn report(&self, reporter: &Reporter) {
+        let Some(watch) = &self.watch else { return };
+        watch.mixed().into_iter().for_each(|model| reporter.send(&Message::Mixed(model)));
+        for (i, f) in watch.findings().iter().enumerate() {
+            let number = i as u64 + 1;
+            reporter.send(&Message::Overtaken { number, executions: f.executions });
+        }
+        let (executions, first) = watch.unserializable();
+        if executions > 0 {
+            let (execution, schedule) = (first + 1, self.unserializable.clone());
+            reporter.send(&Message::Unserializable { execution, schedule, executions });
+        }
+    }
+}

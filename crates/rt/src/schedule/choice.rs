@@ -1,0 +1,357 @@
+//! Who goes on: the strategy is asked, after those who wait were looked at.
+
+use core::fmt::Write;
+
+use weakspot_core::Model;
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, waits};
+
+use crate::access::pending::settle;
+use crate::config::Config;
+use crate::runtime::{Rt, Runtime};
+use crate::schedule::spin::Idle;
+use crate::schedule::threads::{Parked, Patience, Thread};
+use crate::schedule::turns::{count, finish};
+
+/// What threads are about to do, and who says who goes on.
+pub struct Scheduler {
+    /// What threads are about to do, by rising number.
+    next: Vec<Next>,
+    /// The same with buffers, if there are any.
+    with_buffers: Vec<Next>,
+    /// Whether stores go through buffers now.
+    buffered: bool,
+    /// How many threads have something that must be looked at before somebody is chosen.
+    special: usize,
+    /// Who took the last step.
+    last: Option<Agent>,
+    strategy: Box<dyn Strategy>,
+}
+
+/// The strategy that the configuration asks for.
+fn strategy(config: &Config) -> Box<dyn Strategy> {
+    config.plan.strategy(config.under != Model::Sc)
+}
+
+impl Scheduler {
+    /// With the strategy that the configuration asks for.
+    pub fn new(config: &Config) -> Scheduler {
+        Scheduler {
+            next: Vec::new(),
+            with_buffers: Vec::new(),
+            buffered: false,
+            special: 0,
+            last: None,
+            strategy: strategy(config),
+        }
+    }
+
+    /// The exploration starts again.
+    pub fn restart(&mut self, config: &Config) {
+        self.strategy = strategy(config);
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self, config: &Config) {
+        self.next.clear();
+        self.special = 0;
+        self.buffered = config.under != Model::Sc;
+        self.last = None;
+    }
+
+    /// Who explores.
+    pub fn strategy(&mut self) -> &mut dyn Strategy {
+        &mut *self.strategy
+    }
+
+    /// What threads are about to do.
+    pub fn next(&self) -> &[Next] {
+        &self.next
+    }
+
+    /// Nobody is about to do anything that is known.
+    pub fn forget_next(&mut self) {
+        self.next.clear();
+    }
+
+    /// What a thread was about to do it has done, as the last step of the execution.
+    pub fn forget_next_of(&mut self, t: usize) {
+        self.next.retain(|n| usize::from(n.agent.of()) != t);
+    }
+
+    /// Tells the strategy how an execution ended; `buffers` are about to do this.
+    pub fn end(&mut self, ended: Ended, buffers: &[Next]) {
+        if buffers.is_empty() {
+            self.strategy.end(ended, &self.next);
+        } else {
+            self.strategy.end(ended, &[&self.next, buffers].concat());
+        }
+    }
+
+    /// Whether stores go through buffers now.
+    pub fn buffered(&self) -> bool {
+        self.buffered
+    }
+
+    pub(super) fn set_last(&mut self, agent: Agent) {
+        self.last = Some(agent);
+    }
+
+    /// A thread is about to start.
+    pub(super) fn add(&mut self, t: usize) {
+        let op = Op::plain(OpKind::Start);
+        self.next.push(Next { agent: Agent::thread(t as u16), op, enabled: true, idle: false });
+    }
+
+    pub(super) fn remove(&mut self, position: usize) {
+        self.next.remove(position);
+    }
+
+    pub(super) fn announce(&mut self, position: usize, op: Op) {
+        self.next[position].op = op;
+    }
+
+    pub(super) fn announce_special(&mut self, position: usize, op: Op) {
+        self.special += 1;
+        self.next[position].op = op;
+    }
+
+    pub(super) fn no_longer_special(&mut self, position: usize) {
+        self.special -= 1;
+        let n = &mut self.next[position];
+        n.enabled = true;
+        n.idle = false;
+    }
+}
+
+/// Who is next.
+pub(super) fn choose(rt: &mut Rt) -> usize {
+    if rt.scheduler.buffered {
+        return choose_buffered(rt);
+    }
+    count(rt);
+    if rt.scheduler.special > 0 {
+        refresh(rt);
+    }
+    if rt.harness_goes_on() {
+        return 0;
+    }
+    if rt.exploration.learning() {
+        return rt.anybody();
+    }
+    rt.signals().set_busy(true);
+    let Scheduler { strategy, next, last, .. } = &mut rt.scheduler;
+    let choice = strategy.choose(next, *last);
+    rt.signals().set_busy(false);
+    match choice {
+        Choice::Run(agent) => {
+            rt.exploration.chosen(agent);
+            usize::from(agent.of())
+        }
+        Choice::Stop => finish(rt, Ended::Stopped),
+    }
+}
+
+/// Who is next, after the buffers have done what they do before.
+fn choose_buffered(rt: &mut Rt) -> usize {
+    rt.threads.me_mut().buffer.hide();
+    loop {
+        count(rt);
+        refresh(rt);
+        if rt.harness_goes_on() {
+            rt.threads.get_mut(0).buffer.show();
+            return 0;
+        }
+        let signals = rt.signals();
+        let runtime: &mut Runtime = rt;
+        let Scheduler { strategy, next, with_buffers, last, .. } = &mut runtime.scheduler;
+        with_buffers.clear();
+        with_buffers.extend_from_slice(next);
+        runtime.threads.next_of_buffers(with_buffers);
+        signals.set_busy(true);
+        let choice = strategy.choose(with_buffers, *last);
+        signals.set_busy(false);
+        let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
+        rt.exploration.chosen(agent);
+        if !agent.is_buffer() {
+            let to = usize::from(agent.of());
+            rt.threads.get_mut(to).buffer.show();
+            return to;
+        }
+        rt.commit(agent);
+        rt.scheduler.last = Some(agent);
+    }
+}
+
+/// Looks at the threads that wait for something: who can go on now? If nobody can, the execution is
+/// over.
+fn refresh(rt: &mut Rt) {
+    match rt.look_at_all() {
+        Outlook { going: true, .. } => {}
+        Outlook { waiting: true, .. } => rt.let_those_go_who_only_wait(),
+        Outlook { .. } => stuck(rt),
+    }
+}
+
+/// What was seen of the threads together.
+struct Outlook {
+    /// Some thread or buffer can go on.
+    going: bool,
+    /// Some thread can go on if nobody else can.
+    waiting: bool,
+}
+
+impl Runtime {
+    /// The harness of a test is not explored: it goes on whenever it can.
+    fn harness_goes_on(&self) -> bool {
+        let first = self.scheduler.next.first();
+        self.config.harness && first.is_some_and(|n| n.agent.of() == 0 && n.enabled)
+    }
+
+    /// Whoever can go on, when the strategy is not asked.
+    fn anybody(&self) -> usize {
+        let next = &self.scheduler.next;
+        let current = self.threads.current();
+        let after = next.iter().find(|n| n.enabled && usize::from(n.agent.of()) >= current);
+        let found = after.or_else(|| next.iter().find(|n| n.enabled));
+        found.map_or(0, |n| n.agent.of().into())
+    }
+
+    fn look_at_all(&mut self) -> Outlook {
+        // What is in a buffer can always leave it.
+        let going = self.threads.iter().any(|t| !t.buffer.is_empty());
+        let mut all = Outlook { going, waiting: false };
+        for i in 0..self.scheduler.next.len() {
+            let one = self.look_at(i);
+            all.going |= one.going;
+            all.waiting |= one.waiting;
+        }
+        all
+    }
+
+    /// Whether the thread at this place among the next steps can go on, and with what kind of step.
+    fn look_at(&mut self, i: usize) -> Outlook {
+        // A schedule that was shortened may let threads go on while others could, too.
+        let early = matches!(self.config.plan, Plan::Replay(_));
+        let n = &mut self.scheduler.next[i];
+        let t = usize::from(n.agent.of());
+        let thread = self.threads.get_mut(t);
+        let stores = !thread.buffer.is_empty();
+        if !thread.special {
+            n.enabled = !(stores && waits(n.op.kind));
+            return Outlook { going: n.enabled, waiting: false };
+        }
+        let spin = idle_as_seen_by(thread);
+        let thread = self.threads.get(t);
+        let kind = thread.varying.map_or(n.op.kind, |varying| varying.kind(self));
+        let is_ready = thread.until.is_none_or(|until| until.holds(self, t));
+        let timed = thread.patience == Patience::Timed;
+        let kind = match is_ready {
+            // Without what it waits for, it looks and gives up: it could have come before whoever
+            // made it ready, unlike those who have to wait.
+            _ if !timed => kind,
+            true => OpKind::Update,
+            false => OpKind::Compare,
+        };
+        let (enabled, idle, waiting);
+        if is_ready || timed {
+            idle = spin != Idle::No && !(is_ready && thread.waiting.is_woken());
+            enabled = (!idle || early && spin == Idle::Guess) && !(stores && waits(kind));
+            waiting = spin == Idle::Guess;
+        } else {
+            idle = thread.patience == Patience::Last;
+            enabled = early && idle;
+            waiting = idle;
+        }
+        let n = &mut self.scheduler.next[i];
+        n.op.kind = kind;
+        n.enabled = enabled;
+        n.idle = idle;
+        Outlook { going: enabled, waiting }
+    }
+
+    /// Nobody can go on but those who wait for something that nobody will do.
+    fn let_those_go_who_only_wait(&mut self) {
+        let next = &mut self.scheduler.next;
+        // Who wants to end the program does that before others are found to wait for the outside
+        // world.
+        let ending = next.iter().any(|n| n.idle && n.op.kind == OpKind::Exit);
+        for n in next {
+            if ending && n.op.kind == OpKind::Acquire {
+                continue;
+            }
+            let thread = self.threads.get(usize::from(n.agent.of()));
+            let last = thread.patience == Patience::Last;
+            n.enabled = n.idle && (last || thread.spin.idle() == Idle::Guess);
+        }
+    }
+}
+
+/// Whether a thread waits in a loop, with its own stores in memory.
+fn idle_as_seen_by(thread: &mut Thread) -> Idle {
+    let stores = !thread.buffer.is_empty();
+    if stores {
+        thread.buffer.show();
+    }
+    let idle = thread.spin.idle();
+    if stores {
+        thread.buffer.hide();
+    }
+    idle
+}
+
+/// Nobody can go on.
+fn stuck(rt: &mut Rt) -> ! {
+    let mut text = String::new();
+    let mut loops = false;
+    let mut hangs = None;
+    for n in &rt.scheduler.next {
+        let t = usize::from(n.agent.of());
+        let thread = rt.threads.get(t);
+        let parked = thread.parked();
+        hangs = hangs.or(parked.map(|(pc, why)| (t, pc, why)));
+        let word = match n.op.kind {
+            _ if parked.is_some() => "hangs",
+            _ if thread.spin.idle() != Idle::No => {
+                loops = true;
+                "loops"
+            }
+            OpKind::Join => "joins",
+            _ => "waits",
+        };
+        let _ = write!(text, "{}{t}:{word}", if text.is_empty() { "" } else { " " });
+    }
+    if rt.exploration.learning() && loops {
+        // What the loop waits for may have been changed before it was known to be shared.
+        finish(rt, Ended::Cut);
+    }
+    match hangs {
+        Some((t, pc, Parked::Silent)) => {
+            rt.finding("hang", Some(t), pc, "no step is taken any more");
+            finish(rt, Ended::Cut)
+        }
+        // A program stops in an empty loop to give up an execution that is of no interest.
+        Some((_, _, Parked::Stopped)) => finish(rt, Ended::Deadlock),
+        None => {}
+    }
+    rt.finding(if loops { "livelock" } else { "deadlock" }, None, 0, &text);
+    finish(rt, Ended::Deadlock)
+}
+
+impl Runtime {
+    /// Bytes turn out to be shared: the exploration starts again after this execution.
+    pub fn learn(&mut self, addr: usize, len: usize) {
+        self.reporter.shared(addr, len);
+        self.exploration.learn();
+        if self.scheduler.buffered {
+            settle(self);
+            self.threads.me_mut().buffer.hide();
+            self.threads.empty_buffers();
+            self.scheduler.buffered = false;
+            for n in &mut self.scheduler.next {
+                n.enabled |= !self.threads.get(usize::from(n.agent.of())).special;
+            }
+        }
+        // A thread that waits for these bytes did not know that it does.
+        self.threads.iter_mut().for_each(|thread| thread.spin.clear());
+    }
+}

@@ -1,0 +1,229 @@
+//! Calls that wait for somebody.
+//!
+//! Threads of a program may talk to each other by way of the kernel, through pipes and sockets. So
+//! a call that would block is a step that waits until it would not. If nobody else can do anything, the
+//! outside world is waited for, which cannot be controlled: that is reported, with the place of the
+//! call.
+
+use weakspot_live::{Op, OpKind, Order};
+
+use crate::entry::frame::{refused, stand_in};
+use crate::entry::guest::{Guest, Question};
+use crate::entry::native::native;
+use crate::execution::ends::refuse;
+use crate::execution::monitors::Happened;
+use crate::runtime::{LIVE, Rt};
+use crate::schedule::threads::{Patience, Until};
+use crate::schedule::turns::wait;
+use crate::sys;
+use crate::world::clock::sleep_for;
+use crate::world::descriptors;
+
+/// All that goes through the kernel is one object to the strategy.
+fn op(kind: OpKind) -> Op {
+    Op { kind, len: 8, addr: &raw const LIVE as u64 }
+}
+
+/// A call that asks which descriptors are ready.
+#[derive(Clone, Copy)]
+struct Wanted {
+    call: i64,
+    args: [usize; 6],
+}
+
+/// The largest set of descriptors that `select` takes.
+type Set = [u8; 128];
+
+impl Wanted {
+    /// A question about descriptors for `poll`, which takes no time.
+    fn poll(fds: usize, n: usize) -> Wanted {
+        let args = [fds, n, &raw const NO_TIME as usize, 0, 8, 0];
+        Wanted { call: libc::SYS_ppoll, args }
+    }
+
+    /// Whether the call has an answer.
+    fn answers(wanted: Guest<Wanted>) -> bool {
+        let Wanted { call, args } = wanted.get();
+        // What the kernel writes there must not be there if it is asked again.
+        let sets = if call == libc::SYS_pselect6 { &args[1..4] } else { &[] };
+        // SAFETY: `choose` has made these sets, with room for all descriptors.
+        let sets = || sets.iter().map(|&set| unsafe { Guest::<Set>::at(set) }.given());
+        let kept: Vec<Option<Set>> = sets().map(|set| set.map(Guest::get)).collect();
+        // SAFETY: the program asks for this, with addresses of its own, or `choose` with copies.
+        let answer = unsafe { sys::call(call, args) };
+        if answer == 0 {
+            for (set, kept) in sets().zip(kept) {
+                if let (Some(set), Some(kept)) = (set, kept) {
+                    set.set(kept);
+                }
+            }
+        }
+        answer != 0
+    }
+}
+
+/// Waits until a call has an answer, and then until it is this thread's turn.
+fn until(rt: &mut Rt, wanted: &mut Wanted, patience: Patience, what: &'static str, pc: usize) {
+    // SAFETY: it stays on this stack until the thread has waited, and nobody else writes to it.
+    let wanted: Guest<Wanted> = unsafe { Guest::at(&raw mut *wanted as usize) };
+    let answers = Until::Object(Question::about(wanted, Wanted::answers));
+    let ready = wait(rt, op(OpKind::Acquire), answers, patience);
+    if !ready && patience == Patience::Last {
+        refuse(rt, what, pc);
+    }
+    let kind = if ready { OpKind::Acquire } else { OpKind::Compare };
+    rt.happened(Happened::plain(op(kind), Order::SeqCst, pc));
+}
+
+/// Before a call that may block on a descriptor.
+fn before(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
+    if !descriptors::blocks(fd) {
+        return;
+    }
+    let pc = rt.pc();
+    let mut poll = libc::pollfd { fd, events, revents: 0 };
+    let mut wanted = Wanted::poll(&raw mut poll as usize, 1);
+    until(rt, &mut wanted, Patience::Last, what, pc);
+}
+
+static NO_TIME: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
+macro_rules! blocking {
+    ($($name:ident, $events:expr, ($($arg:ident: $t:ty),*) -> $r:ty;)*) => {
+        stand_in! {$(
+            fn $name(rt, fd: i32 $(, $arg: $t)*) -> $r {
+                before(rt, fd, $events, stringify!($name));
+                native!($name(fd: i32 $(, $arg: $t)*) -> $r)
+            }
+        )*}
+    };
+}
+
+blocking! {
+    read, libc::POLLIN, (to: usize, len: usize) -> isize;
+    readv, libc::POLLIN, (to: usize, n: i32) -> isize;
+    recv, libc::POLLIN, (to: usize, len: usize, flags: i32) -> isize;
+    recvfrom, libc::POLLIN, (to: usize, len: usize, flags: i32, addr: usize, n: usize) -> isize;
+    recvmsg, libc::POLLIN, (message: usize, flags: i32) -> isize;
+    send, libc::POLLOUT, (from: usize, len: usize, flags: i32) -> isize;
+    sendto, libc::POLLOUT, (from: usize, len: usize, flags: i32, addr: usize, n: u32) -> isize;
+    sendmsg, libc::POLLOUT, (message: usize, flags: i32) -> isize;
+    accept, libc::POLLIN, (addr: usize, len: usize) -> i32;
+    accept4, libc::POLLIN, (addr: usize, len: usize, flags: i32) -> i32;
+}
+
+stand_in! {
+    fn write(rt, fd: i32, from: Guest<u8>, len: usize) -> isize {
+        rt.hear(fd, from, len);
+        before(rt, fd, libc::POLLOUT, "write");
+        native!(write(fd: i32, from: Guest<u8>, len: usize) -> isize)
+    }
+
+    fn writev(rt, fd: i32, from: Guest<libc::iovec>, n: i32) -> isize {
+        rt.hear_parts(fd, from, n);
+        before(rt, fd, libc::POLLOUT, "writev");
+        native!(writev(fd: i32, from: Guest<libc::iovec>, n: i32) -> isize)
+    }
+}
+
+/// Waits for one of several descriptors, `span` milliseconds, or for ever if that is less than 0;
+/// `none`: there are none, so that this is only a way to sleep.
+fn several(rt: &mut Rt, wanted: &mut Wanted, none: bool, span: i64, what: &'static str) {
+    let pc = rt.pc();
+    if none && span >= 0 {
+        return sleep_for(rt, span as u64 * 1_000_000);
+    }
+    let patience = if span < 0 { Patience::Last } else { Patience::Timed };
+    until(rt, wanted, patience, what, pc);
+}
+
+/// Milliseconds of a span of time, or -1 for ever.
+fn milliseconds(span: Guest<libc::timespec>) -> i64 {
+    let Some(span) = span.given() else { return -1 };
+    let span = span.get();
+    span.tv_sec.clamp(0, 1 << 32) * 1000 + span.tv_nsec / 1_000_000
+}
+
+/// Waits as `select` does. The answer is asked for on copies: the sets are overwritten by it.
+fn choose(rt: &mut Rt, n: usize, sets: [Guest<Set>; 3], span: i64, what: &'static str) -> i32 {
+    let mut time = NO_TIME;
+    let mut copies: [Set; 3] = [[0; 128]; 3];
+    let mut asked = [0; 3];
+    for ((copy, set), asked) in copies.iter_mut().zip(sets).zip(&mut asked) {
+        if let Some(set) = set.given() {
+            let len = 128.min(n.div_ceil(64) * 8);
+            // SAFETY: the program has a set there that is large enough for `n` descriptors.
+            unsafe { set.pointer().cast::<u8>().copy_to_nonoverlapping(copy.as_mut_ptr(), len) };
+            *asked = copy.as_mut_ptr() as usize;
+        }
+    }
+    let call = libc::SYS_pselect6;
+    let time = &raw mut time as usize;
+    let args = |[a, b, c]: [usize; 3]| [n, a, b, c, time, 0];
+    several(rt, &mut Wanted { call, args: args(asked) }, n == 0, span, what);
+    // SAFETY: the program asks for this, with sets of its own, and no time.
+    sys::to_c(unsafe { sys::call(call, args(sets.map(Guest::addr))) }) as i32
+}
+
+stand_in! {
+    fn poll(rt, fds: usize, n: usize, span: i32) -> i32 {
+        several(rt, &mut Wanted::poll(fds, n), n == 0, span.into(), "poll");
+        let span = 0;
+        native!(poll(fds: usize, n: usize, span: i32) -> i32)
+    }
+
+    fn ppoll(rt, fds: usize, n: usize, span: Guest<libc::timespec>, mask: usize) -> i32 {
+        several(rt, &mut Wanted::poll(fds, n), n == 0, milliseconds(span), "ppoll");
+        let span = &raw const NO_TIME;
+        native!(ppoll(fds: usize, n: usize, span: *const libc::timespec, mask: usize) -> i32)
+    }
+
+    fn select(
+        rt, n: i32, read: Guest<Set>, write: Guest<Set>, bad: Guest<Set>, span: Guest<libc::timeval>,
+    ) -> i32 {
+        let span = span.given().map_or(-1, |span| {
+            let span = span.get();
+            span.tv_sec.clamp(0, 1 << 32) * 1000 + span.tv_usec / 1000
+        });
+        choose(rt, n as usize, [read, write, bad], span, "select")
+    }
+
+    fn pselect(
+        rt, n: i32, read: Guest<Set>, write: Guest<Set>, bad: Guest<Set>,
+        span: Guest<libc::timespec>, mask: usize,
+    ) -> i32 {
+        let _ = mask;
+        choose(rt, n as usize, [read, write, bad], milliseconds(span), "pselect")
+    }
+
+    fn epoll_wait(rt, fd: i32, events: usize, n: i32, span: i32) -> i32 {
+        // An epoll descriptor is itself readable when it has events, and asking does not consume
+        // them.
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut wanted = Wanted::poll(&raw mut poll as usize, 1);
+        several(rt, &mut wanted, false, span.into(), "epoll_wait");
+        let span = 0;
+        native!(epoll_wait(fd: i32, events: usize, n: i32, span: i32) -> i32)
+    }
+
+    fn alarm(rt, seconds: u32) -> u32 {
+        if seconds > 0 {
+            let pc = rt.pc();
+            refuse(rt, "alarm", pc);
+        }
+        0
+    }
+}
+
+refused! {
+    pause, "pause";
+    sigwait, "sigwait";
+    sigwaitinfo, "sigwaitinfo";
+    sigtimedwait, "sigtimedwait";
+    sigsuspend, "sigsuspend";
+    setitimer, "setitimer";
+    timer_create, "timer_create";
+    sem_open, "sem_open";
+    mq_receive, "mq_receive";
+    msgrcv, "msgrcv";
+}
