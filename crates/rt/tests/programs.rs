@@ -18,7 +18,7 @@ fn library() -> PathBuf {
 
 /// Compiles a program of `tests/c`.
 fn compile(name: &str, options: &[&str]) -> PathBuf {
-    let suffix: String = options.concat().replace(['-', '='], "_");
+    let suffix: String = options.concat().replace(['-', '=', '/', '"'], "_");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{suffix}"));
     // Tests run side by side, and several of them use the same program.
     let temporary = program.with_extension(format!("{:?}", std::thread::current().id()));
@@ -284,6 +284,37 @@ fn functions_of_threads_do_what_they_should() {
         "#]],
         );
     }
+}
+
+/// Functions of a thread that ends in the middle of them are cleaned up as for an exception, by code that
+/// creates threads.
+#[test]
+fn threads_may_be_created_while_another_ends() {
+    let program = compile("unwound", &["-O1", "-fexceptions"]);
+    let ran = run(&program, "strategy=random:1 executions=20");
+    assert_eq!(plain(&ran.report), "done limit\n");
+}
+
+/// What glibc lets the runtime allocate, and makes larger afterwards, is not lost: its table of the
+/// variables of a thread.
+#[test]
+fn threads_may_load_libraries() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+    fs::create_dir_all(&folder).expect("a folder");
+    let first = folder.join("plugin0.so");
+    let built = Command::new("gcc")
+        .args(["-shared", "-fPIC", "plugin.c", "-o"])
+        .arg(&first)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c"))
+        .status()
+        .expect("gcc");
+    assert!(built.success(), "plugin does not compile");
+    for i in 1..30 {
+        fs::copy(&first, folder.join(format!("plugin{i}.so"))).expect("a copy");
+    }
+    let program = compile("plugins", &["-O1", &format!("-DFOLDER=\"{}\"", folder.display())]);
+    let ran = run(&program, "strategy=dpor");
+    assert_eq!(plain(&ran.report), "done complete\n");
 }
 
 #[test]
