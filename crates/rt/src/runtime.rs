@@ -3,7 +3,7 @@
 //! # Who may switch coroutines
 //!
 //! A function that takes [`&mut Rt`](Rt) may switch to another thread of the program, or call a
-//! function of the program, which may switch. A function that takes a part of the [`Runtime`], or a
+//! function of the program ([`Rt::run_program`]), which may switch. A function that takes a part of the [`Runtime`], or a
 //! reference to all of it, cannot: it has no `Rt`, and only entries of the library make one.
 //!
 //! So the compiler sees to it that no reference lives across a switch. Whatever is borrowed from the
@@ -31,7 +31,7 @@ use crate::memory::shadow::Shadow;
 use crate::report::Reporter;
 use crate::schedule::choice::Scheduler;
 use crate::schedule::coroutine::Coroutines;
-use crate::schedule::spin::Own;
+use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
 use crate::sync::keys::Keys;
 use crate::sync::waits::WakeUps;
@@ -44,7 +44,7 @@ pub struct Runtime {
     /// What to do.
     pub config: Config,
     /// What the current thread does with memory that only it touches.
-    pub own: Own,
+    pub private: Private,
     /// The threads of the program.
     pub threads: Threads,
     /// What they stand on.
@@ -136,6 +136,12 @@ impl Rt {
         unsafe { HOME.write(Home { signals: Signals::new(), runtime }) };
         READY.store(true, Ordering::Relaxed);
         Rt(())
+    }
+
+    /// Calls a function of the program. It comes back into the library, with an `Rt` of its own, and
+    /// may switch: so nothing may be borrowed from this one.
+    pub fn run_program<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        f()
     }
 
     /// Whether the program is under control now, and not between executions.

@@ -14,7 +14,7 @@ use crate::access::pending::Pending;
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, entry};
 use crate::entry::guest::{Area, Guest};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::Rt;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::step;
@@ -118,8 +118,7 @@ fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Op
         Some(new) => (new.bits() as u64, None),
         None => (seen, None),
     };
-    let plain = Happened::plain(area.op(kind), order_of(order), pc);
-    rt.happened(Happened { value: Some(value), old, ..plain });
+    rt.record(Event::new(area.op(kind), order_of(order), pc).with(value, old));
 }
 
 extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
@@ -140,7 +139,7 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
     seen
 }
 
-/// A store. What its order demands is left to those who are told, unless there are buffers now.
+/// A store. What its order demands is left to the monitors, unless stores are buffered now.
 extern "C" fn store<T: Word>(word: Guest<T>, new: T, order: i32) {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
@@ -281,8 +280,7 @@ fn object(addr: Guest<u8>, len: usize, kind: OpKind, order: i32, f: impl FnOnce(
         rt.threads.me_mut().spin.changed();
     }
     let old = (kind == OpKind::Update).then_some(old);
-    let plain = Happened::plain(area.op(kind), order_of(order), call.pc());
-    rt.happened(Happened { value: Some(new), old, ..plain });
+    rt.record(Event::new(area.op(kind), order_of(order), call.pc()).with(new, old));
 }
 
 /// Copies an object.
@@ -361,7 +359,7 @@ fn full(rt: &mut Rt, kind: OpKind, order: Order, pc: usize) {
     if kind == OpKind::StoreFence {
         rt.threads.me_mut().buffer.fence();
     }
-    rt.happened(Happened::plain(op, order, pc));
+    rt.record(Event::new(op, order, pc));
 }
 
 extern "C" fn signal_fence(_order: i32) {

@@ -11,7 +11,7 @@ use crate::access::plain::access;
 use crate::config::Config;
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::report::Reporter;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::Parked;
@@ -145,14 +145,14 @@ impl Runtime {
     fn open_transaction(&mut self) {
         settle(self);
         if self.threads.me_mut().nesting.open() {
-            self.happened(Happened::plain(Op::plain(OpKind::Begin), Order::Plain, self.pc()));
+            self.record(Event::new(Op::plain(OpKind::Begin), Order::Plain, self.pc()));
         }
     }
 
     fn close_transaction(&mut self) {
         settle(self);
         if self.threads.me_mut().nesting.close() {
-            self.happened(Happened::plain(Op::plain(OpKind::End), Order::Plain, self.pc()));
+            self.record(Event::new(Op::plain(OpKind::End), Order::Plain, self.pc()));
         }
     }
 }

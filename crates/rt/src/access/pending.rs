@@ -3,7 +3,7 @@
 use weakspot_live::{OpKind, Order};
 
 use crate::entry::guest::Area;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::Runtime;
 
 /// A store that was announced, has its turn, and is done when its thread calls the next time.
@@ -42,9 +42,5 @@ fn settle_now(rt: &mut Runtime) {
     }
     let kind = if p.update { OpKind::Update } else { OpKind::Write };
     let old = p.update.then_some(p.old);
-    rt.happened(Happened {
-        value: Some(value),
-        old,
-        ..Happened::plain(p.area.op(kind), p.order, p.pc)
-    });
+    rt.record(Event::new(p.area.op(kind), p.order, p.pc).with(value, old));
 }

@@ -5,12 +5,12 @@ use weakspot_live::{Op, OpKind, Order};
 use crate::access::pending::{Pending, settle};
 use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::memory::shadow::Seen;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::{let_others, step, step_special};
+use crate::schedule::turns::{let_others, step, step_conditional};
 
 /// Whether an access needs more than a look at one cell of the shadow.
 pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> bool {
@@ -19,18 +19,18 @@ pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> boo
     let rt: &mut Runtime = &mut rt;
     let Some(cell) = rt.shadow.cell(addr) else { return true };
     let known = if LEN <= 4 && addr & 3 <= 4 - LEN {
-        rt.own.knows::<WRITE>(cell.one().into(), false)
+        rt.private.knows::<WRITE>(cell.one().into(), false)
     } else if LEN == 8 && addr & 7 == 0 {
-        rt.own.knows::<WRITE>(cell.two(), true)
+        rt.private.knows::<WRITE>(cell.two(), true)
     } else {
         false
     };
     if !WRITE {
-        rt.own.load();
+        rt.private.load();
     } else if known {
-        rt.own.store(addr, LEN);
+        rt.private.store(addr, LEN);
     }
-    !known || rt.own.is_long()
+    !known || rt.private.is_long()
 }
 
 /// A load or store of `LEN` bytes.
@@ -119,7 +119,7 @@ pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
     } else {
         let op = area.op(OpKind::Read);
         read_step(rt, area, op, call, None);
-        rt.happened(Happened { value: Some(area.value()), ..Happened::plain(op, order, pc) });
+        rt.record(Event::new(op, order, pc).with(area.value(), None));
     }
 }
 
@@ -127,15 +127,15 @@ pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
 /// to wait for them.
 fn private_access(rt: &mut Rt, area: Area, write: bool, call: Call) {
     if write {
-        return rt.own.store(area.addr(), area.len() as usize);
+        return rt.private.store(area.addr(), area.len() as usize);
     }
-    match rt.own.long() {
+    match rt.private.long() {
         Long::No => {}
         Long::LetOthers => let_others(rt),
         Long::LookedAt => {
             settle(rt);
             if rt.spins(call, area, 0) != Idle::No {
-                step_special(rt, area.op(OpKind::Read), None);
+                step_conditional(rt, area.op(OpKind::Read), None);
                 rt.threads.me_mut().spin.go();
             }
         }
@@ -156,7 +156,7 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
     if idle == Idle::No && varying.is_none() {
         step(rt, op);
     } else {
-        step_special(rt, op, varying);
+        step_conditional(rt, op, varying);
     }
     rt.threads.me_mut().spin.go();
 }

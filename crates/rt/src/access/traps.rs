@@ -12,10 +12,10 @@ use weakspot_live::{Op, OpKind, Order};
 
 use crate::config::Config;
 use crate::entry::guest::Area;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::Rt;
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::{step, step_special};
+use crate::schedule::turns::{step, step_conditional};
 use crate::sys;
 
 /// Instructions with a trap, by rising address.
@@ -188,7 +188,7 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
         Some(mut rt) if quiet => {
             let fence = Op::plain(OpKind::Fence);
             step(&mut rt, fence);
-            rt.happened(Happened::plain(fence, Order::SeqCst, at));
+            rt.record(Event::new(fence, Order::SeqCst, at));
         }
         Some(mut rt) => announce(&mut rt, &update, registers, at),
     }
@@ -216,11 +216,11 @@ fn announce(rt: &mut Rt, update: &Update, registers: &[i64; 23], next: usize) {
         len => Some(u128::from(register(0) as u64 & ((1 << (8 * len)) - 1))),
     };
     let varying = expected.map(|expected| Varying::Exchange(area, expected));
-    step_special(rt, area.op(OpKind::Update), varying);
+    step_conditional(rt, area.op(OpKind::Update), varying);
     if expected.is_none_or(|expected| area.bits() == expected) {
         rt.threads.me_mut().spin.changed();
-        rt.happened(Happened::plain(area.op(OpKind::Update), Order::SeqCst, next));
+        rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));
     } else {
-        rt.happened(Happened::plain(area.op(OpKind::Compare), Order::SeqCst, next));
+        rt.record(Event::new(area.op(OpKind::Compare), Order::SeqCst, next));
     }
 }

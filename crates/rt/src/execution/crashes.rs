@@ -14,7 +14,7 @@ use crate::schedule::threads::Parked;
 use crate::schedule::turns::{finish, park};
 use crate::sys;
 
-/// The signal by which the keeper tells that an execution hangs.
+/// The signal by which the keeper asks why no step is taken.
 pub const HANG: i32 = 63;
 
 const CRASHES: [(i32, &str); 5] = [

@@ -71,7 +71,7 @@ pub fn leave_last(rt: &mut Rt, code: i32) -> ! {
     settle(rt);
     exits::program_functions(rt);
     // SAFETY: libc writes its own buffers, through functions of ours.
-    unsafe { libc::fflush(core::ptr::null_mut()) };
+    rt.run_program(|| unsafe { libc::fflush(core::ptr::null_mut()) });
     settle(rt);
     panics::code(rt, code, 0);
     finish(rt, Ended::Over)

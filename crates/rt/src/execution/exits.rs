@@ -16,9 +16,8 @@ pub struct AtExit {
 }
 
 impl AtExit {
-    /// Calls it; that may let others run, as everything that the program does.
-    fn call(self, _rt: &mut Rt) {
-        (self.f)(self.arg);
+    fn call(self, rt: &mut Rt) {
+        rt.run_program(|| (self.f)(self.arg));
     }
 }
 
@@ -66,7 +65,7 @@ pub fn program_functions(rt: &mut Rt) {
     }
     for i in (0..rt.exits.finishers.len()).rev() {
         let f = rt.exits.finishers[i];
-        f();
+        rt.run_program(|| f());
     }
 }
 

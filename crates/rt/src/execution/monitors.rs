@@ -1,53 +1,57 @@
-//! Everything that happens, in its order: the one place from which monitors are told.
+//! Everything that happens, in its order: the one place from which the monitors get their events.
 
 use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{Extra, Finding, Op, Order, Schedule, Step, Transactions, Watch, preventing};
 
 use crate::config::Config;
 use crate::execution::exploration::Exploration;
-use crate::report::{self, Reporter};
+use crate::report::Reporter;
 use crate::runtime::Runtime;
 
 /// What the monitors have seen.
 pub struct Monitors {
     /// The monitors, if there are any.
     watch: Option<Watch>,
-    /// For each step that they were told of, how many choices came before.
+    /// For each event that they got, how many choices came before.
     taken: Vec<usize>,
     /// The schedule of the first execution that is not serializable.
     unserializable: String,
 }
 
 /// A step that was taken.
-pub struct Happened {
-    /// What was done.
-    pub op: Op,
+pub struct Event {
+    op: Op,
     /// What the source says about its order.
-    pub order: Order,
+    order: Order,
     /// From where.
-    pub pc: usize,
+    pc: usize,
     /// What was read or written.
-    pub value: Option<u64>,
+    value: Option<u64>,
     /// What an update has read.
-    pub old: Option<u64>,
+    old: Option<u64>,
 }
 
-impl Happened {
+impl Event {
     /// A step whose values do not matter.
-    pub fn plain(op: Op, order: Order, pc: usize) -> Happened {
-        Happened { op, order, pc, value: None, old: None }
+    pub fn new(op: Op, order: Order, pc: usize) -> Event {
+        Event { op, order, pc, value: None, old: None }
+    }
+
+    /// The step has read or written this; an update has read `old`.
+    pub fn with(self, value: u64, old: Option<u64>) -> Event {
+        Event { value: Some(value), old, ..self }
     }
 }
 
 impl Runtime {
     /// The current thread has taken a step.
-    pub fn happened(&mut self, what: Happened) {
-        self.happened_in(self.threads.current(), what);
+    pub fn record(&mut self, event: Event) {
+        self.record_of(self.threads.current(), event);
     }
 
     /// A thread, or its buffer, has taken a step.
-    pub fn happened_in(&mut self, t: usize, what: Happened) {
-        let Happened { op, order, pc, value, old } = what;
+    pub fn record_of(&mut self, t: usize, event: Event) {
+        let Event { op, order, pc, value, old } = event;
         if let Some(watch) = &mut self.monitors.watch {
             watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
             self.monitors.taken.push(self.exploration.choices().len());
@@ -56,7 +60,7 @@ impl Runtime {
             let Op { kind, len, addr } = op;
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
-            report::send(self.config.fd, &Message::Step(step));
+            self.reporter.send(&Message::Step(step));
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::report::{DEFECT, Reporter};
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::choice::Scheduler;
 use crate::schedule::coroutine::Coroutines;
-use crate::schedule::spin::Own;
+use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Threads};
 use crate::schedule::turns;
 use crate::sync::keys::Keys;
@@ -117,7 +117,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     }
     let fd = config.fd;
     let runtime = Runtime {
-        own: Own::new(),
+        private: Private::new(),
         threads: Threads::new(),
         coroutines: Coroutines::new(),
         scheduler: Scheduler::new(&config),

@@ -1,7 +1,7 @@
 //! The program's memory before `main`, and how to put it back.
 //!
 //! All private writable mappings are copied. After an execution it would be enough to copy back what
-//! was changed; which pages those may be the kernel tells: a page that the worker still shares with
+//! was changed; the kernel says which pages those may be: a page that the worker still shares with
 //! the keeper, from which it was forked, has never been written. Whether more pages were written than
 //! the last time we asked shows in the number of page faults, which is cheap to ask.
 

@@ -19,7 +19,7 @@ use weakspot_core::Model;
 use weakspot_live::{Agent, Next, OpKind, Order};
 
 use crate::entry::guest::{Area, Bytes};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::Runtime;
 use crate::schedule::threads::Threads;
 
@@ -185,6 +185,6 @@ impl Runtime {
         let store = stores.remove(at);
         store.write();
         let op = store.area.op(OpKind::Commit);
-        self.happened_in(t, Happened::plain(op, store.order, store.pc));
+        self.record_of(t, Event::new(op, store.order, store.pc));
     }
 }

@@ -20,8 +20,8 @@ pub struct Scheduler {
     with_buffers: Vec<Next>,
     /// Whether stores go through buffers now.
     buffered: bool,
-    /// How many threads have something that must be looked at before somebody is chosen.
-    special: usize,
+    /// How many threads have announced a conditional step.
+    conditional: usize,
     /// Who took the last step.
     last: Option<Agent>,
     strategy: Box<dyn Strategy>,
@@ -39,7 +39,7 @@ impl Scheduler {
             next: Vec::new(),
             with_buffers: Vec::new(),
             buffered: false,
-            special: 0,
+            conditional: 0,
             last: None,
             strategy: strategy(config),
         }
@@ -53,7 +53,7 @@ impl Scheduler {
     /// Before an execution.
     pub fn clear(&mut self, config: &Config) {
         self.next.clear();
-        self.special = 0;
+        self.conditional = 0;
         self.buffered = config.under != Model::Sc;
         self.last = None;
     }
@@ -110,13 +110,13 @@ impl Scheduler {
         self.next[position].op = op;
     }
 
-    pub(super) fn announce_special(&mut self, position: usize, op: Op) {
-        self.special += 1;
+    pub(super) fn announce_conditional(&mut self, position: usize, op: Op) {
+        self.conditional += 1;
         self.next[position].op = op;
     }
 
-    pub(super) fn no_longer_special(&mut self, position: usize) {
-        self.special -= 1;
+    pub(super) fn no_longer_conditional(&mut self, position: usize) {
+        self.conditional -= 1;
         let n = &mut self.next[position];
         n.enabled = true;
         n.idle = false;
@@ -129,7 +129,7 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
         return choose_buffered(rt);
     }
     count(rt);
-    if rt.scheduler.special > 0 {
+    if rt.scheduler.conditional > 0 {
         refresh(rt);
     }
     if rt.harness_goes_on() {
@@ -236,7 +236,7 @@ impl Runtime {
         let t = usize::from(n.agent.of());
         let thread = self.threads.get_mut(t);
         let stores = !thread.buffer.is_empty();
-        if !thread.special {
+        if !thread.conditional {
             n.enabled = !(stores && waits(n.op.kind));
             return Outlook { going: n.enabled, waiting: false };
         }
@@ -348,7 +348,7 @@ impl Runtime {
             self.threads.empty_buffers();
             self.scheduler.buffered = false;
             for n in &mut self.scheduler.next {
-                n.enabled |= !self.threads.get(usize::from(n.agent.of())).special;
+                n.enabled |= !self.threads.get(usize::from(n.agent.of())).conditional;
             }
         }
         // A thread that waits for these bytes did not know that it does.

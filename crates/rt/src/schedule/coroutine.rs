@@ -48,7 +48,7 @@ unsafe extern "C" {
     fn _dl_allocate_tls(mem: *mut libc::c_void) -> *mut libc::c_void;
     fn _dl_get_tls_static_info(size: *mut usize, align: *mut usize);
     fn __ctype_init();
-    /// How large glibc's thread record is, and where the number of the thread is in it: told to
+    /// How large glibc's thread record is, and where the number of the thread is in it: meant for
     /// debuggers, as bits, count and offset.
     static _thread_db_sizeof_pthread: u32;
     static _thread_db_pthread_tid: [u32; 3];

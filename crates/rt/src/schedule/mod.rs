@@ -1,5 +1,8 @@
 //! Who runs: threads are coroutines that announce their steps, and a strategy says who goes on.
 //!
+//! A step is *conditional* if memory or other threads decide whether it can be taken, or what kind of
+//! step it is: who has announced one is looked at again before anybody is chosen.
+//!
 //! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
 //! thread announces a step and gets its turn, `choice.rs` who is chosen, `spin.rs` who only waits in
 //! a loop, `buffers.rs` the store buffers of `--under`.

@@ -28,13 +28,13 @@ const LOOKED_AT: u32 = 200;
 const ROUNDS: u32 = 20;
 
 /// What the current thread does with memory that only it touches.
-pub struct Own {
+pub struct Private {
     /// What it leaves in cells of the shadow that only it reads, and only it touches.
     read: u16,
     /// The same for cells that it also writes.
     written: u16,
     /// What it has stored there.
-    stores: OwnStores,
+    stores: PrivateStores,
     /// How many loads of its own memory it made since its last step.
     loads: u32,
     /// How often that were too many.
@@ -43,7 +43,7 @@ pub struct Own {
 
 /// What a thread has stored to its own memory.
 #[derive(Clone, Copy, Default)]
-struct OwnStores {
+struct PrivateStores {
     /// How many stores, those close to the end of its stack left out.
     count: u64,
     /// The end of what it has written on its stack lately, close enough to be part of its state.
@@ -60,22 +60,22 @@ pub enum Long {
     LetOthers,
 }
 
-impl Own {
+impl Private {
     /// Of no thread.
-    pub fn new() -> Own {
-        Own { read: 0, written: 0, stores: OwnStores::default(), loads: 0, rounds: 0 }
+    pub fn new() -> Private {
+        Private { read: 0, written: 0, stores: PrivateStores::default(), loads: 0, rounds: 0 }
     }
 
     /// A thread becomes the current one.
     pub(super) fn enter(&mut self, t: usize, spin: &Spin) {
         self.read = mark(t, false);
         self.written = mark(t, true);
-        self.stores = spin.own;
+        self.stores = spin.private;
     }
 
     /// The current thread stops.
     pub(super) fn leave(&self, spin: &mut Spin) {
-        spin.own = self.stores;
+        spin.private = self.stores;
     }
 
     /// The current thread takes a step.
@@ -155,7 +155,7 @@ pub struct Spin {
     /// How many locks it holds.
     held: u32,
     /// What it has stored to its own memory, while it does not run.
-    own: OwnStores,
+    private: PrivateStores,
 }
 
 struct Load {
@@ -249,7 +249,7 @@ impl Runtime {
     pub fn spins(&mut self, call: Call, area: Area, expected: u64) -> Idle {
         let seen = if area.len() == 0 { 0 } else { area.value() };
         let top = self.coroutines.slot(self.threads.current()).top();
-        let own = &mut self.own.stores;
+        let own = &mut self.private.stores;
         if own.near > call.addr() + WORDS * 8 {
             own.count += 1;
         }

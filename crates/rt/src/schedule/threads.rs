@@ -45,8 +45,8 @@ pub struct Thread {
     pub(super) patience: Patience,
     /// On what the kind of its next step depends.
     pub(super) varying: Option<Varying>,
-    /// One of the three above is set, or it waits in a loop.
-    pub(super) special: bool,
+    /// Its next step is conditional: one of the three above is set, or it waits in a loop.
+    pub(super) conditional: bool,
     /// It will never take a step again: where it is, and why.
     parked: Option<(usize, Parked)>,
     /// A store that it was allowed to do and has done by its next call.
@@ -307,15 +307,15 @@ impl Thread {
         self.life.detached = true;
     }
 
-    /// It has its turn: nothing keeps it waiting. Whether something did.
+    /// It has its turn, and its next step is not conditional any more. Whether it was.
     pub(super) fn go(&mut self) -> bool {
-        let special = self.special;
-        if special {
-            self.special = false;
+        let conditional = self.conditional;
+        if conditional {
+            self.conditional = false;
             self.until = None;
             self.patience = Patience::Endless;
             self.varying = None;
         }
-        special
+        conditional
     }
 }

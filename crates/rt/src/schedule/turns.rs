@@ -1,14 +1,16 @@
 //! How a thread announces what it is about to do, and gets its turn. All of it may switch to other
 //! threads.
 
+use core::mem::transmute;
+
 use weakspot_live::wire::Message;
 use weakspot_live::{Agent, Ended, Next, Op, OpKind, Order};
 
 use crate::access::pending::settle;
 use crate::entry::frame;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::execution::{ends, exits};
-use crate::report::{self, DEFECT};
+use crate::report::DEFECT;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
@@ -22,7 +24,7 @@ pub fn step(rt: &mut Rt, op: Op) {
         return step_alone(rt);
     }
     rt.announce(op);
-    pass(rt);
+    pass_turn(rt);
 }
 
 /// The current thread announces a step that it cannot take before something holds; returns when it
@@ -37,22 +39,22 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
     let thread = rt.threads.me_mut();
     thread.until = Some(until);
     thread.patience = patience;
-    rt.announce_special(op);
-    pass(rt);
+    rt.announce_conditional(op);
+    pass_turn(rt);
     rt.threads.me_mut().spin.go();
     until.holds(rt, me)
 }
 
 /// The current thread announces a step that its loop repeats, or one that depends on what is in
 /// memory when it is taken.
-pub fn step_special(rt: &mut Rt, op: Op, varying: Option<Varying>) {
+pub fn step_conditional(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     settle(rt);
     if rt.threads.alone() {
         return step_alone(rt);
     }
     rt.threads.me_mut().varying = varying;
-    rt.announce_special(op);
-    pass(rt);
+    rt.announce_conditional(op);
+    pass_turn(rt);
 }
 
 /// The current thread has gone on for long without a step: others come first, if they can.
@@ -62,7 +64,7 @@ pub fn let_others(rt: &mut Rt) {
     if rt.scheduler.next().iter().any(others) {
         settle(rt);
         rt.threads.me_mut().spin.tired();
-        step_special(rt, Op::plain(OpKind::Yield), None);
+        step_conditional(rt, Op::plain(OpKind::Yield), None);
         rt.threads.me_mut().spin.clear();
     }
 }
@@ -76,7 +78,7 @@ pub fn park(rt: &mut Rt, pc: usize, why: Parked) -> ! {
     thread.until = Some(Until::Known(|_, _, _| false, 0));
     thread.patience = Patience::Endless;
     thread.varying = None;
-    rt.announce_special(Op::plain(OpKind::Yield));
+    rt.announce_conditional(Op::plain(OpKind::Yield));
     let to = choose(rt);
     rt.enter(to);
     leave_for(rt.threads.get(to).sp)
@@ -134,24 +136,20 @@ extern "C" fn run(t: usize) -> ! {
     // SAFETY: the coroutine that was left to come here borrows nothing.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
     let rt = &mut rt;
-    turn(rt);
-    rt.happened(Happened::plain(Op::plain(OpKind::Start), Order::Plain, 0));
+    begin_turn(rt);
+    rt.record(Event::new(Op::plain(OpKind::Start), Order::Plain, 0));
     let (start, arg) = rt.threads.get(t).start;
     rt.threads.me_mut().unwinding.begin_at(&raw const arg as usize);
     if t == 0 {
         let (argc, argv, envp) = rt.program.arguments();
         // SAFETY: this is `main` of the program, as `__libc_start_main` got it.
-        let code = unsafe {
-            let main: extern "C" fn(usize, usize, usize) -> i32 = core::mem::transmute(start);
-            main(argc, argv, envp)
-        };
+        let main: extern "C" fn(usize, usize, usize) -> i32 = unsafe { transmute(start) };
+        let code = rt.run_program(|| main(argc, argv, envp));
         ends::leave(rt, code)
     }
-    // SAFETY: the program passed this function to be run by a thread, with this argument.
-    let value = unsafe {
-        let f: extern "C" fn(usize) -> usize = core::mem::transmute(start);
-        f(arg)
-    };
+    // SAFETY: the program passed this function to be run by a thread.
+    let f: extern "C" fn(usize) -> usize = unsafe { transmute(start) };
+    let value = rt.run_program(|| f(arg));
     end(rt, value)
 }
 
@@ -167,7 +165,7 @@ pub fn end(rt: &mut Rt, value: usize) -> ! {
     } else {
         step(rt, exit);
     }
-    rt.happened(Happened::plain(exit, Order::Plain, 0));
+    rt.record(Event::new(exit, Order::Plain, 0));
     let thread = rt.threads.me_mut();
     thread.set_value(value);
     thread.set_over();
@@ -177,28 +175,28 @@ pub fn end(rt: &mut Rt, value: usize) -> ! {
         ends::leave_last(rt, 0);
     }
     let to = choose(rt);
-    go(rt, to);
+    switch_to(rt, to);
     let text = "a thread went on after its end".to_owned();
-    report::send(rt.config.fd, &Message::Defect(text));
+    rt.reporter.send(&Message::Defect(text));
     sys::quit(DEFECT)
 }
 
 /// Somebody is chosen; returns when it is the turn of the current thread.
-fn pass(rt: &mut Rt) {
+fn pass_turn(rt: &mut Rt) {
     let to = choose(rt);
     if to != rt.threads.current() {
-        go(rt, to);
+        switch_to(rt, to);
     }
-    turn(rt);
+    begin_turn(rt);
 }
 
 /// It is the turn of the current thread.
-fn turn(rt: &mut Runtime) {
+fn begin_turn(rt: &mut Runtime) {
     let me = rt.threads.current();
     let thread = rt.threads.me_mut();
     let position = thread.position;
     if thread.go() {
-        rt.scheduler.no_longer_special(position);
+        rt.scheduler.no_longer_conditional(position);
     }
     if me > 0 || !rt.config.harness {
         rt.scheduler.set_last(Agent::thread(me as u16));
@@ -214,7 +212,7 @@ fn step_alone(rt: &mut Rt) {
 
 /// One more step; an execution with too many of them ends here.
 pub(super) fn count(rt: &mut Rt) {
-    rt.own.step();
+    rt.private.step();
     rt.signals().add_step();
     let limit = rt.config.steps;
     if rt.exploration.add_step(limit) || rt.signals().stopped() {
@@ -223,12 +221,12 @@ pub(super) fn count(rt: &mut Rt) {
 }
 
 /// Another thread goes on; returns when somebody switches back to this one.
-fn go(rt: &mut Rt, to: usize) {
+fn switch_to(rt: &mut Rt, to: usize) {
     let runtime: &mut Runtime = rt;
     let from = runtime.threads.current();
     let here = 0_u8;
     let thread = runtime.threads.me_mut();
-    runtime.own.leave(&mut thread.spin);
+    runtime.private.leave(&mut thread.spin);
     thread.used_down_to(&raw const here as usize);
     runtime.enter(to);
     let to = runtime.threads.get(to).sp;
@@ -245,7 +243,7 @@ impl Runtime {
     /// Makes a thread the current one.
     fn enter(&mut self, to: usize) {
         self.threads.set_current(to);
-        self.own.enter(to, &self.threads.me().spin);
+        self.private.enter(to, &self.threads.me().spin);
         self.coroutines.set_thread_pointer(to);
     }
 
@@ -265,12 +263,12 @@ impl Runtime {
         self.scheduler.announce(position, op);
     }
 
-    /// The same, with something that must be looked at before somebody is chosen.
-    fn announce_special(&mut self, op: Op) {
+    /// What the current thread is about to do, as a conditional step.
+    fn announce_conditional(&mut self, op: Op) {
         let thread = self.threads.me_mut();
-        thread.special = true;
+        thread.conditional = true;
         let position = thread.position;
-        self.scheduler.announce_special(position, op);
+        self.scheduler.announce_conditional(position, op);
     }
 
     /// The thread at this place among the next steps takes no more of them.

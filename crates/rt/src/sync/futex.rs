@@ -5,7 +5,7 @@ use weakspot_live::{Op, OpKind, Order};
 use crate::entry::frame::{Call, entry};
 use crate::entry::guest::Guest;
 use crate::execution::ends::refuse;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::report::DEFECT;
 use crate::runtime::{LIVE, Rt, Runtime};
 use crate::schedule::threads::Patience;
@@ -94,7 +94,7 @@ fn done(rt: &mut Runtime, op: Op, pc: usize) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         rt.threads.me_mut().spin.changed();
     }
-    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc));
 }
 
 /// What C programs get for an answer of the kernel.

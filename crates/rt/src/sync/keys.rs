@@ -74,7 +74,7 @@ pub fn destructors(rt: &mut Rt) {
             let destructor = rt.keys.destructors.get(i).copied().flatten();
             if let (true, Some(destructor)) = (value != 0, destructor) {
                 any = true;
-                destructor(value as *mut c_void);
+                rt.run_program(|| destructor(value as *mut c_void));
             }
         }
         if !any {

@@ -7,7 +7,7 @@ use crate::access::pending::settle;
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
@@ -69,7 +69,7 @@ fn done(rt: &mut Runtime, op: Op, pc: usize) {
         OpKind::Release => spin.unlocked(),
         _ => {}
     }
-    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc));
 }
 
 /// Announces that a lock is taken; returns when it is this thread's turn. Whether it can.

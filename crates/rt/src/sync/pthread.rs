@@ -8,7 +8,7 @@ use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::refuse;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::coroutine;
 use crate::schedule::threads::{Patience, Until};
@@ -42,7 +42,7 @@ pub fn create(rt: &mut Rt, f: usize, arg: usize) -> usize {
     // libstdc++ leaves locks out as long as this says that there is one thread.
     // SAFETY: nobody has a reference to this flag of libc, and there is one thread of the system.
     unsafe { (&raw mut __libc_single_threaded).write(0) };
-    rt.happened(Happened::plain(op, Order::Plain, pc));
+    rt.record(Event::new(op, Order::Plain, pc));
     rt.coroutines.slot(t).handle()
 }
 
@@ -67,7 +67,7 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
         step(rt, Op::plain(OpKind::Fence));
     }
     let value = rt.threads.join(t);
-    rt.happened(Happened::plain(op, Order::Plain, pc));
+    rt.record(Event::new(op, Order::Plain, pc));
     Ok(value)
 }
 
@@ -215,7 +215,7 @@ fn set_once(rt: &mut Rt, control: Guest<i32>, state: i32, pc: usize) {
     step(rt, op);
     control.set(state);
     rt.threads.me_mut().spin.changed();
-    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc));
 }
 
 /// Runs a function unless that was done; waits while another thread does it.
@@ -225,14 +225,14 @@ pub fn once(rt: &mut Rt, control: Guest<i32>, f: extern "C-unwind" fn()) {
     let rests = Question::about(control, |control: Guest<i32>| control.get() != RUNNING);
     wait(rt, op, Until::Object(rests), Patience::Endless);
     if control.get() == DONE {
-        rt.happened(Happened::plain(control.area().op(OpKind::Read), Order::Acquire, pc));
+        rt.record(Event::new(control.area().op(OpKind::Read), Order::Acquire, pc));
         return;
     }
     control.set(RUNNING);
     rt.threads.me_mut().spin.changed();
-    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc));
     let undone = Undone { control, pc };
-    f();
+    rt.run_program(|| f());
     core::mem::forget(undone);
     set_once(rt, control, DONE, pc);
 }

@@ -11,10 +11,10 @@ use crate::access::pending::settle;
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::{Patience, Until, Varying};
-use crate::schedule::turns::{step, step_special, wait};
+use crate::schedule::turns::{step, step_conditional, wait};
 use crate::sync::locks::{self, Mutex, attempt, op, try_step};
 use crate::sys;
 
@@ -80,7 +80,7 @@ pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
     }
     // All of them are full fences; of these, monitors know only those of locks.
     let kind = if op.kind == OpKind::Update { OpKind::Release } else { op.kind };
-    rt.happened(Happened::plain(Op { kind, ..op }, Order::SeqCst, pc));
+    rt.record(Event::new(Op { kind, ..op }, Order::SeqCst, pc));
 }
 
 /// What leaving a queue was.
@@ -120,7 +120,7 @@ pub(super) fn entered(rt: &mut Runtime, op: Op, patience: Patience, pc: usize) {
     if patience != Patience::Timed {
         return done(rt, op, pc);
     }
-    rt.happened(Happened::plain(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc));
 }
 
 /// The current thread waits for a wake-up and leaves the queue. Whether it got one.
@@ -153,7 +153,7 @@ pub(super) fn wake_step(rt: &mut Rt, op: Op, queue: usize) {
     fn kind(rt: &Runtime, queue: usize) -> OpKind {
         if rt.wake_ups.of(queue) == 0 { OpKind::Release } else { OpKind::Update }
     }
-    step_special(rt, op, Some(Varying::Known(kind, queue)));
+    step_conditional(rt, op, Some(Varying::Known(kind, queue)));
 }
 
 /// A condition variable, of which only the address matters.
@@ -285,7 +285,7 @@ stand_in! {
         let pc = rt.pc();
         let op = op(OpKind::Release, semaphore, SEMAPHORE);
         let kind = |s: Semaphore| if is_positive(s) { OpKind::Update } else { OpKind::Release };
-        step_special(rt, op, Some(Varying::Object(Question::about(semaphore, kind))));
+        step_conditional(rt, op, Some(Varying::Object(Question::about(semaphore, kind))));
         semaphore.set(semaphore.get() + 1);
         done(rt, op, pc);
         0
@@ -331,7 +331,7 @@ stand_in! {
         let pc = rt.pc();
         let update = op(OpKind::Update, barrier, BARRIER);
         let kind = Question::about(barrier, arrival);
-        step_special(rt, update, Some(Varying::Object(kind)));
+        step_conditional(rt, update, Some(Varying::Object(kind)));
         let Barrier { size, arrived, round } = barrier.get();
         let last = arrived + 1 >= size;
         barrier.set(if last {

@@ -11,7 +11,7 @@ use crate::entry::frame::{refused, stand_in};
 use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::refuse;
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::{LIVE, Rt};
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
@@ -72,7 +72,7 @@ fn until(rt: &mut Rt, wanted: &mut Wanted, patience: Patience, what: &'static st
         refuse(rt, what, pc);
     }
     let kind = if ready { OpKind::Acquire } else { OpKind::Compare };
-    rt.happened(Happened::plain(op(kind), Order::SeqCst, pc));
+    rt.record(Event::new(op(kind), Order::SeqCst, pc));
 }
 
 /// Before a call that may block on a descriptor.

@@ -57,7 +57,7 @@ pub struct Descriptors {
 pub const FAR: i32 = 900;
 
 /// Whether a call on this descriptor may have to wait for somebody: it is a pipe, a socket, or
-/// something without a name, and was not told not to wait.
+/// something without a name, and is in blocking mode.
 pub fn blocks(fd: i32) -> bool {
     const TYPE: u32 = libc::S_IFMT;
     if fd <= 2 {

@@ -4,7 +4,7 @@ use weakspot_live::{OpKind, Order};
 
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Area, Guest};
-use crate::execution::monitors::Happened;
+use crate::execution::monitors::Event;
 use crate::runtime::Runtime;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::{step, wait};
@@ -65,7 +65,7 @@ fn is_free(rt: &Runtime, thread: usize, file: usize) -> bool {
 }
 
 fn done(rt: &mut Runtime, kind: OpKind, file: File, pc: usize) {
-    rt.happened(Happened::plain(area(file).op(kind), Order::SeqCst, pc));
+    rt.record(Event::new(area(file).op(kind), Order::SeqCst, pc));
 }
 
 stand_in! {
