@@ -40,7 +40,7 @@ macro_rules! subject {
     ($name:literal, $first:expr, $second:expr) => {
         Subject {
             name: $name,
-            source: include_str!(concat!("../../../../corpus/c/", $name, ".c")),
+            source: include_str!(concat!("corpus/", $name, ".c")),
             theirs: [$first, $second],
         }
     };

@@ -20,13 +20,13 @@ enum Source {
 
 /// The programs of Fig. 6, as they are in the corpus.
 const SEVEN: [(&str, &str); 7] = [
-    ("parker", include_str!("../../../../corpus/programs/parker.weak")),
-    ("peterson", include_str!("../../../../corpus/programs/peterson.weak")),
-    ("dekker", include_str!("../../../../corpus/programs/dekker.weak")),
-    ("lamport-fast-3", include_str!("../../../../corpus/programs/lamport-fast-3.weak")),
-    ("mcs-4", include_str!("../../../../corpus/programs/mcs-4.weak")),
-    ("clh-3", include_str!("../../../../corpus/programs/clh-3.weak")),
-    ("treiber-4", include_str!("../../../../corpus/programs/treiber-4.weak")),
+    ("parker", include_str!("corpus/parker.weak")),
+    ("peterson", include_str!("corpus/peterson.weak")),
+    ("dekker", include_str!("corpus/dekker.weak")),
+    ("lamport-fast-3", include_str!("corpus/lamport-fast-3.weak")),
+    ("mcs-4", include_str!("corpus/mcs-4.weak")),
+    ("clh-3", include_str!("corpus/clh-3.weak")),
+    ("treiber-4", include_str!("corpus/treiber-4.weak")),
 ];
 
 /// All of them, those of a family by rising size.
