@@ -158,16 +158,22 @@ impl<'p> Machine<'p> {
     /// The initial states: one for each choice of the locations' initial values.
     #[must_use]
     pub fn initial_states(&self) -> Vec<State> {
-        let mut inits: Vec<Vec<Value>> = vec![Vec::new()];
-        for loc in &self.program.locs {
-            inits = inits
-                .into_iter()
-                .flat_map(|head| {
-                    loc.init.iter().map(move |&v| head.iter().copied().chain([v]).collect())
-                })
-                .collect();
-        }
-        inits.iter().map(|init| self.initial_state(init)).collect()
+        self.initial_values().map(|init| self.initial_state(&init)).collect()
+    }
+
+    /// The initial values of the declared locations: every combination. There may be very many, so
+    /// they are made one by one; the last location changes fastest.
+    pub fn initial_values(&self) -> impl Iterator<Item = Vec<Value>> + use<'p> {
+        let locs = &self.program.locs;
+        let first = locs.iter().all(|l| !l.init.is_empty()).then(|| vec![0; locs.len()]);
+        let choices = std::iter::successors(first, |choice: &Vec<usize>| {
+            let turn = (0..choice.len()).rfind(|&i| choice[i] + 1 < locs[i].init.len())?;
+            let mut next = choice.clone();
+            next[turn] += 1;
+            next[turn + 1..].fill(0);
+            Some(next)
+        });
+        choices.map(|choice| locs.iter().zip(choice).map(|(l, c)| l.init[c]).collect())
     }
 
     /// The initial state in which the declared locations hold `init`.

@@ -1,9 +1,12 @@
 //! Questions about a program: which final states can it reach under SC, TSO and PSO?
 
+mod answer;
 mod buffers;
+mod eval;
 mod fence;
+mod flow;
 mod intern;
-mod live;
+mod liveness;
 mod memory;
 mod meter;
 mod monitored;
@@ -13,11 +16,12 @@ mod sc;
 mod transactions;
 mod tso;
 
+pub use answer::{NoAnswer, Reach};
 pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
 pub use meter::Meter;
 pub use monitored::{Interleavings, Monitored, Seen, Which, interleavings, monitored};
-pub use reach::{Algorithm, NoAnswer, Reach, reach};
+pub use reach::{Algorithm, reach};
 pub use robust::overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
 pub use robust::triangular::{TriangularRaceFree, triangular_race_free};
 pub use robust::{Decide, Reordered, Robust, robust};

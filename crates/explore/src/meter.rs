@@ -36,6 +36,14 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// So many bytes are about to be taken: whether they may be.
+    pub(crate) fn room(&self, bytes: u64) -> Result<(), Limit> {
+        match self.limits.memory {
+            Some(most) if bytes.saturating_add(self.limits.held) > most => Err(Limit::Memory(most)),
+            _ => Ok(()),
+        }
+    }
+
     /// Some work was done that may have taken long: looks at the clock if it did.
     pub fn long_work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
         if self.last_look.elapsed() > LONG {

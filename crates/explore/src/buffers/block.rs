@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Instr, Limit, Model, PointId, Value};
 
-use crate::buffers::local::{Locals, eval};
+use crate::buffers::local::Locals;
+use crate::eval::eval;
 use crate::memory::Memories;
 use crate::meter::Meter;
 

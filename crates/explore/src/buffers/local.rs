@@ -7,12 +7,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
-use weakspot_core::{
-    Drain, Edge, Expr, Fence, Instr, Model, PointId, Program, Thread, ThreadId, Value,
-};
+use weakspot_core::{Drain, Edge, Fence, Instr, Model, PointId, Program, Thread, ThreadId, Value};
 
+use crate::eval::eval;
 use crate::intern::Interner;
-use crate::live::live_registers;
+use crate::liveness::live_registers;
 use crate::memory::Memories;
 
 /// What a thread can do in a local state.
@@ -389,10 +388,6 @@ impl<'p> Locals<'p> {
 /// The newest value that a buffer holds for `loc`.
 pub(crate) fn newest(buffer: &[Value], loc: u32) -> Option<Value> {
     buffer.chunks_exact(2).rev().find(|e| e[0] == Value::from(loc)).map(|e| e[1])
-}
-
-pub(crate) fn eval(e: &Expr, regs: &[Value]) -> Result<Value, FailureKind> {
-    e.eval(regs).map_err(|_| FailureKind::DivisionByZero)
 }
 
 /// Whether some store lies on a cycle of the control flow, or between two, so that a buffer could

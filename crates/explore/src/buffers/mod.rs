@@ -4,6 +4,7 @@ pub(crate) mod block;
 pub(crate) mod explicit;
 pub(crate) mod local;
 pub(crate) mod outcomes;
+pub(crate) mod reach;
 pub(crate) mod schedule;
 pub(crate) mod space;
 pub(crate) mod write_order;

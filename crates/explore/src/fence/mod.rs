@@ -30,7 +30,8 @@ use weakspot_core::{
     Program, Progress, Span, Verdict, fence_proof,
 };
 
-use crate::reach::{Algorithm, NoAnswer, reach};
+use crate::answer::NoAnswer;
+use crate::reach::{Algorithm, reach};
 use crate::robust::{Decide, robust};
 use contract::contract;
 

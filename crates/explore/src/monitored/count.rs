@@ -5,12 +5,12 @@
 //! there are executions without end.
 
 use rustc_hash::FxHashMap;
-use weakspot_core::{Limits, Program, Progress, Value};
+use weakspot_core::machine::Machine;
+use weakspot_core::{Limits, Model, Program, Progress, Value};
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
 
-use super::initial_memories;
 use super::runner::{Move, Runner, Saved};
 
 /// The number of interleavings of a program.
@@ -50,7 +50,7 @@ pub fn interleavings(
     // `None` while a state is open.
     let mut known: FxHashMap<Vec<Value>, Option<u128>> = FxHashMap::default();
     let mut total: u128 = 0;
-    for init in initial_memories(program) {
+    for init in (Machine { program, model: Model::Sc }).initial_values() {
         runner.start(&init);
         let mut stack: Vec<Open> = Vec::new();
         let mut moves = Vec::new();

@@ -23,14 +23,14 @@ mod witness;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::certify::Rejected;
-use weakspot_core::machine::Schedule;
+use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::testing::Rng;
 use weakspot_core::{Limit, Limits, LogTables, Model, Overtaking, Program, Progress, Value};
 use weakspot_monitor::Monitor;
 use weakspot_monitor::reference::{Form, Report, reports};
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
 use crate::robust::overtakings::Overtaken;
 use runner::{Move, Runner, Saved};
 
@@ -164,7 +164,8 @@ fn bounded(
     // Branches that are no longer needed, for their memory.
     let mut spare: Vec<Branch> = Vec::new();
     let mut moves = Vec::new();
-    for init in initial_memories(monitors.program) {
+    let machine = Machine { program: monitors.program, model: Model::Sc };
+    for init in machine.initial_values() {
         runner.start(&init);
         let (mut current, mut preemptions) = (None, 0);
         loop {
@@ -250,14 +251,6 @@ fn random(
         monitors.look_at(runner, &init, cut_off, meter)?;
     }
     Ok(())
-}
-
-/// The initial values of all declared locations: every combination.
-fn initial_memories(program: &Program) -> Vec<Vec<Value>> {
-    let machine = weakspot_core::machine::Machine { program, model: Model::Sc };
-    let value = |s: &weakspot_core::machine::State, addr| s.memory.get(&addr).copied().unwrap_or(0);
-    let of = |s| program.locs.iter().map(|l| value(&s, l.addr)).collect();
-    machine.initial_states().into_iter().map(of).collect()
 }
 
 /// The monitors of all models, and what they have seen.

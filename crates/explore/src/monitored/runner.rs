@@ -16,6 +16,8 @@ use weakspot_core::{
     Expr, Fence, Instr, LogEvent, LogKind, PlaceEdge, PointId, Program, ThreadId, Undeclared, Value,
 };
 
+use crate::flow::in_loop;
+
 /// A program with an execution of it in the making.
 pub(super) struct Runner<'p> {
     program: &'p Program,
@@ -106,7 +108,7 @@ impl<'p> Runner<'p> {
             sites.push(firsts);
         }
         let locs = program.locs.iter().zip(0..).map(|(l, i)| (l.addr, i)).collect();
-        let in_loop = (0..program.threads.len()).map(|t| in_loop(program, t)).collect();
+        let in_loop = program.threads.iter().map(in_loop).collect();
         Runner {
             program,
             bases,
@@ -523,25 +525,4 @@ fn note_choice(
         None => *single = Some((edge, value)),
         Some(_) => moves.push(Move::Choice(t, edge, value)),
     }
-}
-
-/// Per point of thread `t` whether a way leads back to it.
-fn in_loop(program: &Program, t: usize) -> Vec<bool> {
-    let points = &program.threads[t].points;
-    let leads_back = |start: usize| {
-        let mut seen = vec![false; points.len()];
-        let mut todo = vec![start];
-        while let Some(p) = todo.pop() {
-            for to in points[p].edges.iter().map(|edge| edge.to.index()) {
-                if to == start {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[to], true) {
-                    todo.push(to);
-                }
-            }
-        }
-        false
-    };
-    (0..points.len()).map(leads_back).collect()
 }

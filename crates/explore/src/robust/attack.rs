@@ -21,13 +21,14 @@ use weakspot_core::{Evidence, Limit, Limits, Model, Program, Progress, Snapshot,
 use pairs::{Ground, Pair};
 use query::{Attack, FIELDS, PER_LOC};
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
-use crate::robust::plain_pending::delay;
+use crate::robust::delay::delay;
 use crate::robust::{Reordered, Robust};
+use crate::sc::moves::initial_rows;
 use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::threads::Threads;
-use crate::sc::walk::{initial_rows, tell};
+use crate::sc::walk::tell;
 
 /// Decides robustness against TSO. At most 32 threads.
 pub(crate) fn robust(
@@ -122,14 +123,22 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
             return;
         }
         let system = Attack::new(ground, pairs[pair]);
-        let initial = match initial_rows(ground.program, &mut threads, FIELDS, PER_LOC) {
+        let mut meter = Meter::new(Limits { time: None, memory: None, ..shared.limits }, report);
+        let initial = initial_rows(
+            ground.program,
+            &mut threads,
+            FIELDS,
+            PER_LOC,
+            &mut meter,
+            &mut |_, row| Ok(row),
+        );
+        let initial = match initial {
             Ok(initial) => initial,
             Err(failure) => {
                 shared.note(i, Asked::Fault(failure));
                 continue;
             }
         };
-        let mut meter = Meter::new(Limits { time: None, memory: None, ..shared.limits }, report);
         let found = search(&system, threads, initial, Plan::breadth_first(1), &mut meter);
         threads = found.tables;
         shared.states.fetch_add(found.states, Ordering::Relaxed);

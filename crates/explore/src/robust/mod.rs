@@ -1,6 +1,7 @@
 //! Is a program robust: does every run under TSO or PSO do what some run under SC does, too?
 
 pub(crate) mod attack;
+pub(crate) mod delay;
 pub(crate) mod holds;
 pub(crate) mod overtakings;
 pub(crate) mod pending;
@@ -13,7 +14,7 @@ use weakspot_core::{
     BinOp, Evidence, Expr, Instr, Limits, Model, Program, Progress, Undeclared, Verdict,
 };
 
-use crate::reach::NoAnswer;
+use crate::answer::NoAnswer;
 use crate::robust::tidy::tidy;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
@@ -61,6 +62,7 @@ pub fn robust(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
+    let limits = &limits.begin();
     let plan = Plan::breadth_first(limits.workers);
     // The fast searches keep sets of threads in 32 bits, and the stores of one thread back.
     let fast = program.threads.len() <= 32
@@ -83,7 +85,7 @@ pub fn robust(
         (false, _) => plain_pending::search(program, model, limits, progress)?,
     };
     if let Some(Evidence::Run(run)) = &answer.evidence
-        && let Some((run, reordered)) = tidy(program, model, run)
+        && let Some((run, reordered)) = tidy(program, model, run, limits)
     {
         answer.evidence = Some(Evidence::Run(run));
         answer.reordered = Some(reordered);

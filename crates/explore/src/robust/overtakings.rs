@@ -38,7 +38,8 @@ use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, Verdict};
 
-use crate::reach::NoAnswer;
+use crate::answer::NoAnswer;
+use crate::robust::delay::{Pair, delay};
 use crate::robust::tidy::{places, tidy_pair};
 use crate::robust::{holds, pending, plain_pending};
 use crate::sc::packed::Plan;
@@ -65,20 +66,6 @@ pub struct Overtaken {
     pub previous: Option<PlaceEdge>,
     /// A run under the model in which the access takes effect first, and which SC does not have.
     pub run: Schedule,
-}
-
-/// What a search found.
-pub(crate) struct Pairs {
-    pub(crate) pairs: Vec<Pair>,
-    pub(crate) limit: Option<Limit>,
-    pub(crate) states: u64,
-}
-
-/// A pair with its run under the model.
-pub(crate) struct Pair {
-    pub(crate) store: PlaceEdge,
-    pub(crate) access: PlaceEdge,
-    pub(crate) run: Schedule,
 }
 
 /// Finds all pairs under `model`.
@@ -118,7 +105,7 @@ pub fn delayed_run(
     sc: &Schedule,
     store: usize,
 ) -> Option<Schedule> {
-    let (run, _) = plain_pending::delay(program, model, sc, store, &[])?;
+    let (run, _) = delay(program, model, sc, store, &[])?;
     let evidence = Evidence::Run(run.clone());
     certify::robust(program, model, &Verdict::Violated, &evidence).ok()?;
     Some(run)
@@ -127,7 +114,7 @@ pub fn delayed_run(
 /// The run of a pair, made easier to follow: without what its cycle does not need.
 #[must_use]
 pub fn plainer_run(program: &Program, model: Model, pair: &Overtaken) -> Schedule {
-    let shorter = tidy_pair(program, model, &pair.run, pair.store, pair.access);
+    let shorter = tidy_pair(program, model, &pair.run, pair.store, pair.access, &Limits::UNLIMITED);
     shorter.unwrap_or_else(|| pair.run.clone())
 }
 

@@ -21,15 +21,15 @@ use weakspot_core::{
     Verdict,
 };
 
+use crate::answer::NoAnswer;
 use crate::memory::loc_bit;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
 use crate::robust::Robust;
-use crate::robust::overtakings::{Pair, Pairs};
-use crate::robust::plain_pending::delay;
+use crate::robust::delay::{Pair, Pairs, delay};
+use crate::sc::frame::{Fields, Row};
 use crate::sc::independence::Access;
 use crate::sc::packed::{Ended, Plan, search};
-use crate::sc::product::{Fields, Product, Row, Taken, Watch};
+use crate::sc::product::{Product, Taken, Watch};
 use crate::sc::threads::{Kind, Threads};
 
 /// Decides robustness against `model`.
@@ -43,7 +43,7 @@ pub(crate) fn robust(
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, true);
     let product = Product::new(program, &threads, Pending::new(program, model, false));
-    let initial = product.initial(&mut threads).map_err(NoAnswer::Fault)?;
+    let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
     let found = search(&product, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
@@ -77,7 +77,7 @@ pub(crate) fn overtakings(
     let mut threads = Threads::new(program, true);
     let product = Product::new(program, &threads, Pending::new(program, model, true));
     let product = product.without_symmetry();
-    let initial = product.initial(&mut threads).map_err(NoAnswer::Fault)?;
+    let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
     let found = search(&product, threads, initial, plan, &mut meter);
     let limit = match found.ended {
         Ended::Fault(failure) => return Err(NoAnswer::Fault(failure)),

@@ -13,10 +13,10 @@ use weakspot_core::{
     Value, Verdict,
 };
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
+use crate::robust::delay::{Pair, Pairs, delay};
 use crate::robust::holds::{Holds, blocks_depend_on_values};
-use crate::robust::overtakings::{Pair, Pairs};
 use crate::robust::{Reordered, Robust};
 
 /// What is known about the guessed store while it is pending.
@@ -142,17 +142,21 @@ fn explore(
             todo.push_back(id);
         }
     };
-    for state in machine.initial_states() {
+    // Each node is kept twice: a state, what is pending, and the tables around them.
+    let regs = program.threads.iter().map(|t| 120 + 8 * t.regs.len()).sum::<usize>();
+    let node_bytes = 2 * (300 + regs + 48 * program.locs.len()) as u64;
+    for init in machine.initial_values() {
+        let state = machine.initial_state(&init);
+        if let Err(limit) = meter.long_work(|| (0, nodes.len() as u64 * node_bytes)) {
+            return Ok(Some(limit));
+        }
         let node = Node { state, pending: None, holds: Holds::default() };
         let id = nodes.len();
         add(&mut nodes, &mut todo, node, (id, None, false));
     }
-    // Each node is kept twice: a state, what is pending, and the tables around them.
-    let regs = program.threads.iter().map(|t| 120 + 8 * t.regs.len()).sum::<usize>();
-    let node = 2 * (300 + regs + 48 * program.locs.len()) as u64;
     while let Some(id) = todo.pop_front() {
         meter.states += 1;
-        let bytes = nodes.len() as u64 * node;
+        let bytes = nodes.len() as u64 * node_bytes;
         let frontier = todo.len() as u64;
         if let Err(limit) = meter.long_work(|| (frontier, bytes)) {
             return Ok(Some(limit));
@@ -432,66 +436,4 @@ impl Pending {
 
 fn is_access(instr: &Instr) -> bool {
     matches!(instr, Instr::Load { .. } | Instr::Store { .. } | Instr::Update { .. })
-}
-
-/// The run under `model` in which the store of step `store` of the SC run `sc` is held back until
-/// the end, with it what cannot overtake it, and the stores of the steps `also`.
-pub(crate) fn delay(
-    program: &Program,
-    model: Model,
-    sc: &Schedule,
-    store: usize,
-    also: &[usize],
-) -> Option<(Schedule, Reordered)> {
-    let machine = Machine { program, model };
-    let mut state = machine.initial_state(&sc.init);
-    let mut steps = Vec::new();
-    let mut reordered = Reordered { store: 0, access: 0 };
-    let Step::Execute { thread: delayer, .. } = sc.steps[store] else { return None };
-    let mut held: BTreeSet<Value> = BTreeSet::new();
-    // Who has what to commit at the end, in the order in which it was issued.
-    let mut late: Vec<(ThreadId, Value)> = Vec::new();
-    let mut fenced = false;
-    let mut take = |state: &mut State, step| match machine.take(state, step) {
-        Outcome::Next(next) => {
-            *state = next;
-            steps.push(step);
-            Some(steps.len() - 1)
-        }
-        Outcome::Blocked | Outcome::Failed(_) => None,
-    };
-    for (i, &step) in sc.steps.iter().enumerate() {
-        let Step::Execute { thread, edge, .. } = step else { return None };
-        let local = &state.threads[thread.index()];
-        let instr = program.edge(thread, local.point, edge as usize).instr.clone();
-        let regs = local.regs.clone();
-        let at = take(&mut state, step)?;
-        let later = thread == delayer && i > store;
-        match instr {
-            Instr::Store { addr, .. } => {
-                let addr = addr.eval(&regs).ok()?;
-                let holds =
-                    i == store || later && (model == Model::Tso || fenced || held.contains(&addr));
-                if i == store {
-                    reordered.store = at;
-                }
-                if holds {
-                    held.insert(addr);
-                    late.push((thread, addr));
-                } else if also.contains(&i) {
-                    late.push((thread, addr));
-                } else {
-                    reordered.access = if later { at } else { reordered.access };
-                    take(&mut state, Step::Commit { thread, addr })?;
-                }
-            }
-            Instr::Load { .. } | Instr::Update { .. } if later => reordered.access = at,
-            Instr::Fence(Fence::StoreStore) if later => fenced = matches!(model, Model::Pso(_)),
-            _ => {}
-        }
-    }
-    for (thread, addr) in late {
-        take(&mut state, Step::Commit { thread, addr })?;
-    }
-    Some((Schedule { init: sc.init.clone(), steps }, reordered))
 }

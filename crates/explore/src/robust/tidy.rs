@@ -22,8 +22,8 @@ use std::collections::HashMap;
 use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::{Entry, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
-    EventId, Evidence, Model, PlaceEdge, Program, Recording, ThreadId, Value, Verdict, certify,
-    record,
+    EventId, Evidence, Limits, Model, PlaceEdge, Program, Recording, ThreadId, Value, Verdict,
+    certify, record,
 };
 
 use crate::robust::Reordered;
@@ -35,17 +35,19 @@ const MAX_STEPS: usize = 1000;
 const MORE_STEPS: usize = 12;
 
 /// The run `found`, shorter and plainer, and the two accesses on its cycle that are reordered.
-/// `None` if `found` is not the run of a violation.
+/// `None` if `found` is not the run of a violation. When the time of the question is over, it is as
+/// tidy as it got until then.
 pub(crate) fn tidy(
     program: &Program,
     model: Model,
     found: &Schedule,
+    limits: &Limits,
 ) -> Option<(Schedule, Reordered)> {
     let machine = Machine { program, model };
     let any = |_: &Schedule, _: &Violation| true;
-    let mut run = shorter(machine, found, &any)?;
-    if let Some(plain) = plainer(machine, &run) {
-        run = shorter(machine, &plain, &any)?;
+    let mut run = shorter(machine, found, &any, limits)?;
+    if let Some(plain) = plainer(machine, &run, limits) {
+        run = shorter(machine, &plain, &any, limits)?;
     }
     let violation = Violation::of(machine, &run)?;
     let (from, to) = violation.reordered()?;
@@ -61,6 +63,7 @@ pub(crate) fn tidy_pair(
     found: &Schedule,
     store: PlaceEdge,
     access: PlaceEdge,
+    limits: &Limits,
 ) -> Option<Schedule> {
     let machine = Machine { program, model };
     let about = |run: &Schedule, violation: &Violation| {
@@ -73,7 +76,8 @@ pub(crate) fn tidy_pair(
     if found.steps.len() > MAX_STEPS {
         return None;
     }
-    about(found, &Violation::of(machine, found)?).then(|| shorter(machine, found, &about))?
+    about(found, &Violation::of(machine, found)?)
+        .then(|| shorter(machine, found, &about, limits))?
 }
 
 /// For each step of a run the edge that it takes; `None` for commits.
@@ -146,6 +150,7 @@ fn shorter(
     machine: Machine<'_>,
     found: &Schedule,
     keep: &dyn Fn(&Schedule, &Violation) -> bool,
+    limits: &Limits,
 ) -> Option<Schedule> {
     let mut run = found.clone();
     let mut cost = Violation::of(machine, &run)?.cost();
@@ -155,7 +160,7 @@ fn shorter(
         for t in 0..machine.program.threads.len() {
             let thread = ThreadId::new(t);
             let mut count = executed(&run, thread);
-            while count > 0 {
+            while count > 0 && limits.check(0).is_ok() {
                 let candidate = without_last(machine, &run, thread, count);
                 let now = candidate.as_ref().and_then(|c| {
                     let violation = Violation::of(machine, c)?;
@@ -223,7 +228,7 @@ fn without_last(
 }
 
 /// A run whose cycle has no more arcs, but fewer coherence arcs, if a few steps lead there.
-fn plainer(machine: Machine<'_>, run: &Schedule) -> Option<Schedule> {
+fn plainer(machine: Machine<'_>, run: &Schedule, limits: &Limits) -> Option<Schedule> {
     let violation = Violation::of(machine, run)?;
     let (length, coherence) = violation.cost();
     if coherence == 0 || run.steps.len() > MAX_STEPS {
@@ -239,7 +244,7 @@ fn plainer(machine: Machine<'_>, run: &Schedule) -> Option<Schedule> {
                 violation.recording.execution.history.events[e.index()].op.write().is_some()
             })
     });
-    let candidates = stores.filter_map(|held| {
+    let candidates = stores.take_while(|_| limits.check(0).is_ok()).filter_map(|held| {
         let mut walk = Walk { machine, state: machine.initial_state(&run.init), steps: Vec::new() };
         for (i, &step) in run.steps.iter().enumerate() {
             if let Step::Execute { thread, .. } = step {
@@ -324,7 +329,8 @@ mod tests {
 
     fn check(text: &str, found: &str, expected: &str) {
         let program = weakspot_lang::parse(weakspot_lang::Format::Weak, text).unwrap().program;
-        let (tidied, reordered) = tidy(&program, Model::Tso, &run(&program, found)).unwrap();
+        let (tidied, reordered) =
+            tidy(&program, Model::Tso, &run(&program, found), &Limits::UNLIMITED).unwrap();
         assert_eq!(tidied, run(&program, expected));
         let issued = |step: usize| matches!(tidied.steps[step], Step::Execute { .. });
         assert!(issued(reordered.store) && issued(reordered.access));
@@ -351,7 +357,7 @@ mod tests {
     fn a_run_of_sc_is_no_violation() {
         let text = "shared x, y\nthread p { x = 1 }\nthread q { y = 1 }\n";
         let program = weakspot_lang::parse(weakspot_lang::Format::Weak, text).unwrap().program;
-        assert!(tidy(&program, Model::Tso, &run(&program, "pPqQ")).is_none());
-        assert!(tidy(&program, Model::Tso, &run(&program, "pqQ")).is_none());
+        assert!(tidy(&program, Model::Tso, &run(&program, "pPqQ"), &Limits::UNLIMITED).is_none());
+        assert!(tidy(&program, Model::Tso, &run(&program, "pqQ"), &Limits::UNLIMITED).is_none());
     }
 }

@@ -24,14 +24,17 @@ use weakspot_core::{
     triangular_race,
 };
 
+use crate::answer::NoAnswer;
+use crate::flow::{in_loop, postorder};
 use crate::memory::loc_bit;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
-use crate::sc::independence::{Access, future, in_loop};
+use crate::sc::independence::{Access, future};
+use crate::sc::moves::{
+    Sink, Stopped, initial_rows, next_accesses, not_asleep, past_fences, steps_of,
+};
 use crate::sc::packed::{Ended, Expanded, Plan, Sleep, Successors, System, search};
-use crate::sc::product::past_fences;
 use crate::sc::threads::{Act, Kind, Missing, Threads};
-use crate::sc::walk::{Sink, Stopped, Walk, initial_rows, steps_of, tell};
+use crate::sc::walk::{Walk, tell};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -70,7 +73,9 @@ fn decide(
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, true);
     let system = Races::new(program, &threads);
-    let initial = initial_rows(program, &mut threads, FIELDS, PER_LOC).map_err(NoAnswer::Fault)?;
+    let initial =
+        initial_rows(program, &mut threads, FIELDS, PER_LOC, &mut meter, &mut |_, row| Ok(row))
+            .map_err(NoAnswer::Fault)?;
     let found = search(&system, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
@@ -119,7 +124,7 @@ impl<'p> Races<'p> {
             program,
             n,
             future: (0..n).map(|t| future(program, threads, t)).collect(),
-            in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
+            in_loop: program.threads.iter().map(in_loop).collect(),
             blocks,
             loads: (0..n).map(|t| loads(program, t, blocks)).collect(),
         }
@@ -170,7 +175,7 @@ impl<'p> Races<'p> {
         t: usize,
         asleep: &dyn Fn(&Act) -> u32,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let local = row[t];
         let owner = row[self.n + OWNER];
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
@@ -197,7 +202,7 @@ impl<'p> Races<'p> {
                 let target = next[t];
                 sink.push(&next, asleep(&act), &|| {
                     steps_of(threads, t, (local, act, seen), target, true)
-                });
+                })?;
             }
         }
         Ok(())
@@ -210,7 +215,7 @@ impl<'p> Races<'p> {
         row: &[u32],
         t: usize,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let local = row[t];
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             if !self.may_wait(t, &act, threads, local) {
@@ -222,7 +227,7 @@ impl<'p> Races<'p> {
             next[self.pending_at(act.loc)] = stored + 1;
             for &target in targets {
                 next[t] = target;
-                sink.push(&next, 0, &|| steps_of(threads, t, (local, act, 0), target, false));
+                sink.push(&next, 0, &|| steps_of(threads, t, (local, act, 0), target, false))?;
             }
         }
         Ok(())
@@ -234,7 +239,7 @@ impl<'p> Races<'p> {
         threads: &Threads<'_>,
         row: &[u32],
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let t = row[self.n + THREAD] as usize - 1;
         let local = row[t];
         let writes = self.others(threads, row, t).writes;
@@ -259,7 +264,7 @@ impl<'p> Races<'p> {
             }
             for &target in targets {
                 next[t] = target;
-                sink.push(&next, 0, &|| steps_of(threads, t, (local, act, seen), target, false));
+                sink.push(&next, 0, &|| steps_of(threads, t, (local, act, seen), target, false))?;
             }
             if act.kind == Kind::Read && own == 0 && writes & loc_bit(act.loc) != 0 {
                 next[self.n + LOADED] = act.loc + 1;
@@ -270,7 +275,7 @@ impl<'p> Races<'p> {
                 }
                 let thread = ThreadId::new(t);
                 let load = Step::Execute { thread, edge: act.edge, choice: 0 };
-                sink.push(&next, 0, &|| vec![load]);
+                sink.push(&next, 0, &|| vec![load])?;
             }
         }
         Ok(())
@@ -283,7 +288,7 @@ impl<'p> Races<'p> {
         threads: &Threads<'_>,
         row: &[u32],
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let waiting = row[self.n + THREAD] as usize - 1;
         let owner = row[self.n + OWNER] as usize;
         for t in (0..self.n).filter(|&t| t != waiting && (owner == 0 || owner == t + 1)) {
@@ -293,7 +298,7 @@ impl<'p> Races<'p> {
                 {
                     let thread = ThreadId::new(t);
                     let step = Step::Execute { thread, edge: act.edge, choice: 0 };
-                    return Err(Stopped::Goal(vec![step]));
+                    return Err(Stopped::Goal(vec![step], ()));
                 }
             }
             let locks = threads.acts(t, row[t])?.iter().any(|act| act.kind == Kind::Lock);
@@ -345,10 +350,16 @@ struct Inside<'s, S> {
 }
 
 impl<S: Sink> Sink for Inside<'_, S> {
-    fn push(&mut self, row: &[u32], asleep: u32, steps: &dyn Fn() -> Vec<Step>) {
+    fn push(
+        &mut self,
+        row: &[u32],
+        asleep: u32,
+        steps: &dyn Fn() -> Vec<Step>,
+    ) -> Result<(), Missing> {
         if row[self.owner] != 0 {
-            self.sink.push(row, asleep, steps);
+            self.sink.push(row, asleep, steps)?;
         }
+        Ok(())
     }
 }
 
@@ -363,7 +374,7 @@ impl Walk for Races<'_> {
         row: &[u32],
         sleep: Option<Sleep>,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         match (row[self.n + THREAD], row[self.n + LOADED], row[self.n + OWNER]) {
             (0, _, 0) => {}
             (0, _, owner) => {
@@ -377,30 +388,17 @@ impl Walk for Races<'_> {
         let Some(sleep) = sleep.filter(|_| self.n <= 32) else {
             return (0..self.n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
         };
-        let mut next = [Access::default(); 32];
+        let access = |_, act: &Act| Access::of(act);
+        let next = next_accesses(threads, row, self.n, access)?;
         let mut alone = None;
         for t in 0..self.n {
-            let acts = threads.acts(t, row[t])?.iter();
-            next[t] = acts.fold(Access::default(), |a, act| a.with(Access::of(act)));
             if alone.is_none() && self.may_move_alone(threads, row, t, next[t])? {
                 alone = Some(t);
             }
         }
-        let mut covered = sleep.asleep;
-        for t in (0..self.n).filter(|&t| alone.is_none_or(|a| a == t)) {
-            if sleep.awake & 1 << t == 0 {
-                continue;
-            }
-            let asleep = |act: &Act| {
-                let own = Access::of(act);
-                (0..self.n)
-                    .filter(|&u| covered & 1 << u != 0 && !next[u].conflicts(own))
-                    .fold(0, |mask, u| mask | 1 << u)
-            };
-            self.move_thread(threads, row, t, &asleep, sink)?;
-            covered |= 1 << t;
-        }
-        Ok(())
+        not_asleep(sleep, &next[..self.n], alone, access, |t, asleep| {
+            self.move_thread(threads, row, t, asleep, sink)
+        })
     }
 }
 
@@ -421,7 +419,7 @@ impl<'p> System for Races<'p> {
     ) -> Expanded<Missing> {
         match self.moves(threads, row, Some(sleep), out) {
             Ok(()) => Expanded::Done,
-            Err(Stopped::Goal(_)) => Expanded::Goal,
+            Err(Stopped::Goal(..)) => Expanded::Goal,
             Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
         }
     }
@@ -439,11 +437,12 @@ impl<'p> System for Races<'p> {
 /// buffer, nor past stores unless those may become pending, too.
 fn loads(program: &Program, t: usize, past_stores: bool) -> Vec<bool> {
     let points = &program.threads[t].points;
+    let order = postorder(&program.threads[t]);
     let mut loads = vec![false; points.len()];
     loop {
         let mut changed = false;
-        for (p, point) in points.iter().enumerate().rev() {
-            let now = point.edges.iter().any(|edge| match &edge.instr {
+        for &p in &order {
+            let now = points[p].edges.iter().any(|edge| match &edge.instr {
                 Instr::Load { .. } => true,
                 Instr::Store { .. } => past_stores && loads[edge.to.index()],
                 Instr::Update { .. } | Instr::Fence(Fence::Full) | Instr::Lock | Instr::Unlock => {

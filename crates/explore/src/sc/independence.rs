@@ -3,6 +3,7 @@
 
 use weakspot_core::{Instr, Program};
 
+use crate::flow::postorder;
 use crate::memory::loc_bit;
 use crate::sc::threads::{Act, Kind, Threads};
 
@@ -39,11 +40,12 @@ impl Access {
 /// Per point of thread `t` what the thread may access from there on.
 pub(crate) fn future(program: &Program, threads: &Threads<'_>, t: usize) -> Vec<Access> {
     let points = &program.threads[t].points;
+    let order = postorder(&program.threads[t]);
     let mut future = vec![Access::default(); points.len()];
     loop {
         let mut changed = false;
-        for (p, point) in points.iter().enumerate().rev() {
-            for edge in &point.edges {
+        for &p in &order {
+            for edge in &points[p].edges {
                 let locs = threads.may_access(&edge.instr);
                 let own = match edge.instr {
                     Instr::Load { .. } => Access { reads: locs, writes: 0 },
@@ -59,27 +61,4 @@ pub(crate) fn future(program: &Program, threads: &Threads<'_>, t: usize) -> Vec<
             return future;
         }
     }
-}
-
-/// Per point of thread `t` whether a way leads back to it.
-pub(crate) fn in_loop(program: &Program, t: usize) -> Vec<bool> {
-    let points = &program.threads[t].points;
-    (0..points.len())
-        .map(|start| {
-            let mut seen = vec![false; points.len()];
-            let mut todo = vec![start];
-            while let Some(p) = todo.pop() {
-                for edge in &points[p].edges {
-                    let to = edge.to.index();
-                    if to == start {
-                        return true;
-                    }
-                    if !std::mem::replace(&mut seen[to], true) {
-                        todo.push(to);
-                    }
-                }
-            }
-            false
-        })
-        .collect()
 }

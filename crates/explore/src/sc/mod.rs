@@ -1,7 +1,10 @@
 //! Searches of the runs under SC: threads as tables, states as packed rows, and what need not be
 //! searched.
 
+pub(crate) mod frame;
 pub(crate) mod independence;
+pub(crate) mod moves;
+pub(crate) mod normal;
 pub(crate) mod packed;
 pub(crate) mod product;
 pub(crate) mod safety;

@@ -14,14 +14,22 @@
 //!
 //! [`symmetry`]: crate::sc::symmetry
 
-use rustc_hash::FxHashSet;
 use weakspot_core::machine::{Failure, Schedule, Step};
-use weakspot_core::{Program, ThreadId};
+use weakspot_core::{Limit, Program, ThreadId};
 
-use crate::sc::independence::{Access, future, in_loop};
+use crate::flow::in_loop;
+use crate::meter::Meter;
+use crate::sc::frame::{Fields, Frame, Row};
+use crate::sc::independence::{Access, future};
+use crate::sc::moves::{
+    Sink, Stopped, WithSteps, initial_rows, next_accesses, not_asleep, past_fences, retry,
+    run_block, steps_of,
+};
+use crate::sc::normal::Normal;
 use crate::sc::packed::{Expanded, Sleep, Successors, System};
-use crate::sc::symmetry::{Normal, Symmetry};
+use crate::sc::symmetry::Symmetry;
 use crate::sc::threads::{Act, Kind, Missing, Threads};
+use crate::sc::walk::full;
 
 /// What is looked for along the runs.
 pub(crate) trait Watch: Sync {
@@ -64,23 +72,6 @@ pub(crate) trait Watch: Sync {
     }
 }
 
-/// The fields of a watch, and what kinds of numbers they hold: symmetry has to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields {
-    /// How many fields there are beside those of the product.
-    pub(crate) fields: usize,
-    /// Those that hold a thread, plus one.
-    pub(crate) threads: &'static [usize],
-    /// Those that hold a set of threads, as bits.
-    pub(crate) masks: &'static [usize],
-    /// Those that hold a location, plus one.
-    pub(crate) locs: &'static [usize],
-    /// How many fields there are per location beside its value.
-    pub(crate) per_loc: usize,
-    /// Those of them that hold the number of a value.
-    pub(crate) values: &'static [usize],
-}
-
 /// An act that was taken.
 pub(crate) struct Taken<'a> {
     pub(crate) threads: &'a Threads<'a>,
@@ -90,66 +81,6 @@ pub(crate) struct Taken<'a> {
     pub(crate) seen: u32,
     /// The local state before.
     pub(crate) local: u32,
-}
-
-/// Where things lie in a row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
-    pub(crate) n: usize,
-    fields: usize,
-    per_loc: usize,
-}
-
-/// A row with its frame.
-#[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
-    pub(crate) frame: Frame,
-    pub(crate) row: &'a [u32],
-}
-
-impl Frame {
-    pub(crate) fn new(n: usize, fields: &Fields) -> Frame {
-        Frame { n, fields: fields.fields, per_loc: 1 + fields.per_loc }
-    }
-
-    /// The field that says who holds the lock, plus one.
-    pub(crate) fn owner(self) -> usize {
-        self.n
-    }
-
-    /// Field `i` of the watch.
-    pub(crate) fn field(self, i: usize) -> usize {
-        self.n + 1 + i
-    }
-
-    /// The number of the value at `loc`.
-    pub(crate) fn value(self, loc: u32) -> usize {
-        self.n + 1 + self.fields + self.per_loc * loc as usize
-    }
-
-    /// Field `i` of the watch for `loc`.
-    pub(crate) fn of_loc(self, loc: u32, i: usize) -> usize {
-        self.value(loc) + 1 + i
-    }
-
-    /// The locations of `row`.
-    pub(crate) fn locs(self, row: &[u32]) -> std::ops::Range<u32> {
-        0..(row.len().saturating_sub(self.value(0)) / self.per_loc) as u32
-    }
-}
-
-impl Row<'_> {
-    pub(crate) fn field(&self, i: usize) -> u32 {
-        self.row[self.frame.field(i)]
-    }
-
-    pub(crate) fn of_loc(&self, loc: u32, i: usize) -> u32 {
-        self.row[self.frame.of_loc(loc, i)]
-    }
-
-    pub(crate) fn inside_block(&self) -> bool {
-        self.row[self.frame.owner()] != 0
-    }
 }
 
 /// The product of a program's threads and a watch.
@@ -162,26 +93,6 @@ pub(crate) struct Product<'p, W> {
     future: Vec<Vec<Access>>,
     /// Per thread and point whether the thread may come back to it.
     in_loop: Vec<Vec<bool>>,
-}
-
-/// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
-trait Sink {
-    fn push(
-        &mut self,
-        row: &[u32],
-        asleep: u32,
-        steps: &dyn Fn() -> Vec<Step>,
-    ) -> Result<(), Missing>;
-}
-
-/// Successors with the steps that lead to them.
-type WithSteps = Vec<(Vec<u32>, Vec<Step>)>;
-
-impl Sink for WithSteps {
-    fn push(&mut self, row: &[u32], _: u32, steps: &dyn Fn() -> Vec<Step>) -> Result<(), Missing> {
-        Vec::push(self, (row.to_vec(), steps()));
-        Ok(())
-    }
 }
 
 /// Successors on their way into the store, each in its normal form.
@@ -198,19 +109,6 @@ impl<W: Watch> Sink for Normalised<'_, '_, W> {
             None => self.out.push(row, asleep),
         }
         Ok(())
-    }
-}
-
-/// Why an expansion did not get to its end.
-enum Stopped<G> {
-    Missing(Missing),
-    /// What is looked for is behind these steps.
-    Goal(Vec<Step>, G),
-}
-
-impl<G> From<Missing> for Stopped<G> {
-    fn from(missing: Missing) -> Stopped<G> {
-        Stopped::Missing(missing)
     }
 }
 
@@ -235,7 +133,7 @@ impl<'p, W: Watch> Product<'p, W> {
             frame: Frame::new(n, &W::FIELDS),
             symmetry: Symmetry::of(program),
             future: (0..n).map(|t| future(program, threads, t)).collect(),
-            in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
+            in_loop: program.threads.iter().map(in_loop).collect(),
         }
     }
 
@@ -244,30 +142,18 @@ impl<'p, W: Watch> Product<'p, W> {
         Product { symmetry: Symmetry::default(), ..self }
     }
 
-    /// The initial rows.
-    pub(crate) fn initial(&self, threads: &mut Threads<'p>) -> Result<Successors, Failure> {
-        let mut rows = vec![Vec::new()];
-        for t in 0..self.frame.n {
-            let mut starts = threads.initial(t)?;
-            for start in &mut starts {
-                *start = retry(threads, &mut |threads| past_fences(threads, t, *start))?;
-            }
-            rows = extend(rows, &starts);
-        }
-        rows.iter_mut().for_each(|row| row.resize(self.frame.value(0), 0));
-        for (l, loc) in self.program.locs.iter().enumerate() {
-            let numbers: Vec<u32> = (0..loc.init.len() as u32).collect();
-            rows = extend(rows, &numbers);
-            rows.iter_mut().for_each(|row| row.resize(self.frame.value(l as u32 + 1), 0));
-        }
-        let mut initial = Successors::default();
-        for mut row in rows {
-            // Addresses that are not declared may be known, too.
-            row.resize(self.width(threads), 0);
+    /// The initial rows; `Err` if a limit was reached before the last of them.
+    pub(crate) fn initial(
+        &self,
+        threads: &mut Threads<'p>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Result<Successors, Limit>, Failure> {
+        let Frame { n, .. } = self.frame;
+        let (between, each) = (self.frame.value(0) - n, self.frame.value(1) - self.frame.value(0));
+        initial_rows(self.program, threads, between, each, meter, &mut |threads, row| {
             let normal = retry(threads, &mut |threads| self.normal(threads, &row, 0))?;
-            initial.push(normal.as_ref().map_or(&row, |n| &n.row), 0);
-        }
-        Ok(initial)
+            Ok(normal.map_or(row, |n| n.row))
+        })
     }
 
     /// The row that stands for `row` and all that are like it but for the places of threads, if
@@ -308,12 +194,7 @@ impl<'p, W: Watch> Product<'p, W> {
         if self.watch.is_hopeless(&view, &future) {
             return Ok(());
         }
-        // What each thread may do next.
-        let mut next = [Access::default(); 32];
-        for t in 0..n {
-            let acts = threads.acts(t, row[t])?;
-            next[t] = acts.iter().fold(Access::default(), |a, act| a.with(Access::of(act)));
-        }
+        let next = next_accesses(threads, row, n, |_, act| Access::of(act))?;
         let alone = (0..n).find(|&t| {
             next[t] != Access::default()
                 && next[t] != Access::ALL
@@ -321,21 +202,10 @@ impl<'p, W: Watch> Product<'p, W> {
                 && (0..n).all(|u| u == t || !future(u).conflicts(next[t]))
                 && self.watch.may_go_first(threads, &view, t, next[t])
         });
-        let mut covered = sleep.asleep;
-        for t in (0..n).filter(|&t| alone.is_none_or(|a| a == t)) {
-            if sleep.awake & 1 << t == 0 {
-                continue;
-            }
-            let asleep = |act: &Act| {
-                let own = Access::of(act);
-                (0..n)
-                    .filter(|&u| covered & 1 << u != 0 && !next[u].conflicts(own))
-                    .fold(0, |mask, u| mask | 1 << u)
-            };
-            self.move_thread(threads, row, t, &asleep, sink)?;
-            covered |= 1 << t;
-        }
-        Ok(())
+        let access = |_, act: &Act| Access::of(act);
+        not_asleep(sleep, &next[..n], alone, access, |t, asleep| {
+            self.move_thread(threads, row, t, asleep, sink)
+        })
     }
 
     /// All moves of thread `t`.
@@ -388,56 +258,18 @@ impl<'p, W: Watch> Product<'p, W> {
                 for &target in targets {
                     next[t] = if minds { target } else { past_fences(threads, t, target)? };
                     let target = next[t];
-                    let steps = || {
-                        let mut steps = vec![first];
-                        if let Some(from) = threads.right_after(t, local, act, seen) {
-                            steps.extend(threads.silent_path(t, from, target, !minds));
-                        }
-                        steps
-                    };
+                    let steps = || steps_of(threads, t, (local, act, seen), target, !minds);
                     if owner == 0 && next[self.frame.owner()] != 0 {
-                        self.run_block(threads, next, t, &steps, sink)?;
+                        let owner = self.frame.owner();
+                        let goal = |row: &[u32]| {
+                            self.watch.is_goal(threads, &Row { frame: self.frame, row })
+                        };
+                        run_block(next, owner, &steps, sink, goal, |row, inner| {
+                            self.move_thread(threads, row, t, &|_| 0, inner)
+                        })?;
                     } else {
                         sink.push(next, asleep, &steps)?;
                     }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs the atomic block that `t` has just entered to its end, without stops on the way. A
-    /// very long one is given back in the middle and goes on from there.
-    fn run_block(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        t: usize,
-        steps: &dyn Fn() -> Vec<Step>,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped<W::Goal>> {
-        let mut todo = vec![(row.to_vec(), Vec::new())];
-        let mut seen = FxHashSet::from_iter([row.to_vec()]);
-        while let Some((row, before)) = todo.pop() {
-            let whole = |before: &[Step]| [&steps()[..], before].concat();
-            if let Some(goal) = self.watch.is_goal(threads, &Row { frame: self.frame, row: &row }) {
-                return Err(Stopped::Goal(whole(&before), goal));
-            }
-            if seen.len() > 1_000 {
-                sink.push(&row, 0, &|| whole(&before))?;
-                continue;
-            }
-            let mut inner = WithSteps::new();
-            self.move_thread(threads, &row, t, &|_| 0, &mut inner).map_err(|s| match s {
-                Stopped::Goal(more, goal) => Stopped::Goal([whole(&before), more].concat(), goal),
-                missing => missing,
-            })?;
-            for (row, more) in inner {
-                let before = [&before[..], &more].concat();
-                if row[self.frame.owner()] == 0 {
-                    sink.push(&row, 0, &|| whole(&before))?;
-                } else if seen.insert(row.clone()) {
-                    todo.push((row, before));
                 }
             }
         }
@@ -549,48 +381,4 @@ impl<'p, W: Watch> System for Product<'p, W> {
     fn keeps_some(&self) -> bool {
         self.watch.makes_finds()
     }
-}
-
-/// `row` with all fields that rows have by now.
-pub(crate) fn full<'p, S: System<Tables = Threads<'p>>>(
-    system: &S,
-    threads: &Threads<'p>,
-    row: &[u32],
-) -> Vec<u32> {
-    let mut row = row.to_vec();
-    row.resize(system.width(threads).max(row.len()), 0);
-    row
-}
-
-/// Fences mean nothing to a thread that has no store pending: it passes them at once.
-pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Result<u32, Missing> {
-    for _ in 0..16 {
-        if !threads.fences_are_acts() {
-            break;
-        }
-        let [act] = threads.acts(t, local)? else { break };
-        let Kind::Fence(_) = act.kind else { break };
-        let (_, [to]) = threads.after(t, local, 0, *act, 0)? else { break };
-        local = *to;
-    }
-    Ok(local)
-}
-
-/// Asks until nothing is missing.
-pub(crate) fn retry<'p, T>(
-    threads: &mut Threads<'p>,
-    ask: &mut dyn FnMut(&Threads<'p>) -> Result<T, Missing>,
-) -> Result<T, Failure> {
-    loop {
-        match ask(threads) {
-            Ok(answer) => return Ok(answer),
-            Err(missing) => threads.resolve(missing)?,
-        }
-    }
-}
-
-/// Every row with every one of `values` at its end.
-pub(crate) fn extend(rows: Vec<Vec<u32>>, values: &[u32]) -> Vec<Vec<u32>> {
-    let with = |row: &Vec<u32>, v| [&row[..], &[v]].concat();
-    rows.iter().flat_map(|row| values.iter().map(move |&v| with(row, v))).collect()
 }

@@ -4,11 +4,12 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Failure, FailureKind};
 use weakspot_core::{Evidence, Limits, PointId, Program, Progress, ThreadId, Verdict, Violation};
 
+use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
-use crate::reach::{NoAnswer, Reach};
+use crate::sc::frame::{Fields, Row};
 use crate::sc::independence::Access;
 use crate::sc::packed::{Ended, Plan, search};
-use crate::sc::product::{Fields, Product, Row, Taken, Watch};
+use crate::sc::product::{Product, Taken, Watch};
 use crate::sc::threads::{Kind, Threads};
 
 /// Can a forbidden combination of control points be reached under SC, or an assertion fail?
@@ -21,7 +22,7 @@ pub(crate) fn reach(
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, false);
     let product = Product::new(program, &threads, Bad { program });
-    let initial = product.initial(&mut threads).map_err(NoAnswer::Fault)?;
+    let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
     let found = search(&product, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;

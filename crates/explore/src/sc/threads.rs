@@ -12,9 +12,9 @@ use weakspot_core::{
     Edge, Expr, Fence, Instr, PointId, Program, RegId, Thread, ThreadId, Undeclared, Value,
 };
 
-use crate::buffers::local::eval;
+use crate::eval::eval;
 use crate::intern::Interner;
-use crate::live::live_registers;
+use crate::liveness::live_registers;
 use crate::memory::loc_bit;
 use crate::sc::symmetry::Class;
 

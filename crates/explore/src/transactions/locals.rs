@@ -11,10 +11,11 @@ use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Edge, Fence, Instr, Limit, Model, Part, PointId, ThreadId, Value, is_event};
 
 use super::marked::Marked;
-use crate::buffers::local::{eval, newest, stores_in_a_loop};
+use crate::buffers::local::{newest, stores_in_a_loop};
 use crate::buffers::space::Stop;
+use crate::eval::eval;
 use crate::intern::Interner;
-use crate::live::live_registers;
+use crate::liveness::live_registers;
 use crate::memory::Memories;
 use crate::meter::Meter;
 

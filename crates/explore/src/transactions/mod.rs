@@ -32,8 +32,8 @@ pub use fenced::{AddedFence, FencedProgram, fence_program};
 use marked::Marked;
 use search::{Searched, search};
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::reach::NoAnswer;
 use crate::robust::{Decide, robust};
 
 /// The answer.

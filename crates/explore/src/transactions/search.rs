@@ -138,6 +138,8 @@ impl Search<'_> {
                 let with = |&stop: &u32| row.iter().copied().chain([stop]).collect::<Vec<u32>>();
                 stops.iter().map(with).collect::<Vec<_>>()
             };
+            let size = rows.len().saturating_mul(stops.len());
+            meter.room(size.saturating_mul(4 * (LOCALS + 8)) as u64).map_err(Stop::Limit)?;
             rows = rows.iter().flat_map(with).collect();
         }
         Ok(rows)

@@ -28,7 +28,7 @@ mod unroll;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weakspot_core::certify::{self, Rejected};
+use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
     Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program, Progress,
@@ -41,8 +41,9 @@ pub use emulation::{At, Emulation};
 pub use extend::{First, extend};
 use unroll::unroll as unrolled;
 
+use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::reach::{Algorithm, NoAnswer, Reach, reach};
+use crate::buffers::reach::{by_sc, eager};
 use crate::robust::{Decide, Robust, robust};
 
 /// The oracle is asked at most this often before SC is asked again.
@@ -96,11 +97,7 @@ pub fn reach_lazily(
     progress: &mut dyn Progress,
 ) -> Result<(Reach, Queries), NoAnswer> {
     let (answer, queries) = answer(program, lazily, limits, progress)?;
-    if let Some(evidence) = &answer.evidence {
-        certify::everything(program, Model::Tso, &answer.verdict, evidence)
-            .map_err(NoAnswer::Rejected)?;
-    }
-    Ok((answer, queries))
+    Ok((answer.checked(program, Model::Tso)?, queries))
 }
 
 fn answer(
@@ -145,8 +142,8 @@ fn answer(
                 Ok(limits) => limits,
                 Err(limit) => return answer(Verdict::Unknown(limit), None, None),
             };
-            let algorithm = Algorithm::Eager(Strategy::Auto);
-            let mut found = reach(program, Model::Tso, algorithm, &limits, work.progress)?;
+            let found = eager(program, Model::Tso, Strategy::Auto, &limits, work.progress)?;
+            let mut found = found.checked(program, Model::Tso)?;
             found.states += states;
             Ok((found, queries))
         }
@@ -420,7 +417,7 @@ fn sc_reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    reach(program, Model::Sc, Algorithm::Auto, limits, progress)
+    by_sc(program, limits, progress)?.checked(program, Model::Sc)
 }
 
 /// Whether a program asks more than that some final state exists.

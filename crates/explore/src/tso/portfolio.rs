@@ -16,8 +16,9 @@ use weakspot_core::{
     Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict, Violation,
 };
 
+use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::reach::{Algorithm, NoAnswer, Reach, eager, reach as reach_by};
+use crate::buffers::reach::{by_sc, eager};
 use crate::robust::{Decide, robust};
 use crate::tso::{dual, lazy};
 
@@ -100,7 +101,7 @@ fn by_robustness(
         Verdict::Unknown(limit) => return Ok(Some(unknown(limit, robust.states))),
         Verdict::Holds => {}
     }
-    let mut answer = reach_by(program, Model::Sc, Algorithm::Auto, limits, progress)?;
+    let mut answer = by_sc(program, limits, progress)?.checked(program, Model::Sc)?;
     answer.states += robust.states;
     answer.algorithm = "robust";
     if let Some(Evidence::Run(run)) = &mut answer.evidence {

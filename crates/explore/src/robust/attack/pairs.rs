@@ -4,8 +4,9 @@
 
 use weakspot_core::{Edge, Fence, Instr, PointId, Program};
 
+use crate::flow::in_loop;
 use crate::memory::loc_bit;
-use crate::sc::independence::{Access, future, in_loop};
+use crate::sc::independence::{Access, future};
 use crate::sc::symmetry::Symmetry;
 use crate::sc::threads::Threads;
 
@@ -41,7 +42,7 @@ impl<'p> Ground<'p> {
             program,
             n,
             future: (0..n).map(|t| future(program, threads, t)).collect(),
-            in_loop: (0..n).map(|t| in_loop(program, t)).collect(),
+            in_loop: program.threads.iter().map(in_loop).collect(),
         }
     }
 

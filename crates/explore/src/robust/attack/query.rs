@@ -21,17 +21,18 @@
 //! after the load. Rows are pruned that cannot come to the store, to the load or, through some
 //! helper, to the location of the store.
 
-use rustc_hash::FxHashSet;
 use weakspot_core::machine::{Failure, Step};
 use weakspot_core::{Fence, ThreadId};
 
 use super::pairs::{Ground, Pair, Place, keeps};
 use crate::memory::loc_bit;
 use crate::sc::independence::Access;
+use crate::sc::moves::{
+    Sink, Stopped, next_accesses, not_asleep, past_fences, run_block, steps_of,
+};
 use crate::sc::packed::{Expanded, Sleep, Successors, System};
-use crate::sc::product::past_fences;
 use crate::sc::threads::{Act, Kind, Missing, Threads};
-use crate::sc::walk::{Sink, Stopped, Walk, WithSteps, steps_of};
+use crate::sc::walk::Walk;
 
 /// The question about one pair, as a system to search.
 pub(super) struct Attack<'g, 'p> {
@@ -154,7 +155,7 @@ impl<'g, 'p> Attack<'g, 'p> {
         t: usize,
         asleep: &dyn Fn(&Act) -> u32,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         if self.attacks(row, t) {
             return self.move_attacker(threads, row, asleep, sink);
         }
@@ -185,7 +186,7 @@ impl<'g, 'p> Attack<'g, 'p> {
                 match self.takes_part(&mut next, t, act) {
                     Event::After => {}
                     Event::NotAfter => continue,
-                    Event::Succeeds => return Err(Stopped::Goal(vec![first])),
+                    Event::Succeeds => return Err(Stopped::Goal(vec![first], ())),
                 }
             }
             let asleep = asleep(&act);
@@ -199,7 +200,7 @@ impl<'g, 'p> Attack<'g, 'p> {
                     start[t] = target;
                     sink.push(&start, asleep, &|| {
                         steps_of(threads, t, (local, act, seen), target, false)
-                    });
+                    })?;
                 }
             }
             for &target in targets {
@@ -207,9 +208,16 @@ impl<'g, 'p> Attack<'g, 'p> {
                 next[t] = target;
                 let steps = || steps_of(threads, t, (local, act, seen), target, true);
                 if owner == 0 && next[self.n + OWNER] != 0 {
-                    self.run_block(threads, &next, t, &steps, sink)?;
+                    run_block(
+                        &next,
+                        self.n + OWNER,
+                        &steps,
+                        sink,
+                        |_| None,
+                        |row, inner| self.move_thread(threads, row, t, &|_| 0, inner),
+                    )?;
                 } else {
-                    sink.push(&next, asleep, &steps);
+                    sink.push(&next, asleep, &steps)?;
                 }
             }
         }
@@ -223,7 +231,7 @@ impl<'g, 'p> Attack<'g, 'p> {
         row: &[u32],
         asleep: &dyn Fn(&Act) -> u32,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let t = self.pair.thread;
         let local = row[t];
         if row[self.n + PHASE] == LOADED {
@@ -250,7 +258,7 @@ impl<'g, 'p> Attack<'g, 'p> {
                 next[t] = target;
                 sink.push(&next, asleep(&act), &|| {
                     steps_of(threads, t, (local, act, seen), target, false)
-                });
+                })?;
             }
         }
         Ok(())
@@ -262,7 +270,7 @@ impl<'g, 'p> Attack<'g, 'p> {
         threads: &Threads<'_>,
         row: &[u32],
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let t = self.pair.thread;
         let local = row[t];
         for &act in threads.acts(t, local)? {
@@ -283,7 +291,7 @@ impl<'g, 'p> Attack<'g, 'p> {
             next[self.flags_at(act.loc)] = READ;
             sink.push(&next, 0, &|| {
                 vec![Step::Execute { thread: ThreadId::new(t), edge: act.edge, choice: 0 }]
-            });
+            })?;
         }
         Ok(())
     }
@@ -354,41 +362,6 @@ impl<'g, 'p> Attack<'g, 'p> {
             }
         }
     }
-
-    /// Runs the atomic block that `t` has just entered to its end, without stops on the way. A
-    /// very long one is given back in the middle and goes on from there.
-    fn run_block(
-        &self,
-        threads: &Threads<'_>,
-        row: &[u32],
-        t: usize,
-        steps: &dyn Fn() -> Vec<Step>,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
-        let mut todo = vec![(row.to_vec(), Vec::new())];
-        let mut seen = FxHashSet::from_iter([row.to_vec()]);
-        while let Some((row, before)) = todo.pop() {
-            let whole = |before: &[Step]| [&steps()[..], before].concat();
-            if seen.len() > 1_000 {
-                sink.push(&row, 0, &|| whole(&before));
-                continue;
-            }
-            let mut inner = WithSteps::new();
-            self.move_thread(threads, &row, t, &|_| 0, &mut inner).map_err(|s| match s {
-                Stopped::Goal(more) => Stopped::Goal([whole(&before), more].concat()),
-                missing => missing,
-            })?;
-            for (row, more) in inner {
-                let before = [&before[..], &more].concat();
-                if row[self.n + OWNER] == 0 {
-                    sink.push(&row, 0, &|| whole(&before));
-                } else if seen.insert(row.clone()) {
-                    todo.push((row, before));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Notes an access that happens after the load. A write says more than a read.
@@ -411,7 +384,7 @@ impl Walk for Attack<'_, '_> {
         row: &[u32],
         sleep: Option<Sleep>,
         sink: &mut impl Sink,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), Stopped<()>> {
         let owner = row[self.n + OWNER];
         if owner != 0 {
             return self.move_thread(threads, row, owner as usize - 1, &|_| 0, sink);
@@ -426,27 +399,12 @@ impl Walk for Attack<'_, '_> {
         let Some(sleep) = sleep else {
             return (0..self.n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
         };
-        let mut next = [Access::default(); 32];
-        for t in 0..self.n {
-            let acts = threads.acts(t, row[t])?.iter();
-            next[t] = acts.fold(Access::default(), |a, act| a.with(self.access(row, t, act)));
-        }
+        let access = |t, act: &Act| self.access(row, t, act);
+        let next = next_accesses(threads, row, self.n, access)?;
         let alone = (0..self.n).find(|&t| self.may_move_alone(threads, row, t, next[t]));
-        let mut covered = sleep.asleep;
-        for t in (0..self.n).filter(|&t| alone.is_none_or(|a| a == t)) {
-            if sleep.awake & 1 << t == 0 {
-                continue;
-            }
-            let asleep = |act: &Act| {
-                let own = self.access(row, t, act);
-                (0..self.n)
-                    .filter(|&u| covered & 1 << u != 0 && !next[u].conflicts(own))
-                    .fold(0, |mask, u| mask | 1 << u)
-            };
-            self.move_thread(threads, row, t, &asleep, sink)?;
-            covered |= 1 << t;
-        }
-        Ok(())
+        not_asleep(sleep, &next[..self.n], alone, access, |t, asleep| {
+            self.move_thread(threads, row, t, asleep, sink)
+        })
     }
 }
 
@@ -467,7 +425,7 @@ impl<'p> System for Attack<'_, 'p> {
     ) -> Expanded<Missing> {
         match self.moves(threads, row, Some(sleep), out) {
             Ok(()) => Expanded::Done,
-            Err(Stopped::Goal(_)) => Expanded::Goal,
+            Err(Stopped::Goal(..)) => Expanded::Goal,
             Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
         }
     }

@@ -143,6 +143,10 @@ impl Successors {
         self.notes.len()
     }
 
+    pub(crate) fn bytes(&self) -> usize {
+        4 * self.rows.capacity() + size_of::<Note>() * self.notes.capacity()
+    }
+
     fn truncate(&mut self, len: usize) {
         self.rows.truncate(len * self.width);
         self.notes.truncate(len);
@@ -203,22 +207,29 @@ struct Worker {
     order: Order,
 }
 
-/// Searches from the rows in `initial`.
+/// Searches from the rows in `initial`, unless a limit was reached before all of them were known.
 pub(crate) fn search<S: System>(
     system: &S,
     tables: S::Tables,
-    initial: Successors,
+    initial: Result<Successors, Limit>,
     plan: Plan,
     meter: &mut Meter<'_>,
 ) -> Found<S::Tables> {
+    let mut initial = match initial {
+        Ok(initial) => initial,
+        Err(limit) => {
+            return Found { ended: Ended::Limit(limit), tables, states: 0, kept: Vec::new() };
+        }
+    };
     let order = plan.order;
     let shared = Shared::new(system, tables, 1);
     let mut first = Worker::new(0, order, 1);
-    let mut notes = initial.notes.clone();
-    notes.iter_mut().for_each(|n| n.parent = ROOT);
+    initial.notes.iter_mut().for_each(|n| n.parent = ROOT);
     let mut new = Vec::new();
-    first.store.insert_batch(initial.width.max(1), &initial.rows, &notes, &mut |_, i| new.push(i));
+    let Successors { width, rows, notes, .. } = initial;
+    first.store.insert_batch(width.max(1), &rows, &notes, &mut |_, i| new.push(i));
     first.note_inserted(&new);
+    drop((rows, notes, new));
     let workers = if order == Order::Depth { 1 } else { plan.workers.clamp(1, 64) };
     let large = if workers > 1 { plan.large } else { u32::MAX };
     first.run(&shared, Some(meter), large);

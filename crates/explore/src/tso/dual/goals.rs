@@ -7,44 +7,12 @@
 //! p at a forbidden point inside of a block, the others may first take a *tail* of steps back that
 //! has stores which never reach memory and loads of what was there before the block.
 
-use weakspot_core::machine::Failure;
 use weakspot_core::{BinOp, Condition, Expr, Limit, Observable, PointId, UnOp, Value};
 
 use super::demand::{Demand, Source, Wants, takes_weaker_wants};
 use super::facts::ANY;
 use super::graph::{Graphs, Item, Label, What};
-use super::search::Search;
-
-/// What a run has reached, and how it ends.
-#[derive(Clone, Debug)]
-pub(crate) struct Goal {
-    pub(crate) kind: Kind,
-    /// The last steps of one thread.
-    pub(crate) moment: Option<u32>,
-    /// The last steps of others.
-    pub(crate) tails: Vec<Tail>,
-}
-
-/// The kinds of goals.
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    /// A forbidden combination of control points.
-    ControlPoints,
-    /// A step that fails.
-    Fails(Failure),
-    /// A final state of the wanted kind.
-    Final,
-}
-
-/// The last steps of a thread whose stores stay in the buffer.
-#[derive(Clone, Debug)]
-pub(crate) struct Tail {
-    pub(crate) thread: usize,
-    /// First step first; loads with their source.
-    pub(crate) arcs: Vec<(u32, Source)>,
-    /// The local state in which they end.
-    pub(crate) end: u32,
-}
+use super::search::{Goal, Kind, Search, Tail};
 
 /// A thread at the begin of a tail.
 struct Lagging {

@@ -17,8 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Instr, Limit, PointId, Program, Thread, ThreadId, Value};
 
+use crate::flow::components;
 use crate::intern::Interner;
-use crate::live::live_registers;
+use crate::liveness::live_registers;
 use crate::memory::Memories;
 use crate::meter::Meter;
 
@@ -195,7 +196,7 @@ impl<'p> Graphs<'p> {
             numbers: FxHashMap::default(),
             readers: Vec::new(),
             visible: FxHashSet::default(),
-            cycles: program.threads.iter().map(cycles).collect(),
+            cycles: program.threads.iter().map(components).collect(),
             next_round: Vec::new(),
             known_arcs: FxHashSet::default(),
             known_atomics: FxHashSet::default(),
@@ -429,64 +430,5 @@ impl From<FailureKind> for Fault {
             FailureKind::OutOfRange(v) => Fault::OutOfRange(v),
             FailureKind::DivisionByZero => Fault::DivisionByZero,
         }
-    }
-}
-
-/// Numbers for the points of a thread, the same for points that lead to each other and only for
-/// these (Kosaraju).
-fn cycles(code: &Thread) -> Vec<u32> {
-    let n = code.points.len();
-    let next: Vec<Vec<usize>> =
-        code.points.iter().map(|p| p.edges.iter().map(|e| e.to.index()).collect()).collect();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); n];
-    for (p, next) in next.iter().enumerate() {
-        next.iter().for_each(|&q| before[q].push(p));
-    }
-    // Points in the order in which a walk is done with them.
-    let mut order = Vec::new();
-    let mut seen = vec![false; n];
-    for start in 0..n {
-        let mut path = if seen[start] { Vec::new() } else { vec![(start, 0)] };
-        seen[start] = true;
-        while let Some((p, i)) = path.pop() {
-            match next[p].get(i) {
-                None => order.push(p),
-                Some(&q) => {
-                    path.push((p, i + 1));
-                    if !std::mem::replace(&mut seen[q], true) {
-                        path.push((q, 0));
-                    }
-                }
-            }
-        }
-    }
-    let mut numbers = vec![u32::MAX; n];
-    for (number, &start) in order.iter().rev().enumerate() {
-        let mut todo = vec![start];
-        while let Some(p) = todo.pop() {
-            if numbers[p] == u32::MAX {
-                numbers[p] = number as u32;
-                todo.extend(&before[p]);
-            }
-        }
-    }
-    numbers
-}
-
-#[cfg(test)]
-mod tests {
-    use weakspot_core::{Edge, Instr, Point, PointId, Span, Thread};
-
-    /// A loop of two points, a way out, a loop of one point.
-    #[test]
-    fn cycles_are_found() {
-        let edge = |to| Edge { instr: Instr::Nop, to: PointId::new(to), span: Span::default() };
-        let points = [vec![1], vec![2, 0], vec![3], vec![3, 4], vec![]];
-        let point = |to: &Vec<usize>| Point { edges: to.iter().map(|&t| edge(t)).collect() };
-        let points = points.iter().map(point).collect();
-        let numbers = super::cycles(&Thread { regs: Vec::new(), entry: PointId::new(0), points });
-        assert_eq!(numbers[0], numbers[1]);
-        let distinct: std::collections::BTreeSet<u32> = numbers.into_iter().collect();
-        assert_eq!(distinct.len(), 4);
     }
 }

@@ -33,13 +33,12 @@ use weakspot_core::{
     Evidence, Limit, Limits, Model, Program, Progress, Quantifier, Verdict, Violation,
 };
 
+use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
-use crate::reach::{NoAnswer, Reach};
 
 use facts::Facts;
-use goals::Kind;
 use graph::NoGraphs;
-use search::Search;
+use search::{Kind, Search};
 
 /// Local states, steps and visits inside of blocks: more than that is not finite data.
 const BOUND: usize = 1 << 18;

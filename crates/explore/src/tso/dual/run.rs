@@ -13,9 +13,8 @@ use weakspot_core::{ThreadId, Value};
 
 use super::demand::Source;
 use super::facts::{ANY, silent_path};
-use super::goals::Goal;
 use super::graph::{Graphs, Item, Label};
-use super::search::{Origin, Search};
+use super::search::{Goal, Origin, Search};
 
 /// What the run to a goal is made of.
 struct Builder<'g, 'p> {

@@ -12,14 +12,45 @@ use std::hash::Hasher;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use weakspot_core::Limit;
+use weakspot_core::machine::Failure;
 
 use crate::intern::Interner;
 use crate::meter::Meter;
 
 use super::demand::{Demand, Source, is_weaker};
 use super::facts::{self, ANY, Facts};
-use super::goals::Goal;
 use super::graph::{Graphs, Item, Label};
+
+/// What a run has reached, and how it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Goal {
+    pub(crate) kind: Kind,
+    /// The last steps of one thread.
+    pub(crate) moment: Option<u32>,
+    /// The last steps of others.
+    pub(crate) tails: Vec<Tail>,
+}
+
+/// The kinds of goals.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// A forbidden combination of control points.
+    ControlPoints,
+    /// A step that fails.
+    Fails(Failure),
+    /// A final state of the wanted kind.
+    Final,
+}
+
+/// The last steps of a thread whose stores stay in the buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Tail {
+    pub(crate) thread: usize,
+    /// First step first; loads with their source.
+    pub(crate) arcs: Vec<(u32, Source)>,
+    /// The local state in which they end.
+    pub(crate) end: u32,
+}
 
 /// A search from goals to initial states.
 pub(crate) struct Search<'s, 'p, 'm> {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use weakspot_core::machine::{FailureKind, Step};
 use weakspot_core::{Edge, Fence, Instr, PointId, RegId, ThreadId, Value};
 
-use crate::buffers::local::eval;
+use crate::eval::eval;
 use crate::meter::Meter;
 
 use super::graph::{Arc, Atomic, Graphs, Item, Label, Moment, NoGraphs, Reads, What, Writes};

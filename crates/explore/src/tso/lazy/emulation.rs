@@ -8,7 +8,7 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Entry, FailureKind, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{Edge, Instr, Model, PointId, Program, Thread, ThreadId};
 
-use crate::reach::NoAnswer;
+use crate::answer::NoAnswer;
 
 /// A program and how its runs are to be read as runs of the original program.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@
 
 use weakspot_core::{BinOp, Edge, Expr, Fence, Instr, PointId, RegId, Span, ThreadId};
 
-use crate::live::live_registers;
+use crate::liveness::live_registers;
 use crate::tso::lazy::emulation::{At, Emulation, Growing};
 
 /// What becomes of inst1.

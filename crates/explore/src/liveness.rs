@@ -3,6 +3,8 @@
 
 use weakspot_core::{Expr, Instr, Observable, Program, RegId, ThreadId};
 
+use crate::flow::postorder;
+
 /// Per control point of `thread` and per register, whether its value matters.
 pub(crate) fn live_registers(program: &Program, thread: ThreadId) -> Vec<Vec<bool>> {
     let code = &program.threads[thread.index()];
@@ -18,9 +20,10 @@ pub(crate) fn live_registers(program: &Program, thread: ThreadId) -> Vec<Vec<boo
             }
         }
     }
+    let order = postorder(code);
     loop {
         let mut changed = false;
-        for p in (0..code.points.len()).rev() {
+        for &p in &order {
             for edge in &code.points[p].edges {
                 let mut before = live[edge.to.index()].clone();
                 transfer(&edge.instr, &mut before);

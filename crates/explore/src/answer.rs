@@ -1,0 +1,42 @@
+//! What the engines say: the answer to everything that a program asks, or why there is none.
+
+use weakspot_core::certify::{self, Rejected};
+use weakspot_core::machine::Failure;
+use weakspot_core::{Evidence, Model, Program, Verdict, Violation};
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// Holds if everything holds that the program asks.
+    pub verdict: Verdict,
+    /// What is violated.
+    pub violation: Option<Violation>,
+    /// Why the verdict is to be believed; checked. `None` only for an unknown.
+    pub evidence: Option<Evidence>,
+    /// Nodes that the searches visited.
+    pub states: u64,
+    /// The algorithm that decided.
+    pub algorithm: &'static str,
+}
+
+impl Reach {
+    /// The answer, if its evidence passes the check.
+    pub(crate) fn checked(self, program: &Program, model: Model) -> Result<Reach, NoAnswer> {
+        if let Some(evidence) = &self.evidence {
+            certify::everything(program, model, &self.verdict, evidence)
+                .map_err(NoAnswer::Rejected)?;
+        }
+        Ok(self)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum NoAnswer {
+    /// The program does what has no meaning.
+    Fault(Failure),
+    /// The evidence did not pass its check: a defect of this crate.
+    Rejected(Rejected),
+    /// The algorithm that was asked for is not made for such a question; why.
+    NotApplicable(&'static str),
+}
