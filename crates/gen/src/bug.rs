@@ -1,7 +1,5 @@
 //! The bugs that can be put into the simulated protocols.
 
-use crate::Source;
-
 /// A defect of a protocol. Each is something that a designer or a typist may really do; none makes
 /// the simulation stop, all may show in what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,25 +88,6 @@ impl Bug {
             Bug::SplitUpdate => "an atomic update reads before it owns the line",
             Bug::LostOwner => "a dirty line is shared, and no cache stays its owner",
             Bug::LostCopyback => "what an owner copies back when others read is thrown away",
-        }
-    }
-
-    /// The protocols that it can be put into.
-    #[must_use]
-    pub fn sources(self) -> &'static [Source] {
-        use Source::{Mesi, Mi, MoesiDirectory, MoesiHammer};
-        match self {
-            Bug::StaleForward
-            | Bug::DroppedWriteback
-            | Bug::EarlyAck
-            | Bug::EvictionRace
-            | Bug::SwappedFill
-            | Bug::LateWriteback => &[Mi, Mesi, MoesiHammer, MoesiDirectory],
-            Bug::LostAck | Bug::StoreInShared | Bug::ForgottenSharer | Bug::SplitUpdate => {
-                &[Mesi, MoesiHammer, MoesiDirectory]
-            }
-            Bug::LostOwner => &[MoesiHammer, MoesiDirectory],
-            Bug::LostCopyback => &[Mesi],
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod bug;
 mod client;
+mod generate;
 mod hardware;
 mod machines;
 mod order;
@@ -12,7 +13,8 @@ mod source;
 
 pub use bug::Bug;
 pub use client::{Client, ClientError, MOST_CPUS};
+pub use generate::{GenError, generate};
 pub use hardware::{Layout, record};
 pub use order::{Breach, explains};
 pub use recorded::Recorded;
-pub use source::{GenError, Run, Source, generate};
+pub use source::{Run, Source};

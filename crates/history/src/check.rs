@@ -14,6 +14,7 @@ use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::causal;
 use crate::gradual::chains::{Chains, coherence};
 use crate::gradual::enumerate;
+use crate::gradual::found::Found;
 use crate::gradual::greedy::{Greedy, greedy};
 use crate::gradual::linear::linear;
 use crate::gradual::part::{Part, closed};
@@ -94,14 +95,6 @@ fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'
 
 /// How often a greedy run may go back before the next stage is tried: so many steps per operation.
 const PATIENCE: u64 = 64;
-
-/// What a stage finds.
-pub(crate) enum Found {
-    /// The order in which operations take effect in memory.
-    Run(Vec<u32>),
-    /// Why there is none.
-    Contradiction(HistoryEvidence),
-}
 
 fn strong(
     ops: &Ops,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use weakspot_core::LogKind;
 
 use crate::OpKind;
-use crate::watch::{Order, Step};
+use crate::step::{Order, Step};
 
 /// A fence or a stronger order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,8 @@
 use weakspot_core::{Drain, Model};
 
 use crate::added::is_atomic_store;
-use crate::watch::{Finding, Order, Step};
+use crate::step::{Order, Step};
+use crate::watch::Finding;
 use crate::{Extra, OpKind};
 
 /// The model in which a sequentially consistent store is an atomic update, and no other order counts.

@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use weakspot_core::LogKind;
 
 use crate::OpKind;
-use crate::watch::{Step, parts};
+use crate::step::{Step, parts};
 
 /// Two steps of an execution, the second of which could have overtaken the first.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,24 +17,8 @@ use weakspot_serial::Follow;
 
 use crate::added::Added;
 use crate::class::Classes;
-use crate::{Extra, Op, OpKind};
-
-/// The order of an access, as C11 has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Order {
-    /// It is not atomic.
-    Plain,
-    /// Atomic, with no more than that.
-    Relaxed,
-    /// Acquire or consume.
-    Acquire,
-    /// Release.
-    Release,
-    /// Both.
-    AcqRel,
-    /// Sequentially consistent.
-    SeqCst,
-}
+use crate::step::{Step, parts};
+use crate::{Extra, Op};
 
 /// An access that can overtake a pending store, by the program addresses of the two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,19 +51,6 @@ pub enum Transactions {
     Watched,
     /// The same, and the other monitors see a fence at the end of each.
     Fenced,
-}
-
-/// A step of an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Who.
-    pub thread: u16,
-    /// What was done.
-    pub op: Op,
-    /// In which order, if it is atomic.
-    pub order: Order,
-    /// The program address.
-    pub at: u64,
 }
 
 /// The monitors and what they have found.
@@ -306,55 +277,6 @@ fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>
     });
 }
 
-/// The events that a step is made of. What its order demands, if `orders` count, are fences beside it.
-pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
-    let order = if orders { step.order } else { Order::Relaxed };
-    match step.op.kind {
-        OpKind::Read => tell(LogKind::Read),
-        // It waits for the stores to its bytes only, and counts as a store even if it fails.
-        OpKind::Compare if !orders => tell(LogKind::Update),
-        // On x86 it waits for the stores of its thread, whether it succeeds or not.
-        OpKind::Compare => {
-            tell(LogKind::Fence);
-            tell(LogKind::Read);
-        }
-        OpKind::Write if !orders && step.order == Order::SeqCst => tell(LogKind::Update),
-        OpKind::Write => {
-            if order >= Order::Release {
-                tell(LogKind::StoreFence);
-            }
-            tell(LogKind::Write);
-            if order == Order::SeqCst {
-                tell(LogKind::Fence);
-            }
-        }
-        OpKind::Update => {
-            match order {
-                Order::Plain | Order::Relaxed | Order::Acquire => {}
-                Order::Release | Order::AcqRel => tell(LogKind::StoreFence),
-                Order::SeqCst => tell(LogKind::Fence),
-            }
-            tell(LogKind::Update);
-        }
-        OpKind::Acquire => {
-            tell(LogKind::Fence);
-            tell(LogKind::Acquire);
-        }
-        OpKind::Release => {
-            tell(LogKind::Fence);
-            tell(LogKind::Release);
-        }
-        OpKind::Fence => tell(LogKind::Fence),
-        OpKind::StoreFence => tell(LogKind::StoreFence),
-        OpKind::Spawn => tell(LogKind::Spawn),
-        OpKind::Join => tell(LogKind::Join),
-        OpKind::Begin => tell(LogKind::Begin),
-        OpKind::End => tell(LogKind::End),
-        OpKind::Commit => tell(LogKind::Commit),
-        OpKind::Start | OpKind::Exit | OpKind::Yield => {}
-    }
-}
-
 impl Names {
     fn loc(&mut self, op: Op) -> u32 {
         let next = self.tables.locs.len() as u32;
@@ -380,6 +302,7 @@ impl Names {
 #[cfg(test)]
 pub(crate) mod test_steps {
     use super::*;
+    use crate::{OpKind, Order};
 
     /// Steps from words like `0wx` or `1rx.sc`: thread, what, where, order. The program address is
     /// the place in the text, from 1.
@@ -419,6 +342,7 @@ pub(crate) mod test_steps {
 mod tests {
     use super::test_steps::steps;
     use super::*;
+    use crate::Order;
 
     const PSO: Model = Model::Pso(Drain::All);
     const OWN: Model = Model::Pso(Drain::Own);

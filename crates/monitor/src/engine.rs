@@ -16,17 +16,47 @@
 //! Cost: O(W) per event, without branches but for reports, and two or three cache lines per location
 //! for up to 16 threads. Memory: O(W) per location.
 
+mod mixed;
+
 use std::hint::black_box;
 
 use fearless_simd::{Level, Simd};
 use prefetch_index::prefetch_index;
-use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables};
+use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables, Value};
 
-use crate::mixed::Mixed;
-use crate::monitor::Refused;
 use crate::reference::Form;
 use crate::run::{Compaction, Runs, Stores};
 use crate::tally::Tally;
+use mixed::Mixed;
+
+/// Why events are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The event at this place says that a store reached memory late: this is no SC execution.
+    Commit(u64),
+    /// The event at this place is of a thread beyond [`Monitor::MAX_THREADS`](crate::Monitor::MAX_THREADS).
+    Threads(u64),
+    /// The event at this place reads something else than what was there last: this is no SC
+    /// execution.
+    Stale {
+        /// The place.
+        at: u64,
+        /// What it reads.
+        read: Value,
+        /// What was there last.
+        last: Value,
+    },
+}
+
+impl Refused {
+    /// The place of the event in the log, from 0.
+    #[must_use]
+    pub fn place(&self) -> u64 {
+        match self {
+            Refused::Commit(at) | Refused::Threads(at) | Refused::Stale { at, .. } => *at,
+        }
+    }
+}
 
 /// TSO in tables with an entry per model.
 pub(crate) const TSO: usize = 0;

@@ -6,7 +6,6 @@
 
 mod cells;
 mod engine;
-mod mixed;
 mod monitor;
 pub mod reference;
 mod run;
@@ -18,7 +17,8 @@ mod values;
 mod watch;
 mod witness;
 
-pub use monitor::{Monitor, Refused};
+pub use engine::Refused;
+pub use monitor::Monitor;
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
 pub use values::Values;

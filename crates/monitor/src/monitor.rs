@@ -2,40 +2,11 @@
 
 use std::fmt;
 
-use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking, Value};
+use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking};
 
-use crate::engine::{Engine, PSO, Setup, TSO};
+use crate::engine::{Engine, PSO, Refused, Setup, TSO};
 use crate::reference::Form;
 use crate::run::Compaction;
-
-/// Why events are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// The event at this place says that a store reached memory late: this is no SC execution.
-    Commit(u64),
-    /// The event at this place is of a thread beyond [`Monitor::MAX_THREADS`].
-    Threads(u64),
-    /// The event at this place reads something else than what was there last: this is no SC
-    /// execution.
-    Stale {
-        /// The place.
-        at: u64,
-        /// What it reads.
-        read: Value,
-        /// What was there last.
-        last: Value,
-    },
-}
-
-impl Refused {
-    /// The place of the event in the log, from 0.
-    #[must_use]
-    pub fn place(&self) -> u64 {
-        match self {
-            Refused::Commit(at) | Refused::Threads(at) | Refused::Stale { at, .. } => *at,
-        }
-    }
-}
 
 /// monitor_TSO, monitor_PSO, or both at once.
 #[derive(Clone, Debug)]

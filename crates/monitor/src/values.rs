@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use weakspot_core::{LogBatch, LogKind, LogTables, Value};
 
-use crate::monitor::Refused;
+use crate::engine::Refused;
 
 /// Follows the values of a log.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,8 @@ use weakspot_core::{
     certify::Rejected,
 };
 
-use crate::monitor::{Monitor, Refused};
+use crate::engine::Refused;
+use crate::monitor::Monitor;
 use crate::reference::Form;
 use crate::sober::{Definition, Sober};
 use crate::tally::end;

@@ -11,8 +11,8 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Conflicts, CycleLog, TxnCycle};
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
-use crate::follow::{Extent, Touched, touched};
 use crate::log::TxnReader;
+use crate::touched::{Extent, Touched, touched};
 
 /// So many notes are no reason to look for those that are not needed.
 const FEW: usize = 1 << 18;

@@ -15,13 +15,15 @@ mod points;
 mod runs;
 mod shortest;
 mod tidy;
+mod touched;
 mod trace;
 mod whole;
 
 pub use fenced::{Fenced, fence_transactions};
-pub use follow::{Explain, Extent, Extents, Follow, Ordered, Stop, Touched};
+pub use follow::{Explain, Extents, Follow, Ordered, Stop};
 pub use journal::Told;
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Peak, Refused};
+pub use touched::{Extent, Touched};
 pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};
 pub use whole::check_whole_trace;

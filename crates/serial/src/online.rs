@@ -494,3 +494,10 @@ fn note_read(reads: &mut Vec<(u32, Touch)>, thread: u32, touch: Touch) {
         None => reads.push((thread, touch)),
     }
 }
+
+/// The event of an execution that closes the first cycle, and the cycle.
+pub(crate) fn first_violation(events: &[TxnEvent]) -> Option<(usize, TxnCycle)> {
+    let mut online = Online::new(Question::TsoSerializable);
+    let mut cycle = |&event: &TxnEvent| online.event(event).unwrap_or(None);
+    events.iter().enumerate().find_map(|(at, event)| Some((at, cycle(event)?)))
+}

@@ -12,7 +12,7 @@ use weakspot_core::{Limit, TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
 use crate::groups::Txns;
-use crate::runs::first_violation;
+use crate::online::first_violation;
 use crate::shortest::shortest;
 use crate::tidy::{Point, late, tidy};
 

@@ -161,10 +161,3 @@ impl Run {
         self.online.bytes() + (self.events.capacity() * size_of::<TxnEvent>()) as u64
     }
 }
-
-/// The event of an execution that closes the first cycle, and the cycle.
-pub(crate) fn first_violation(events: &[TxnEvent]) -> Option<(usize, TxnCycle)> {
-    let mut online = Online::new(Question::TsoSerializable);
-    let mut cycle = |&event: &TxnEvent| online.event(event).unwrap_or(None);
-    events.iter().enumerate().find_map(|(at, event)| Some((at, cycle(event)?)))
-}

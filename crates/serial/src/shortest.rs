@@ -291,7 +291,7 @@ mod tests {
     use weakspot_core::testing::{Rng, TxnSize, random_trace};
 
     use super::*;
-    use crate::runs::first_violation;
+    use crate::online::first_violation;
 
     /// The length of a shortest cycle of transactions, by all conflicts up to an event.
     fn by_definition(events: &[TxnEvent], end: usize) -> Option<usize> {

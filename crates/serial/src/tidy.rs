@@ -11,7 +11,7 @@ use weakspot_core::serial::{Trace, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
-use crate::runs::first_violation;
+use crate::online::first_violation;
 use crate::shortest::shortest;
 
 /// What happens at some time: an event of the trace, or the commit of a write.

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use weakspot_core::serial::{BadTrace, Trace, TraceEvidence, TraceMode, accesses, is_whole};
 use weakspot_core::{Limit, Limits, Progress, TxnEvent, TxnKind, Verdict};
 
-use crate::runs::{executions, first_violation};
+use crate::online::first_violation;
+use crate::runs::executions;
 use crate::trace::{TraceAnswer, TraceMethod, check_trace};
 
 /// The same as [`check_trace`] for a trace in which events with the same number in `access` are

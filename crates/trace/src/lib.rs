@@ -6,6 +6,7 @@
 //! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte,
 //! `docs/histories-files.md` those of histories.
 
+mod decoded;
 mod error;
 mod event;
 mod format;

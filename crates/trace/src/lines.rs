@@ -2,9 +2,9 @@
 
 use weakspot_core::LogBatch;
 
+use crate::decoded::{Places, Step};
 use crate::error::{LogError, LogPlace};
 use crate::names::Names;
-use crate::reader::{Places, Step};
 use crate::source::{LONGEST, MARK, Source};
 
 /// Reads line by line.

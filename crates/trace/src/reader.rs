@@ -4,6 +4,7 @@ use std::io::Read;
 
 use weakspot_core::{LogBatch, LogTables};
 
+use crate::decoded::{Places, Step};
 use crate::error::{LogError, LogPlace, Torn};
 use crate::json::Json;
 use crate::lines::Lines;
@@ -41,34 +42,6 @@ enum Decoder {
     Lines(Lines),
     Json(Json),
     Wslog(Blocks),
-}
-
-/// What a decoder did.
-pub(crate) enum Step {
-    /// It added to the batch, or used some bytes.
-    Done,
-    /// It came to the beginning of a trace.
-    Trace(Option<String>),
-    /// It needs more bytes than have been read.
-    More,
-    /// It came to the end.
-    End,
-}
-
-/// Where the events of a batch are: one by one, or in runs of records of the same size.
-#[derive(Default)]
-pub(crate) struct Places {
-    pub(crate) each: Vec<LogPlace>,
-    pub(crate) runs: Vec<Run>,
-    /// Where the last trace begins.
-    pub(crate) trace: Option<LogPlace>,
-}
-
-/// From its first event on, records that follow each other.
-pub(crate) struct Run {
-    pub(crate) first: usize,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
 }
 
 impl LogReader {

@@ -9,6 +9,7 @@
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
 //! - `history`: what `weakspot history` answers, and its witnesses;
 //! - `history_input`: what it reads, good and bad;
+//! - `imports`: files import each other without cycles;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
@@ -28,6 +29,7 @@ mod generate;
 mod graph;
 mod history;
 mod history_input;
+mod imports;
 mod monitor;
 mod monitor_program;
 mod readme;

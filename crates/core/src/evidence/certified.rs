@@ -16,7 +16,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Instant;
 
-use crate::evidence::certify::{self, Rejected};
+use crate::evidence::certify;
+use crate::evidence::rejected::Rejected;
 use crate::serial::{
     CycleCheck, NoCycle, OrderCheck, TraceEvidence, TraceMode, TxnCycle, is_whole,
     search_transactions_within,

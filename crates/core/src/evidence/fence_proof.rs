@@ -8,7 +8,8 @@
 
 use std::collections::HashSet;
 
-use crate::evidence::certify::{self, Rejected};
+use crate::evidence::certify;
+use crate::evidence::rejected::Rejected;
 use crate::machine::{Machine, Outcome, Schedule, Step};
 use crate::{
     Evidence, Fence, FencePlaces, Goal, Model, PlaceEdge, PlacedFence, Program, Quantifier, Verdict,

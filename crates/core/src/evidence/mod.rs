@@ -5,4 +5,6 @@ pub mod certify;
 pub mod fence_proof;
 pub(crate) mod lrat;
 pub mod reference;
+pub(crate) mod rejected;
+pub(crate) mod replay;
 pub(crate) mod verdict;

@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 use crate::execution::cycle::{Arc, Link};
 use crate::{DelayedRun, Drain, LogEvent, LogKind, LogTables, Model};
 

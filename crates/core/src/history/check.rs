@@ -3,7 +3,7 @@
 use super::cycle::Cycles;
 use super::models::satisfies;
 use super::replay::replay;
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 use crate::{HistoryEvidence, HistoryModel, HistoryStep, Ops, Verdict, lrat};
 
 /// Checks the evidence for a verdict on a history: a run is replayed, a cycle is checked edge by

@@ -21,7 +21,7 @@
 //!
 //! Cost: linear in the history and the evidence.
 
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 use crate::{
     Derivation, HistoryCycle, HistoryEdge, HistoryModel, OpKind, Ops, Rule, Why, Within,
     initial_write, initial_write_var,

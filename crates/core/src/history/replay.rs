@@ -1,7 +1,7 @@
 //! Replays a run that claims to do what was recorded: on memory for SC, with one queue of writes
 //! per thread for TSO, with one per thread and variable for PSO. Linear in time and memory.
 
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 use crate::{HistoryModel, HistoryStep, INITIAL, OpKind, Ops};
 
 /// Checks that the steps are a run of the machine of SC, TSO or PSO, that it does all operations,

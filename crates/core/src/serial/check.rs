@@ -14,7 +14,7 @@ use super::points::are_points;
 use super::ties::{Tie, Trace};
 use super::trace::trace_serializable;
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind, conflict};
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 use crate::{Verdict, lrat};
 
 /// Checks the evidence for a verdict on a trace: that all that it stands for is serializable. Claims

@@ -1,8 +1,11 @@
 //! Executions of TSO and their conflict graphs.
 
+mod conflict;
+
 use std::collections::{BTreeMap, VecDeque};
 
-use super::conflict::{Conflicts, conflict};
+pub use conflict::{Conflicts, conflict};
+
 use super::{TxnEvent, TxnKind};
 
 /// An execution, with each write paired with its commit.

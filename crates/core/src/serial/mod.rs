@@ -7,8 +7,6 @@
 //! the commits and stand for all executions that they may come from.
 
 mod check;
-mod conflict;
-mod directed;
 mod evidence;
 mod execution;
 mod order;
@@ -22,11 +20,10 @@ mod trace;
 mod whole;
 
 pub use check::{search_trace, trace};
-pub use conflict::{Conflicts, conflict};
 pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 pub use execution::{
-    BadExecution, Paired, conflict_cycle, conflict_cycle_before, is_buffered, own_write, pair,
-    sc_equivalent, serial_order, serializable, without_commits,
+    BadExecution, Conflicts, Paired, conflict, conflict_cycle, conflict_cycle_before, is_buffered,
+    own_write, pair, sc_equivalent, serial_order, serializable, without_commits,
 };
 pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
 pub use orientations::{

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use super::execution::{conflict_cycle_before, pair, without_commits};
 use super::stream::CycleCheck;
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
-use crate::evidence::certify::{Rejected, replay};
 use crate::evidence::reference::{GoOn, work_of};
+use crate::evidence::rejected::Rejected;
+use crate::evidence::replay::replay;
 use crate::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
 use crate::{
     Evidence, Instr, Model, Open, Part, Program, Span, ThreadId, Transactions, Value, Verdict,

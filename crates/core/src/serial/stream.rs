@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
-use crate::evidence::certify::Rejected;
+use crate::evidence::rejected::Rejected;
 
 /// What both checks know about the execution so far.
 #[derive(Default)]

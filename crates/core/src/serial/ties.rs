@@ -6,6 +6,8 @@
 //! and a read of a buffered write for the time at which others may notice it: when it happens, or
 //! when that write is committed if that is later.
 
+mod directed;
+
 use super::{TxnEvent, TxnKind};
 
 /// What holds for two events, the first of which comes first in the trace.
@@ -161,6 +163,6 @@ impl<'a> Trace<'a> {
 
     /// The same, one by one: they need more memory than the trace.
     pub fn each_directed(&self, each: &mut dyn FnMut(usize, usize)) {
-        super::directed::each_directed(self, each);
+        directed::each_directed(self, each);
     }
 }

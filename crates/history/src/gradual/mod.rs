@@ -3,6 +3,7 @@
 
 pub(crate) mod chains;
 pub(crate) mod enumerate;
+pub(crate) mod found;
 pub(crate) mod greedy;
 pub(crate) mod linear;
 pub(crate) mod order;

@@ -11,7 +11,7 @@
 use weakspot_core::Limit;
 use weakspot_sat::{Lit, Meter, Solver, Theory};
 
-use crate::check::Found;
+use crate::gradual::found::Found;
 use crate::gradual::order::Order;
 use crate::gradual::refuted::refuted;
 use crate::gradual::saturate::Orders;

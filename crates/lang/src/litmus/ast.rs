@@ -2,40 +2,12 @@
 
 use weakspot_core::Quantifier;
 
+pub use super::registers::Arch;
 use super::registers::Register;
 use crate::{At, Name};
 
 /// A number as it was written, between -2^63 and 2^64 - 1.
 pub type Number = i128;
-
-/// The architectures we read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arch {
-    /// 32-bit registers, usually in Intel syntax.
-    X86,
-    /// 64-bit registers, usually in AT&T syntax.
-    X86_64,
-}
-
-impl Arch {
-    /// The architecture as the first word of a file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Arch::X86 => "X86",
-            Arch::X86_64 => "X86_64",
-        }
-    }
-
-    /// Bytes in a general-purpose register, and in an address.
-    #[must_use]
-    pub fn word(self) -> u8 {
-        match self {
-            Arch::X86 => 4,
-            Arch::X86_64 => 8,
-        }
-    }
-}
 
 /// A litmus test.
 #[derive(Clone, Debug, PartialEq, Eq)]

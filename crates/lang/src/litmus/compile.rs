@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use weakspot_core::{Location, Names, Program, RegId, Transactions, Undeclared, Value};
 
 use super::ast::{InitItem, InitValue, Number, RegRef, Target, Term, Test};
-use super::init::type_of;
 use super::layout::{Layout, does_not_fit, pattern};
 use super::lower::Notes;
 use super::mentions::each_register;
 use super::observe::{Observation, Threads, observe};
 use super::registers::{Family, Part, Register};
 use super::thread;
+use super::types::type_of;
 use super::typos::typos;
 use crate::{Diagnostic, Parsed};
 

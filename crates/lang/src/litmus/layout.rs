@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use weakspot_core::{Span, UnOp, Value, View};
 
 use super::ast::{CType, InitValue, Number, Symbol, Target, Term, Test};
-use super::init::type_of;
 use super::mentions::each_symbol;
+use super::types::type_of;
 use crate::Diagnostic;
 
 /// No round number: what a test computes should not look like an address by chance.

@@ -8,10 +8,11 @@
 
 use weakspot_core::{BinOp, Expr, Instr, RegId, Span, Value};
 
-use super::ast::{Arch, Instruction, Mem, MemStyle, Operand, Symbol};
+use super::ast::{Arch, Instruction, Mem, Operand, Symbol};
 use super::flags::{self, Flags};
 use super::fold::{Folder, Known, binary};
 use super::layout::{Access, Layout, does_not_fit, pattern};
+use super::mentions::is_att;
 use super::registers::{Family, Part, Register};
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
@@ -458,26 +459,5 @@ impl MemOp<'_> {
             MemOp::Full(m) => m.place.0,
             MemOp::Bare(s) => s.place.0,
         }
-    }
-}
-
-/// Whether an instruction has its source first. Registers with `%` and memory in parentheses
-/// are signs of AT&T syntax. In X86_64, where that is the usual one, a leading immediate is one
-/// too; in X86 the usual order is the other, and parentheses may also stand for brackets.
-pub(super) fn is_att(arch: Arch, instr: &Instruction) -> bool {
-    let immediate =
-        |o: Option<&Operand>| matches!(o, Some(Operand::Number { .. } | Operand::Address(_)));
-    let first = immediate(instr.operands.first());
-    let last = immediate(instr.operands.last());
-    let has = |f: fn(&Operand) -> bool| instr.operands.iter().any(f);
-    let percent = has(|o| {
-        matches!(o, Operand::Reg { percent: true, .. } | Operand::Mem(Mem { percent: true, .. }))
-    });
-    let parens = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Parens, .. })));
-    let brackets = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Brackets, .. })));
-    match arch {
-        Arch::X86_64 => percent || parens || first,
-        Arch::X86 if first => percent || parens,
-        Arch::X86 => percent && !brackets && !last,
     }
 }

@@ -1,7 +1,8 @@
 //! Where locations are mentioned: in the initial state, in the code, in `locations` and the condition.
 
-use super::ast::{Arch, InitValue, Instruction, Operand, Prop, RegRef, Symbol, Target, Term, Test};
-use super::lower::is_att;
+use super::ast::{
+    Arch, InitValue, Instruction, Mem, MemStyle, Operand, Prop, RegRef, Symbol, Target, Term, Test,
+};
 use super::mnemonics::{Decoded, Op, decode};
 
 /// Calls `visit` for each mention of a location, in the order of the source. Bare names in Intel
@@ -106,5 +107,26 @@ fn each_term<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Term)) {
             each_term(l, visit);
             each_term(r, visit);
         }
+    }
+}
+
+/// Whether an instruction has its source first. Registers with `%` and memory in parentheses
+/// are signs of AT&T syntax. In X86_64, where that is the usual one, a leading immediate is one
+/// too; in X86 the usual order is the other, and parentheses may also stand for brackets.
+pub(super) fn is_att(arch: Arch, instr: &Instruction) -> bool {
+    let immediate =
+        |o: Option<&Operand>| matches!(o, Some(Operand::Number { .. } | Operand::Address(_)));
+    let first = immediate(instr.operands.first());
+    let last = immediate(instr.operands.last());
+    let has = |f: fn(&Operand) -> bool| instr.operands.iter().any(f);
+    let percent = has(|o| {
+        matches!(o, Operand::Reg { percent: true, .. } | Operand::Mem(Mem { percent: true, .. }))
+    });
+    let parens = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Parens, .. })));
+    let brackets = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Brackets, .. })));
+    match arch {
+        Arch::X86_64 => percent || parens || first,
+        Arch::X86 if first => percent || parens,
+        Arch::X86 => percent && !brackets && !last,
     }
 }

@@ -42,6 +42,7 @@ mod print;
 mod registers;
 mod rows;
 mod thread;
+mod types;
 mod typos;
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use weakspot_core::Span;
 
 use super::ast::{Arch, Number, RegRef, Symbol, Test};
 use super::header;
-use super::init::is_type;
 use super::lex::{Kind, Token, tokens};
 use super::registers::Register;
+use super::types::is_type;
 use crate::suggest::did_you_mean;
 use crate::{At, Diagnostic};
 

@@ -1,6 +1,33 @@
 //! The registers of x86 and how they overlap.
 
-use super::ast::Arch;
+/// The architectures we read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arch {
+    /// 32-bit registers, usually in Intel syntax.
+    X86,
+    /// 64-bit registers, usually in AT&T syntax.
+    X86_64,
+}
+
+impl Arch {
+    /// The architecture as the first word of a file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::X86 => "X86",
+            Arch::X86_64 => "X86_64",
+        }
+    }
+
+    /// Bytes in a general-purpose register, and in an address.
+    #[must_use]
+    pub fn word(self) -> u8 {
+        match self {
+            Arch::X86 => 4,
+            Arch::X86_64 => 8,
+        }
+    }
+}
 
 /// A register: a part of a family of overlapping registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 //! share.
 
 use super::automaton::{Automaton, Draft, Finished};
-use super::constant::Constants;
+use super::scope::constant::Constants;
 use super::scope::{Global, Globals, ThreadDecl};
 use super::syntax::*;
 use crate::Diagnostic;

@@ -4,11 +4,11 @@
 
 mod automaton;
 mod compile;
-mod constant;
 mod flow;
 mod lexer;
 mod lower;
 mod operand;
+mod operators;
 mod parser;
 mod print;
 mod question;

@@ -2,8 +2,8 @@
 //! expression over registers.
 
 use super::automaton::Draft;
-use super::constant::{me_outside, not_an_array, outside};
 use super::lower::Lower;
+use super::scope::constant::{me_outside, not_an_array, outside};
 use super::scope::{Global, Shared};
 use super::syntax::*;
 use crate::Diagnostic;

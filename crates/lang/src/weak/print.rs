@@ -1,7 +1,7 @@
 //! Syntax tree to text, in canonical form: four spaces per level, one statement per line, only
 //! the parentheses that are needed.
 
-use super::parser::{COMPARISON, OPERATORS, precedence_of};
+use super::operators::{COMPARISON, OPERATORS, precedence_of};
 use super::syntax::*;
 use std::fmt::Write;
 

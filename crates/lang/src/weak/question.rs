@@ -1,8 +1,8 @@
 //! What is asked: final values and control points.
 
-use super::constant::{Constants, me_outside, unknown, unknown_shared};
 use super::lower::Lowered;
 use super::operand::{fold_binary, fold_unary};
+use super::scope::constant::{Constants, me_outside, unknown, unknown_shared};
 use super::scope::{Global, Globals};
 use super::syntax::*;
 use crate::Diagnostic;

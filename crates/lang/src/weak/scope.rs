@@ -1,9 +1,11 @@
 //! What the names outside of threads stand for.
 
-use super::constant::Constants;
+pub(super) mod constant;
+
 use super::syntax::*;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
+use constant::Constants;
 use std::collections::BTreeMap;
 use weakspot_core::{Location, Value};
 

@@ -5,7 +5,8 @@ use weakspot_monitor::Form;
 use weakspot_monitor::reference::reports;
 
 use super::*;
-use crate::watch::{Order, compiled};
+use crate::step::Order;
+use crate::watch::compiled;
 use crate::{Op, OpKind};
 
 /// A random number below `n`.

@@ -10,10 +10,25 @@ use weakspot_core::{
     INITIAL, LoggedOp, OpKind, OpNames, Ops, SaidFrom, Value, WriteTable, Written,
 };
 
-use super::Recorded;
 use super::scan::Place;
 use crate::error::LogError;
 use crate::names::Index;
+
+/// A history that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What it is called.
+    pub id: Option<String>,
+    /// What was done.
+    pub ops: Ops,
+    /// By whom and to what, and which values.
+    pub names: OpNames,
+    /// Where the file says more than the history does, one sentence each.
+    pub notes: Vec<String>,
+    /// What of this no model asks about, so that an answer does not cover it: a few words each,
+    /// such as `real-time order`.
+    pub unchecked: Vec<String>,
+}
 
 /// A history while its file is read.
 #[derive(Default)]

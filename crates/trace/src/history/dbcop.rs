@@ -4,7 +4,7 @@
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::items::{Decoder, Step};
+use super::decoder::{Decoder, Step};
 use super::scan::{Cursor, Scan, fault};
 use super::txns::Txns;
 

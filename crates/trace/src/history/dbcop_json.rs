@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::items::{Decoder, Step};
+use super::decoder::{Decoder, Step};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 use super::value;

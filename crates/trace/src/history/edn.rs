@@ -11,8 +11,8 @@ use rustc_hash::FxHashSet;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
+use super::decoder::{Decoder, Step};
 use super::form::{Form, blank, form};
-use super::items::{Decoder, Step};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 

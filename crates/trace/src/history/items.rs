@@ -3,42 +3,10 @@
 use std::io::ErrorKind;
 
 use super::build::Builder;
-use super::scan::{Cursor, Place, Scan, Stop};
-use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
+use super::decoder::{Decoder, Step};
+use super::scan::{Cursor, Place, Stop};
 use crate::error::LogError;
 use crate::source::{LONGEST, MARK, Source};
-
-/// Reads the items of a format.
-pub(crate) trait Decoder {
-    /// Reads one item. What it did before it stopped is undone by starting again, so it has to
-    /// change nothing until it has read all of the item.
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step>;
-}
-
-/// What a decoder did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// It read an item.
-    Item,
-    /// It came to the end of a history.
-    History,
-    /// It came to the end of the text, where a history may end as well.
-    End,
-}
-
-/// What reads whole histories of this format.
-pub(crate) fn decoder(format: HistoryFormat) -> Box<dyn Decoder + Send> {
-    match format {
-        HistoryFormat::Jsonl => Box::new(json::Json::new()),
-        HistoryFormat::Text => Box::new(text::Text::default()),
-        HistoryFormat::Axe => Box::new(axe::Axe::default()),
-        HistoryFormat::Dbcop => Box::new(dbcop::Dbcop::default()),
-        HistoryFormat::DbcopJson => Box::new(dbcop_json::DbcopJson::default()),
-        HistoryFormat::Plume => Box::new(plume::Plume::default()),
-        HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
-        HistoryFormat::Edn => Box::new(edn::Edn::default()),
-    }
-}
 
 /// A text while it is read.
 pub(crate) struct Items {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::items::{Decoder, Step};
+use super::decoder::{Decoder, Step};
 use super::scan::{Cursor, Scan, Stop, fault};
 use super::value;
 

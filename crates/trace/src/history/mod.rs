@@ -9,6 +9,7 @@ mod axe;
 mod build;
 mod dbcop;
 mod dbcop_json;
+mod decoder;
 mod edn;
 mod form;
 mod format;
@@ -23,7 +24,8 @@ mod txns;
 mod value;
 mod write;
 
+pub use build::Recorded;
 pub use format::HistoryFormat;
 pub use op_reader::{NextOps, OpReader};
-pub use reader::{HistoryReader, Recorded};
+pub use reader::HistoryReader;
 pub use write::{write_history, write_history_commented};

@@ -6,7 +6,8 @@ use std::io::Read;
 use weakspot_core::{LoggedOp, OpNames};
 
 use super::build::Builder;
-use super::items::{Decoder, Items, Step, is_idle, unread};
+use super::decoder::{Decoder, Step};
+use super::items::{Items, is_idle, unread};
 use super::scan::Place;
 use super::{HistoryFormat, axe, json, plume, text};
 use crate::error::LogError;

@@ -2,30 +2,13 @@
 
 use std::io::Read;
 
-use weakspot_core::{OpNames, Ops};
-
-use super::HistoryFormat;
-use super::build::Builder;
-use super::items::{Items, Step, decoder, unread};
+use super::build::{Builder, Recorded};
+use super::decoder::{Decoder, Step};
+use super::items::{Items, unread};
 use super::scan::Place;
+use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
 use crate::error::LogError;
 use crate::source::{LONGEST, Source};
-
-/// A history that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    /// What it is called.
-    pub id: Option<String>,
-    /// What was done.
-    pub ops: Ops,
-    /// By whom and to what, and which values.
-    pub names: OpNames,
-    /// Where the file says more than the history does, one sentence each.
-    pub notes: Vec<String>,
-    /// What of this no model asks about, so that an answer does not cover it: a few words each,
-    /// such as `real-time order`.
-    pub unchecked: Vec<String>,
-}
 
 /// Reads histories, one after the other.
 pub struct HistoryReader {
@@ -124,5 +107,19 @@ impl HistoryReader {
                 Step::End | Step::History => return Ok(true),
             }
         }
+    }
+}
+
+/// What reads whole histories of this format.
+fn decoder(format: HistoryFormat) -> Box<dyn Decoder + Send> {
+    match format {
+        HistoryFormat::Jsonl => Box::new(json::Json::new()),
+        HistoryFormat::Text => Box::new(text::Text::default()),
+        HistoryFormat::Axe => Box::new(axe::Axe::default()),
+        HistoryFormat::Dbcop => Box::new(dbcop::Dbcop::default()),
+        HistoryFormat::DbcopJson => Box::new(dbcop_json::DbcopJson::default()),
+        HistoryFormat::Plume => Box::new(plume::Plume::default()),
+        HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
+        HistoryFormat::Edn => Box::new(edn::Edn::default()),
     }
 }

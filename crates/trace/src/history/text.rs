@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::items::{Decoder, Step};
+use super::decoder::{Decoder, Step};
 use super::scan::{Cursor, Scan, fault};
 
 /// Reads line by line.

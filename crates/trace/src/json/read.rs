@@ -6,10 +6,10 @@ use weakspot_core::LogBatch;
 
 use super::event;
 use super::scan::{Cursor, Frame, Token};
+use crate::decoded::{Places, Step};
 use crate::error::{LogError, LogPlace};
 use crate::lines::Fault;
 use crate::names::Names;
-use crate::reader::{Places, Step};
 use crate::source::{LONGEST, MARK, Source};
 
 /// Reads object by object.

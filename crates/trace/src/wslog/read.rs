@@ -7,10 +7,10 @@
 use weakspot_core::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 
 use super::{HEADER, Header, Kind, MAGIC, NARROW, VERSION, WIDE, u32_at, u64_at};
+use crate::decoded::{Places, Run, Step};
 use crate::error::{LogError, LogPlace, Torn};
 use crate::event;
 use crate::names::Names;
-use crate::reader::{Places, Run, Step};
 use crate::source::{LONGEST, Source};
 
 /// Reads block by block.

@@ -12,7 +12,7 @@ use weakspot_core::Limit;
 use weakspot_sat::{Lit, Meter, NoTheory, Solver};
 
 use super::complete;
-use crate::check::Found;
+use crate::gradual::found::Found;
 use crate::gradual::saturate::Orders;
 
 /// The most bytes that the encoding may take, whatever the limits.

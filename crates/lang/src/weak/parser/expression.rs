@@ -2,37 +2,13 @@
 
 use super::statement::check_place;
 use super::*;
+use crate::weak::operators::{COMPARISON, OPERATORS};
 
 /// An expression with how deep it is, which bounds the recursion of everything that reads it.
 pub(super) struct Deep {
     pub(super) expr: Expr,
     depth: usize,
 }
-
-/// The operators with two operands, by rising precedence.
-pub(in crate::weak) const OPERATORS: [(&str, BinOp, u8); 18] = [
-    ("||", BinOp::Or, 1),
-    ("&&", BinOp::And, 2),
-    ("==", BinOp::Eq, COMPARISON),
-    ("!=", BinOp::Ne, COMPARISON),
-    ("<", BinOp::Lt, COMPARISON),
-    ("<=", BinOp::Le, COMPARISON),
-    (">", BinOp::Gt, COMPARISON),
-    (">=", BinOp::Ge, COMPARISON),
-    ("|", BinOp::BitOr, 4),
-    ("^", BinOp::BitXor, 5),
-    ("&", BinOp::BitAnd, 6),
-    ("<<", BinOp::Shl, 7),
-    (">>", BinOp::Sar, 7),
-    ("+", BinOp::Add, 8),
-    ("-", BinOp::Sub, 8),
-    ("*", BinOp::Mul, 9),
-    ("/", BinOp::Div, 9),
-    ("%", BinOp::Rem, 9),
-];
-
-/// The precedence of the comparisons, which do not chain.
-pub(in crate::weak) const COMPARISON: u8 = 3;
 
 impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Result<Expr, Diagnostic> {
@@ -203,9 +179,4 @@ impl Parser<'_> {
         }
         self.binary(1)
     }
-}
-
-/// How tight an operator binds.
-pub(in crate::weak) fn precedence_of(op: BinOp) -> u8 {
-    OPERATORS.iter().find(|(_, o, _)| *o == op).map_or(COMPARISON, |&(.., p)| p)
 }

@@ -11,7 +11,6 @@ use super::syntax::*;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
 use expression::Deep;
-pub(super) use expression::{COMPARISON, OPERATORS, precedence_of};
 
 /// How deep expressions and blocks may nest.
 const DEPTH: usize = 100;

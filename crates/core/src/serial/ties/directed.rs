@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::TxnKind;
-use super::ties::Trace;
+use super::{Trace, TxnKind};
 
 /// What a thread did so far.
 #[derive(Default)]

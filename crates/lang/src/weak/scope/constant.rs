@@ -1,14 +1,14 @@
 //! Expressions whose value is known before the program runs.
 
-use super::scope::{CHOICES, Global, Globals};
-use super::syntax::*;
+use super::{CHOICES, Global, Globals};
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
+use crate::weak::syntax::*;
 use std::collections::BTreeMap;
 use weakspot_core::{RegId, Value};
 
 /// What constant expressions may mention.
-pub(super) struct Constants<'g, 'f> {
+pub(in crate::weak) struct Constants<'g, 'f> {
     globals: &'g Globals<'f>,
     /// Whether addresses are known yet.
     addresses: bool,
@@ -20,17 +20,17 @@ pub(super) struct Constants<'g, 'f> {
 
 impl<'g, 'f> Constants<'g, 'f> {
     /// For the time after the addresses have been given out.
-    pub(super) fn new(globals: &'g Globals<'f>) -> Self {
+    pub(in crate::weak) fn new(globals: &'g Globals<'f>) -> Self {
         Constants { globals, addresses: true, me: None, registers: None }
     }
 
     /// For sizes and constants, on which addresses depend.
-    pub(super) fn without_addresses(globals: &'g Globals<'f>) -> Self {
+    pub(in crate::weak) fn without_addresses(globals: &'g Globals<'f>) -> Self {
         Constants { globals, addresses: false, me: None, registers: None }
     }
 
     /// Inside of a thread.
-    pub(super) fn in_thread(
+    pub(in crate::weak) fn in_thread(
         globals: &'g Globals<'f>,
         me: Option<Value>,
         registers: &'g BTreeMap<String, RegId>,
@@ -39,7 +39,7 @@ impl<'g, 'f> Constants<'g, 'f> {
     }
 
     /// The value of an expression.
-    pub(super) fn eval(&self, e: &Expr) -> Result<Value, Diagnostic> {
+    pub(in crate::weak) fn eval(&self, e: &Expr) -> Result<Value, Diagnostic> {
         match &e.kind {
             ExprKind::Int(value) => Ok(*value),
             ExprKind::Bool(value) => Ok(Value::from(*value)),
@@ -58,18 +58,22 @@ impl<'g, 'f> Constants<'g, 'f> {
             ExprKind::AddressOf(place) if self.addresses => self.address(place),
             ExprKind::AddressOf(_) => Err(self.refuse(e, "addresses are not known yet here")),
             ExprKind::Index(..) | ExprKind::Deref(_) => {
-                Err(self.refuse(e, &format!("`{}` is in memory", super::print::expr(e))))
+                Err(self.refuse(e, &format!("`{}` is in memory", crate::weak::print::expr(e))))
             }
             ExprKind::Register(..) => Err(self.refuse(e, "registers change")),
             ExprKind::Cas(_) | ExprKind::Swap(_) | ExprKind::FetchAdd(_) | ExprKind::Choose(_) => {
-                let what = format!("`{}` happens in a thread", super::print::expr(e));
+                let what = format!("`{}` happens in a thread", crate::weak::print::expr(e));
                 Err(self.refuse(e, &what))
             }
         }
     }
 
     /// The bounds of a range that is not empty.
-    pub(super) fn range(&self, low: &Expr, high: &Expr) -> Result<(Value, Value), Diagnostic> {
+    pub(in crate::weak) fn range(
+        &self,
+        low: &Expr,
+        high: &Expr,
+    ) -> Result<(Value, Value), Diagnostic> {
         let (from, to) = (self.eval(low)?, self.eval(high)?);
         if from > to {
             let span = Span { start: low.at.0.start, end: high.at.0.end };
@@ -80,7 +84,11 @@ impl<'g, 'f> Constants<'g, 'f> {
     }
 
     /// The bounds of a choice.
-    pub(super) fn choices(&self, low: &Expr, high: &Expr) -> Result<(Value, Value), Diagnostic> {
+    pub(in crate::weak) fn choices(
+        &self,
+        low: &Expr,
+        high: &Expr,
+    ) -> Result<(Value, Value), Diagnostic> {
         let (from, to) = self.range(low, high)?;
         if to.checked_sub(from).is_none_or(|width| width >= CHOICES) {
             let span = Span { start: low.at.0.start, end: high.at.0.end };
@@ -91,7 +99,7 @@ impl<'g, 'f> Constants<'g, 'f> {
     }
 
     /// The values that a cell may start with.
-    pub(super) fn initial(&self, e: &Expr) -> Result<Vec<Value>, Diagnostic> {
+    pub(in crate::weak) fn initial(&self, e: &Expr) -> Result<Vec<Value>, Diagnostic> {
         match &e.kind {
             ExprKind::Choose(bounds) => {
                 let (low, high) = self.choices(&bounds.0, &bounds.1)?;
@@ -102,7 +110,7 @@ impl<'g, 'f> Constants<'g, 'f> {
     }
 
     /// The address of a variable or cell.
-    pub(super) fn address(&self, place: &Expr) -> Result<Value, Diagnostic> {
+    pub(in crate::weak) fn address(&self, place: &Expr) -> Result<Value, Diagnostic> {
         let (name, at, index) = match &place.kind {
             ExprKind::Name(name) => (name.as_str(), place.at, None),
             ExprKind::Index(name, index) => (name.text.as_str(), name.at, Some(index)),
@@ -152,14 +160,19 @@ impl<'g, 'f> Constants<'g, 'f> {
 }
 
 /// A name that stands for nothing.
-pub(super) fn unknown(globals: &Globals<'_>, name: &str, at: At, expected: &str) -> Diagnostic {
+pub(in crate::weak) fn unknown(
+    globals: &Globals<'_>,
+    name: &str,
+    at: At,
+    expected: &str,
+) -> Diagnostic {
     let message = format!("unknown name `{name}`");
     let error = Diagnostic::new(at.0, message, format!("expected {expected}"));
     did_you_mean(error, name, globals.variables())
 }
 
 /// A name that should stand for shared memory and does not.
-pub(super) fn unknown_shared(globals: &Globals<'_>, name: &str, at: At) -> Diagnostic {
+pub(in crate::weak) fn unknown_shared(globals: &Globals<'_>, name: &str, at: At) -> Diagnostic {
     match globals.get(name) {
         Some(other) => Diagnostic::new(
             at.0,
@@ -171,18 +184,18 @@ pub(super) fn unknown_shared(globals: &Globals<'_>, name: &str, at: At) -> Diagn
 }
 
 /// An index on something that has no cells.
-pub(super) fn not_an_array(name: &str, at: At) -> Diagnostic {
+pub(in crate::weak) fn not_an_array(name: &str, at: At) -> Diagnostic {
     Diagnostic::new(at.0, format!("`{name}` is not an array"), "expected a shared array")
 }
 
 /// A known index that is too small or too large.
-pub(super) fn outside(name: &str, size: Value, value: Value, at: At) -> Diagnostic {
+pub(in crate::weak) fn outside(name: &str, size: Value, value: Value, at: At) -> Diagnostic {
     let message = format!("index {value} is outside of `{name}`");
     Diagnostic::new(at.0, message, format!("expected 0 to {}", size - 1))
 }
 
 /// `me` where there is only one of the thread, or no thread at all.
-pub(super) fn me_outside(at: At) -> Diagnostic {
+pub(in crate::weak) fn me_outside(at: At) -> Diagnostic {
     Diagnostic::new(at.0, "`me` outside of a replicated thread", "expected a number")
         .help("declare the thread with a number of copies: `thread p[2]`")
 }

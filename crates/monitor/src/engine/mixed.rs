@@ -13,7 +13,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use weakspot_core::{Bytes, Drain, End, LogEvent, LogKind, LogTables};
 
-use crate::engine::{Clocks, PSO, Setup, Side, TSO, Thread, Threads};
+use super::{Clocks, PSO, Setup, Side, TSO, Thread, Threads};
 use crate::reference::Form;
 use crate::run::Stores;
 use crate::tally::Tally;

@@ -1,8 +1,7 @@
 //! Which events of an execution conflict: exchanging them if they are neighbours might change what
 //! is read.
 
-use super::execution::Paired;
-use super::{TxnEvent, TxnKind};
+use super::{Paired, TxnEvent, TxnKind};
 
 /// The three relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
