@@ -53,6 +53,20 @@ impl Rng {
     }
 }
 
+/// How many random inputs a test tries, of all that it tries in CI: as many percent as the variable
+/// `WEAKSPOT_TEST_SCALE` says, and a quarter if it is not set. Which ones does not depend on their number.
+///
+/// # Panics
+/// If the variable is not a number: this is a test helper.
+#[must_use]
+pub fn scaled(all: usize) -> usize {
+    let percent = match std::env::var("WEAKSPOT_TEST_SCALE") {
+        Ok(percent) => percent.parse().expect("WEAKSPOT_TEST_SCALE is a number of percent"),
+        Err(_) => 25,
+    };
+    (all * percent).div_ceil(100)
+}
+
 /// How large random programs are.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weakspot_core::machine::Step;
-use weakspot_core::testing::{Size, check_programs};
+use weakspot_core::testing::{Size, check_programs, scaled};
 use weakspot_core::{
     Evidence, Fence, Instr, Limit, Limits, Model, Program, Silent, Snapshot, ThreadId, Verdict,
     reference,
@@ -65,7 +65,8 @@ fn both(program: &Program, fails: impl Fn(&Program) -> bool) -> bool {
     fails(program) || fails(&weakened(program))
 }
 
-fn check_straight(seed: u64, count: usize, size: Size) {
+fn check_straight(seed: u64, all: usize, size: Size) {
+    let count = scaled(all);
     let tally = Tally::default();
     check_programs(seed, count, size, &[Model::Tso], &|program, _| {
         both(program, |program| {
@@ -96,7 +97,7 @@ fn three_threads_agree_with_the_definition() {
 fn loops_agree_with_the_other_search() {
     let tally = Tally::default();
     let size = Size { threads: 3, instrs: 6, total: 14, locs: 3, loops: true };
-    check_programs(520_000, 1_000, size, &[Model::Tso], &|program, _| {
+    check_programs(520_000, scaled(1_000), size, &[Model::Tso], &|program, _| {
         both(program, |program| {
             let Some(expected) = ask(program, Decide::Pending, 1) else { return false };
             let Some(answer) = ask(program, Decide::Attack, 1) else { return true };
@@ -107,7 +108,7 @@ fn loops_agree_with_the_other_search() {
             answer.verdict != expected.verdict
         })
     });
-    tally.at_least(100);
+    tally.at_least(scaled(100));
 }
 
 /// The same run and the same number of questions, whoever finds it.

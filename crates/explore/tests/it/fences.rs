@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weakspot_core::testing::{Rng, Size, check_programs};
+use weakspot_core::testing::{Rng, Size, check_programs, scaled};
 use weakspot_core::{
     BinOp, Condition, Drain, Edge, Expr, Fence, FenceCosts, FencePlaces, Goal, Instr, Limits,
     Model, PlacedFence, Point, PointId, Program, Quantifier, RegId, Silent, Span, Value, Verdict,
@@ -114,11 +114,12 @@ fn thin_out(program: &mut Program) {
 
 fn compare(
     seed: u64,
-    count: usize,
+    all: usize,
     size: Size,
     goal: Goal,
     ask: &(dyn Fn(&mut Program, Model) + Sync),
 ) {
+    let count = scaled(all);
     let counts = [const { AtomicUsize::new(0) }; 4];
     check_programs(seed, count, size, &WEAK, &|program, model| {
         let mut program = program.clone();

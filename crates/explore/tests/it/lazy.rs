@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weakspot_core::testing::{Rng, Size, check_programs};
+use weakspot_core::testing::{Rng, Size, check_programs, scaled};
 use weakspot_core::{
     BinOp, Condition, Edge, Evidence, Expr, Fence, Instr, Limit, Limits, Location, Model, Point,
     PointId, Program, Progress, Quantifier, RegId, Silent, Snapshot, Span, Thread, Undeclared,
@@ -126,7 +126,7 @@ fn compare(seed: u64, count: usize, size: Size, algorithm: Algorithm, patience: 
 #[test]
 fn straight_programs_agree_with_the_reference() {
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
-    for (algorithm, count) in [(Algorithm::Lazy, 2_500), (Algorithm::Unroll, 500)] {
+    for (algorithm, count) in [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500))] {
         let (holds, violated, unknown) =
             compare(1_000_000, count, size, algorithm, usize::MAX).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
@@ -138,7 +138,7 @@ fn straight_programs_agree_with_the_reference() {
 #[test]
 fn programs_with_loops_agree_with_the_reference() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
-    for (algorithm, count) in [(Algorithm::Lazy, 1_500), (Algorithm::Unroll, 500)] {
+    for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
         let (holds, violated, unknown) = compare(2_000_000, count, size, algorithm, 25).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
         assert!(holds > count / 10 && violated > count / 10 && unknown < count / 5, "{counts}");

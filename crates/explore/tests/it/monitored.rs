@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weakspot_core::machine::{Machine, Outcome, State, Step};
-use weakspot_core::testing::{Size, check_programs};
+use weakspot_core::testing::{Size, check_programs, scaled};
 use weakspot_core::{
     Drain, Evidence, Fence, Instr, Limits, LogEvent, LogKind, LogTables, Model, PlaceEdge, Program,
     Silent, ThreadId, Verdict, certify, reference,
@@ -166,7 +166,8 @@ fn differs(program: &Program, with_pairs: &AtomicUsize) -> bool {
             .any(|(model, expected)| searched(program, model).as_ref() != Some(expected))
 }
 
-fn check(seed: u64, count: usize, size: Size) {
+fn check(seed: u64, all: usize, size: Size) {
+    let count = scaled(all);
     // One model is as good as another here: all are compared at once.
     let with_pairs = AtomicUsize::new(0);
     let fails = |program: &Program, _: Model| differs(program, &with_pairs);
@@ -203,7 +204,7 @@ fn blocks_agree_with_the_definition() {
         // The monitors do not see everything that a block can do, but what they see is true.
         pairs.is_empty() != robust[0] || robust[0] && !seen.models[0].pairs.is_empty()
     };
-    check_programs(7_300_000, 3_000, size, &WEAK, &fails);
+    check_programs(7_300_000, scaled(3_000), size, &WEAK, &fails);
 }
 
 /// With loops there is a pair exactly if the program is not robust.

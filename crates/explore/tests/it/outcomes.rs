@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weakspot_core::machine::Machine;
-use weakspot_core::testing::{Rng, Size, check_programs, random_program};
+use weakspot_core::testing::{Rng, Size, check_programs, random_program, scaled};
 use weakspot_core::{Limits, Model, Program, Silent, Verdict, certify, reference};
 use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 
@@ -49,7 +49,7 @@ fn reaches(program: &Program, model: Model, strategy: Strategy) -> Option<bool> 
 #[test]
 fn straight_programs_agree_with_the_reference() {
     let size = Size { threads: 3, instrs: 6, total: 12, locs: 3, loops: false };
-    check_programs(1_000_000, 2_500, size, &Model::ALL, &|program, model| {
+    check_programs(1_000_000, scaled(2_500), size, &Model::ALL, &|program, model| {
         let mut program = program.clone();
         add_forbidden(&mut program);
         differs(&program, model)
@@ -59,7 +59,7 @@ fn straight_programs_agree_with_the_reference() {
 #[test]
 fn four_threads_agree_with_the_reference() {
     let size = Size { threads: 4, instrs: 4, total: 10, locs: 3, loops: false };
-    check_programs(2_000_000, 1_500, size, &Model::ALL, &differs);
+    check_programs(2_000_000, scaled(1_500), size, &Model::ALL, &differs);
 }
 
 /// Forbids a combination of points in the middle of the threads, taken from the program itself so

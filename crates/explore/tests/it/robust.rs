@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weakspot_core::testing::{Size, check_programs};
+use weakspot_core::testing::{Size, check_programs, scaled};
 use weakspot_core::{Drain, Limits, Model, Program, Silent, Verdict, reference};
 use weakspot_explore::{Decide, NoAnswer, robust};
 
@@ -24,7 +24,8 @@ fn is_robust(program: &Program, model: Model) -> Option<bool> {
     }
 }
 
-fn compare(seed: u64, count: usize, size: Size) {
+fn compare(seed: u64, all: usize, size: Size) {
+    let count = scaled(all);
     let counts = [const { AtomicUsize::new(0) }; 2];
     check_programs(seed, count, size, &[Model::Sc], &|program, _| {
         let Some(expected) = reference::robust(program, &WEAK, 3_000) else { return false };

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use weakspot_core::testing::{Rng, show, shrink};
+use weakspot_core::testing::{Rng, scaled, show, shrink};
 use weakspot_core::{
     BinOp, Drain, Edge, Expr, Fence, Instr, Limits, Location, Model, Point, PointId, Program,
     RegId, Silent, Span, Thread, Undeclared, Value, Verdict, reference,
@@ -21,8 +21,8 @@ const LIMITS: Limits = Limits {
     workers: 1,
     ..Limits::UNLIMITED
 };
-/// How many random programs.
-const COUNT: u64 = 1_500;
+/// How many random programs, at most.
+const ALL: usize = 1_500;
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 /// What both algorithms say, if they say the same.
@@ -272,7 +272,7 @@ fn random_blocks_agree_with_the_definition() {
         for half in 0..2 {
             let counts = &counts;
             scope.spawn(move || {
-                for seed in (half..COUNT).step_by(2) {
+                for seed in (half..scaled(ALL) as u64).step_by(2) {
                     let program = program(&mut Rng::new(seed));
                     if differs(&program, counts) {
                         let small = shrink(&program, &|p| differs(p, counts));
@@ -283,5 +283,5 @@ fn random_blocks_agree_with_the_definition() {
         }
     });
     let [broken, robust] = counts.map(AtomicUsize::into_inner);
-    assert!(broken > 300 && robust > 300, "{broken} broken, {robust} robust");
+    assert!(broken > scaled(300) && robust > scaled(300), "{broken} broken, {robust} robust");
 }
