@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weakspot_core::{Drain, Model};
 use weakspot_explore::{Algorithm, Strategy};
@@ -559,7 +560,7 @@ pub(crate) struct Common {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = output_format())]
     pub(crate) format: OutputFormat,
     /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
     #[arg(long, value_name = "FILE.json")]
@@ -584,15 +585,20 @@ pub(crate) struct Shared {
     pub(crate) color: When,
 }
 
-/// The output formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// For people.
-    Text,
-    /// JSON Lines, one object per file and model.
-    Json,
-    /// Graphviz: the execution or cycle that decides the answer.
-    Dot,
+/// The output formats: those of `report`, so that a new one is written down once.
+pub(crate) use weakspot_report::Format as OutputFormat;
+
+/// Reads the name of an output format.
+fn output_format() -> impl TypedValueParser<Value = OutputFormat> {
+    formats(&OutputFormat::ALL)
+}
+
+/// Reads the name of one of these formats.
+fn formats(known: &[OutputFormat]) -> impl TypedValueParser<Value = OutputFormat> {
+    let names = known.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
+    // Other names do not get past the list.
+    PossibleValuesParser::new(names)
+        .map(|name| OutputFormat::of_name(&name).unwrap_or(OutputFormat::Text))
 }
 
 /// The input languages.

@@ -5,17 +5,18 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::{
-    Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program, Verdict, same_program,
+    Certification, Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program, Verdict,
+    same_program,
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
 use weakspot_lang::Parsed;
 use weakspot_lang::patch::{Patches, has_fence, patches};
-use weakspot_report::{FenceAnswer, FenceLine, failure_diagnostic, fence_json, fence_text};
+use weakspot_report::{FenceAnswer, FenceLine, Head};
 
 use crate::args::{FenceArgs, FenceGoal, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, refuse_csv};
 use crate::output;
 use crate::pool::{self, Answer, Listener};
 
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     if common.model.contains(&Model::Sc) {
         bail!("SC needs no fences; expected --model tso, pso or pso-own");
     }
+    refuse_csv(&common.shared)?;
     if common.shared.format == OutputFormat::Dot {
         bail!("fences are no graph; expected --format text or json");
     }
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
 
 /// One file under all models.
 fn answer(input: &Input, args: &FenceArgs, limits: &Limits) -> Answer<()> {
-    let mut job = Job::new(&args.common, "fence", input);
+    let mut job = Job::new(&args.common.shared, &args.common.model, "fence", input.name());
     let Some((source, parsed)) = job.read(input) else { return job.answer };
     if args.goal == FenceGoal::Safe && !forbids_something(&parsed.program) {
         let message = "the program forbids nothing that fences could prevent: expected `never at`, \
@@ -95,39 +97,31 @@ fn ask_model(
     let question = FenceQuestion { model, goal, costs };
     let found = match find(parsed, &patches, question, limits) {
         Ok(found) => found,
-        Err(NoAnswer::Fault(failure)) => {
-            let diagnostic = failure_diagnostic(&parsed.program, &parsed.names, &failure);
-            return job.refuse_at(Some(model), source, &diagnostic);
+        Err(why) => {
+            let of = (&parsed.program, &parsed.names);
+            return job.refuse_answer(Some(model), source, of, why);
         }
-        Err(NoAnswer::NotApplicable(why)) => return job.refuse(Some(model), why, None, None),
-        Err(NoAnswer::Rejected(rejected)) => return job.refuse_rejected(model, &rejected),
     };
     let lines: Option<Vec<FenceLine>> = found.fences.as_ref().map(|fences| {
         fences.iter().zip(&found.reasons).map(|(f, why)| line(&patches, *f, *why)).collect()
     });
     let patched = found.fences.as_ref().map(|fences| patches.patched(fences));
     let counts = args.cost.full == 1 && args.cost.store_store == 1;
+    let head = job.head(model, &found.verdict, start.elapsed(), Certification::NotChecked);
     let answer = FenceAnswer {
-        file: &job.file,
+        head: Head { limit: found.limit.as_ref(), ..head },
         names: &parsed.names,
         source: &source.text,
-        model,
         goal,
-        verdict: &found.verdict,
         fences: lines.as_deref(),
         patched: patched.as_deref(),
         optimal: found.optimal,
         cost: found.fences.as_ref().filter(|_| !counts).map(|fences| costs.total(fences)),
-        limit: found.limit.as_ref(),
         searched: found.states,
         queries: found.queries,
-        time: start.elapsed(),
     };
-    job.answer.out += &match job.common.shared.format {
-        OutputFormat::Json => fence_json(&answer) + "\n",
-        OutputFormat::Text | OutputFormat::Dot => fence_text(&answer),
-    };
-    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
+    let written = job.written(&answer);
+    job.say(&written, &found.verdict);
     if let Some(path) = &args.patch {
         write_patch(job, path, patched.as_deref());
     }

@@ -1,6 +1,5 @@
 //! `weakspot history --follow`.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,15 +7,13 @@ use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
 use weakspot_history::{Broken, Classified, Defect, Following, Method, Stopped, minimise};
-use weakspot_report::{
-    HistoryAnswer, HistoryFollowed, HistoryPart, history_dot, history_error_json, history_json,
-    history_text,
-};
+use weakspot_report::{Head, HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, Refusal};
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
+use crate::job::{refuse_csv, style};
 use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
@@ -34,6 +31,7 @@ pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Ex
     if path.is_dir() {
         bail!("--follow takes a file, and {} is a folder", path.display());
     }
+    refuse_csv(&args.shared)?;
     pool::about_histories();
     let shared = &args.shared;
     pool::check_models(shared, &args.files, models)?;
@@ -206,7 +204,15 @@ impl Job<'_> {
             ..self.followed(current, reader)
         };
         let answer = |found: &'b Classified, minimal| HistoryAnswer {
-            file: &self.file,
+            head: Head {
+                file: &self.file,
+                question: "history",
+                model: found.model,
+                verdict: &found.answer.verdict,
+                limit: None,
+                time: self.start.elapsed(),
+                certified: found.answer.certification(),
+            },
             id: reader.id(),
             number: (current.number > 1).then_some(current.number),
             ops: &excerpt.ops,
@@ -214,16 +220,12 @@ impl Job<'_> {
             lines: &excerpt.lines,
             notes: &[],
             unchecked: &[],
-            certification: found.answer.certification(),
-            model: found.model,
-            verdict: &found.answer.verdict,
             evidence: found.answer.evidence.as_deref(),
             decided_by: found.answer.decided_by.key(),
             implied_by: found.implied_by,
             minimal,
             followed: Some(followed),
             explored: found.explored,
-            time: self.start.elapsed(),
         };
         let each = together.iter().zip(&minimal);
         let answers: Vec<_> = each.map(|(b, minimal)| answer(&b.found, minimal.as_ref())).collect();
@@ -294,7 +296,18 @@ impl Job<'_> {
             .collect();
         let (ops, names) = (Ops::new(), OpNames::default());
         let answer = |(model, verdict)| HistoryAnswer {
-            file: &self.file,
+            head: Head {
+                file: &self.file,
+                question: "history",
+                model,
+                verdict,
+                limit: None,
+                time: self.start.elapsed(),
+                certified: match limit {
+                    Some(_) => Certification::NotChecked,
+                    None => following.certification(model),
+                },
+            },
             id: reader.id(),
             number: (current.number > 1).then_some(current.number),
             ops: &ops,
@@ -302,19 +315,12 @@ impl Job<'_> {
             lines: &[],
             notes: &notes,
             unchecked: reader.unchecked(),
-            certification: match limit {
-                Some(_) => Certification::NotChecked,
-                None => following.certification(model),
-            },
-            model,
-            verdict,
             evidence: None,
             decided_by: following.decided_by(model).map_or("", |by| by.key()),
             implied_by: None,
             minimal: None,
             followed: Some(followed),
             explored: followed.operations,
-            time: self.start.elapsed(),
         };
         let answers: Vec<HistoryAnswer<'_>> =
             verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
@@ -324,13 +330,9 @@ impl Job<'_> {
 
     fn print(&self, answers: &[HistoryAnswer<'_>]) -> Answer<()> {
         let shared = &self.args.shared;
-        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
         let mut answer = Answer::new();
-        answer.out = match shared.format {
-            OutputFormat::Text => history_text(answers, !shared.quiet, color),
-            OutputFormat::Json => answers.iter().map(|a| history_json(a) + "\n").collect(),
-            OutputFormat::Dot => history_dot(answers),
-        };
+        let shown = HistoryAnswers { answers, are_all: false };
+        answer.out = shared.format.of(&shown, style(shared));
         answer
     }
 
@@ -348,8 +350,15 @@ impl Job<'_> {
         };
         if self.args.shared.format == OutputFormat::Json {
             for &model in self.models {
-                answer.out += &history_error_json(&self.file, model, &error.message, place, None);
-                answer.out.push('\n');
+                answer.out += &Refusal {
+                    file: &self.file,
+                    question: "history",
+                    model: Some(model.key()),
+                    message: &error.message,
+                    place,
+                    kind: None,
+                }
+                .json();
             }
         }
         answer

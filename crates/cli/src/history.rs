@@ -1,6 +1,5 @@
 //! `weakspot history`.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -8,8 +7,8 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::{HistoryModel, Limits, OpNames, Verdict};
 use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
 use weakspot_report::{
-    HistoryAnswer, HistoryPart, history_all_text, history_dot, history_error_json, history_json,
-    history_model_name, history_summary, history_text, history_witness_json,
+    Head, HistoryAnswer, HistoryAnswers, HistoryPart, Refusal, history_model_name, history_summary,
+    history_summary_csv, history_witness_json,
 };
 use weakspot_trace::{
     HistoryFormat, LogError, LogPlace, Recorded, write_history, write_history_commented,
@@ -19,6 +18,7 @@ use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::follow;
 use crate::history_files::{expand, hash_file, hint, open};
+use crate::job::{style, summarise};
 use crate::log::is_stdin;
 use crate::output;
 use crate::pool::{self, Answer, Listener};
@@ -57,9 +57,8 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
         job.answer_all(part);
     })?;
     let histories = results.len() / models.len().max(1);
-    if histories > 1 && shared.format == OutputFormat::Text && !shared.quiet {
-        eprint!("{}", history_summary(&results, histories));
-    }
+    let text = || history_summary(&results, histories);
+    summarise(shared, histories, text, || history_summary_csv(&results));
     Ok(exit)
 }
 
@@ -185,7 +184,15 @@ impl Job<'_> {
         let answers: Vec<HistoryAnswer<'_>> = good
             .iter()
             .map(|(found, minimal)| HistoryAnswer {
-                file: &self.file,
+                head: Head {
+                    file: &self.file,
+                    question: "history",
+                    model: found.model,
+                    verdict: &found.answer.verdict,
+                    limit: None,
+                    time: found.time,
+                    certified: found.answer.certification(),
+                },
                 id: id.as_deref(),
                 number: read.format.holds_many().then_some(read.number),
                 ops,
@@ -193,40 +200,21 @@ impl Job<'_> {
                 lines: read.lines,
                 notes,
                 unchecked,
-                model: found.model,
-                verdict: &found.answer.verdict,
                 evidence: found.answer.evidence.as_deref(),
-                certification: found.answer.certification(),
                 decided_by: found.answer.decided_by.key(),
                 implied_by: found.implied_by,
                 minimal: minimal.as_ref(),
                 followed: None,
                 explored: found.explored,
-                time: found.time,
             })
             .collect();
-        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
-        let details = !shared.quiet;
-        match shared.format {
-            OutputFormat::Text if self.models.len() == HistoryModel::ALL.len() => {
-                answer.out += &history_all_text(&answers, details, color);
-            }
-            OutputFormat::Text => answer.out += &history_text(&answers, details, color),
-            OutputFormat::Json => {
-                for a in &answers {
-                    answer.out += &history_json(a);
-                    answer.out.push('\n');
-                }
-            }
-            OutputFormat::Dot => {
-                answer.out += &history_dot(&answers);
-                if !answers.iter().any(|a| *a.verdict == Verdict::Violated) && !shared.quiet {
-                    answer.err += &format!(
-                        "{}: nothing is violated, so there is no cycle to draw\n",
-                        self.file
-                    );
-                }
-            }
+        let are_all = self.models.len() == HistoryModel::ALL.len();
+        let shown = HistoryAnswers { answers: &answers, are_all };
+        answer.out += &shared.format.of(&shown, style(shared));
+        let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
+        if shared.format == OutputFormat::Dot && draws_nothing && !shared.quiet {
+            answer.err +=
+                &format!("{}: nothing is violated, so there is no cycle to draw\n", self.file);
         }
     }
 
@@ -308,8 +296,9 @@ impl Job<'_> {
         };
         for &model in models {
             if self.args.shared.format == OutputFormat::Json {
-                answer.out += &history_error_json(&self.file, model, message, place, kind);
-                answer.out.push('\n');
+                let (file, model) = (self.file.as_str(), Some(model.key()));
+                let refusal = Refusal { file, question: "history", model, message, place, kind };
+                answer.out += &refusal.json();
             }
             answer.results.push((model, None));
         }

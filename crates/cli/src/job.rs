@@ -1,32 +1,221 @@
-//! One input on its way to an answer: what every question does with bad input and warnings.
+//! One input on its way to answers: how they are written, what is done with bad input and warnings,
+//! and the one way in which witnesses are written. Every question uses it, whatever it is about.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Diagnostic, Evidence, Model, Verdict};
+use weakspot_core::{Certification, Diagnostic, Evidence, Model, Names, Program, Verdict};
+use weakspot_explore::NoAnswer;
 use weakspot_lang::Parsed;
-use weakspot_report::{Severity, Witness, error_json, input_hash, model_key, render};
+use weakspot_report::{
+    Head, ModelName, Refusal, Severity, Style, Tool, Witness, failure_diagnostic, input_hash,
+    render,
+};
 
-use crate::args::{Common, OutputFormat};
+use crate::args::{OutputFormat, Shared};
 use crate::exit::Exit;
 use crate::input::{Input, Source};
 use crate::output;
 use crate::pool::{self, Answer};
 
-/// The answer to one input, while it is made.
-pub(crate) struct Job<'a, T> {
-    pub(crate) common: &'a Common,
+/// What says in the first object of an output who wrote it.
+const TOOL: Tool = Tool {
+    name: "weakspot",
+    version: env!("CARGO_PKG_VERSION"),
+    commit: option_env!("WEAKSPOT_COMMIT"),
+};
+
+/// What goes to standard output next. The first object of JSON says what wrote it.
+pub(crate) fn signed(format: OutputFormat, text: &str) -> Cow<'_, str> {
+    static SIGNED: AtomicBool = AtomicBool::new(false);
+    let is_first =
+        format == OutputFormat::Json && !text.is_empty() && !SIGNED.swap(true, Ordering::Relaxed);
+    if is_first { TOOL.sign(text).into() } else { text.into() }
+}
+
+/// How what goes to standard output is written: as wide as `COLUMNS` says, or the terminal, or 80
+/// columns where there is none.
+pub(crate) fn style(shared: &Shared) -> Style {
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size_of(std::io::stdout());
+    let width = typed.filter(|&columns| columns > 0);
+    let width = width.or_else(|| terminal().map(|(columns, _)| usize::from(columns.0)));
+    Style {
+        details: !shared.quiet,
+        color: pool::colored(shared.color, std::io::stdout().is_terminal()),
+        width: width.unwrap_or(80),
+    }
+}
+
+/// What many inputs came to: for people after the answers, with commas instead of them.
+pub(crate) fn summarise(
+    shared: &Shared,
+    inputs: usize,
+    text: impl FnOnce() -> String,
+    csv: impl FnOnce() -> String,
+) {
+    match shared.format {
+        OutputFormat::Text if inputs > 1 && !shared.quiet => eprint!("{}", text()),
+        OutputFormat::Csv => print!("{}", csv()),
+        _ => {}
+    }
+}
+
+/// Refuses a table with commas where there is none.
+pub(crate) fn refuse_csv(shared: &Shared) -> Result<()> {
+    if shared.format == OutputFormat::Csv {
+        bail!(
+            "--format csv is for tables, the rows of `weakspot bench` and the summary of many files, \
+             and there is none here; expected --format text or json"
+        );
+    }
+    Ok(())
+}
+
+/// The answers to one input, while they are made.
+pub(crate) struct Job<'a, T, M = Model> {
+    pub(crate) shared: &'a Shared,
+    /// The models that are asked about.
+    pub(crate) models: &'a [M],
     pub(crate) question: &'static str,
     /// The input as the user named it.
     pub(crate) file: String,
     pub(crate) answer: Answer<T>,
+    /// Whether a witness was written, and whether it is one of a violation. Of several answers the
+    /// first that is violated has it.
+    witnessed: Option<bool>,
 }
 
-impl<'a, T> Job<'a, T> {
-    pub(crate) fn new(common: &'a Common, question: &'static str, input: &Input) -> Job<'a, T> {
-        Job { common, question, file: input.name(), answer: Answer::new() }
+impl<'a, T, M: ModelName> Job<'a, T, M> {
+    pub(crate) fn new(
+        shared: &'a Shared,
+        models: &'a [M],
+        question: &'static str,
+        file: String,
+    ) -> Job<'a, T, M> {
+        Job { shared, models, question, file, answer: Answer::new(), witnessed: None }
     }
 
+    /// The head of an answer.
+    pub(crate) fn head<'b>(
+        &'b self,
+        model: M,
+        verdict: &'b Verdict,
+        time: Duration,
+        certified: Certification,
+    ) -> Head<'b, M> {
+        let (file, question) = (self.file.as_str(), self.question);
+        Head { file, question, model, verdict, limit: None, time, certified }
+    }
+
+    /// An answer as it is written.
+    pub(crate) fn written(&self, answer: &dyn weakspot_report::Answer) -> String {
+        self.shared.format.of(answer, style(self.shared))
+    }
+
+    /// Says an answer.
+    pub(crate) fn say(&mut self, written: &str, verdict: &Verdict) {
+        self.answer.out += written;
+        self.answer.exit = self.answer.exit.max(Exit::of(verdict));
+    }
+
+    /// No answer, for one model or for all: said on standard error, and in JSON one line per model.
+    pub(crate) fn refuse(
+        &mut self,
+        model: Option<M>,
+        message: &str,
+        place: Option<(usize, usize)>,
+        text: Option<String>,
+    ) {
+        self.answer.err += &match text {
+            Some(text) => text,
+            None => format!("error: {}: {message}\n", self.file),
+        };
+        self.refuse_json(model, message, place, None);
+    }
+
+    /// The part of this that is for scripts, and the exit code. `kind`: what kind of mistake it is.
+    pub(crate) fn refuse_json(
+        &mut self,
+        model: Option<M>,
+        message: &str,
+        place: Option<(usize, usize)>,
+        kind: Option<&str>,
+    ) {
+        self.answer.exit = Exit::Bad;
+        if self.shared.format != OutputFormat::Json {
+            return;
+        }
+        let (file, question) = (self.file.as_str(), self.question);
+        for model in model.map_or(self.models.to_vec(), |model| vec![model]) {
+            let model = Some(model.key());
+            let refusal = Refusal { file, question, model, message, place, kind };
+            self.answer.out += &refusal.json();
+        }
+    }
+
+    /// No answer because its evidence was rejected.
+    pub(crate) fn refuse_rejected(&mut self, model: M, name: &str, rejected: &Rejected) {
+        self.refuse(Some(model), &defect(name, rejected), None, None);
+    }
+
+    /// Something that was asked for besides the answer cannot be had.
+    pub(crate) fn complain(&mut self, message: &str) {
+        self.answer.exit = Exit::Bad;
+        self.answer.err += &format!("error: {}: {message}\n", self.file);
+    }
+
+    /// Says that there is no witness of an answer that is not known.
+    pub(crate) fn lack_witness(&mut self) {
+        if self.shared.witness.is_some() {
+            self.answer.err +=
+                &format!("{}: no witness is written: the answer is unknown\n", self.file);
+        }
+    }
+
+    /// Writes the witness that `--witness` asks for, unless one was written that says more. Whether
+    /// it did.
+    pub(crate) fn write_witness(
+        &mut self,
+        violated: bool,
+        text: impl FnOnce() -> Result<String>,
+    ) -> bool {
+        let Some(path) = &self.shared.witness else { return false };
+        if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
+            return false;
+        }
+        self.witnessed = Some(violated);
+        if let Err(error) = text().and_then(|text| output::write(path, text)) {
+            self.complain(&format!("{error:#}"));
+        }
+        true
+    }
+}
+
+/// What is said when the checker of evidence rejects an answer.
+pub(crate) fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
+    format!(
+        "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
+         weakspot, please report it with the input"
+    )
+}
+
+/// What is known about the check of an answer about a program: runs are replayed, but that there is
+/// none is not searched for again.
+pub(crate) fn certified(evidence: Option<&Evidence>) -> Certification {
+    match evidence {
+        Some(Evidence::Run(_)) => Certification::Checked,
+        Some(Evidence::Exhausted { .. }) => Certification::TooLarge,
+        None => Certification::NotChecked,
+    }
+}
+
+/// Questions about programs.
+impl<T> Job<'_, T> {
     /// The program of `input` and its text; warnings and refusals are noted.
     pub(crate) fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
         let source = match input.read() {
@@ -38,7 +227,7 @@ impl<'a, T> Job<'a, T> {
         };
         match source.parse(&input.path) {
             Ok(parsed) => {
-                if !self.common.shared.quiet {
+                if !self.shared.quiet {
                     for warning in &parsed.warnings {
                         let text = self.rendered(&source, warning, Severity::Warning);
                         self.answer.err += &text;
@@ -59,77 +248,51 @@ impl<'a, T> Job<'a, T> {
         self.refuse(model, &d.message, Some(d.span.line_column(&source.text)), Some(text));
     }
 
-    /// No answer because its evidence was rejected.
-    pub(crate) fn refuse_rejected(&mut self, model: Model, rejected: &Rejected) {
-        let message = format!(
-            "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
-             weakspot, please report it with the input"
-        );
-        self.refuse(Some(model), &message, None, None);
-    }
-
-    /// No answer, for one model or for all: said on standard error, and in JSON one line per model.
-    pub(crate) fn refuse(
+    /// No answer from an engine, under one model or under all.
+    pub(crate) fn refuse_answer(
         &mut self,
         model: Option<Model>,
-        message: &str,
-        place: Option<(usize, usize)>,
-        text: Option<String>,
+        source: &Source,
+        (program, names): (&Program, &Names),
+        why: NoAnswer,
     ) {
-        self.answer.exit = Exit::Bad;
-        if self.common.shared.format == OutputFormat::Json {
-            let models = model.map_or(self.common.model.clone(), |m| vec![m]);
-            for model in models {
-                self.answer.out +=
-                    &error_json(&self.file, self.question, Some(model_key(model)), message, place);
-                self.answer.out.push('\n');
+        match why {
+            NoAnswer::Fault(failure) => {
+                self.refuse_at(model, source, &failure_diagnostic(program, names, &failure));
+            }
+            NoAnswer::NotApplicable(why) => self.refuse(model, why, None, None),
+            NoAnswer::Rejected(rejected) => {
+                let model = model.or(self.models.first().copied()).unwrap_or(Model::Sc);
+                self.refuse_rejected(model, &model.to_string(), &rejected);
             }
         }
-        self.answer.err += &match text {
-            Some(text) => text,
-            None => format!("error: {}: {message}\n", self.file),
-        };
     }
 
-    /// Something that was asked for besides the answer cannot be had.
-    pub(crate) fn complain(&mut self, message: &str) {
-        self.answer.exit = Exit::Bad;
-        self.answer.err += &format!("error: {}: {message}\n", self.file);
-    }
-
-    /// Writes the witness that `--witness` asks for.
-    pub(crate) fn write_witness(
+    /// Writes the witness of an answer about a program. `question` is what it is called in witness
+    /// files.
+    pub(crate) fn write_evidence(
         &mut self,
+        question: &str,
         source: &Source,
         model: Model,
         verdict: &Verdict,
         evidence: Option<&Evidence>,
     ) {
-        let Some(path) = &self.common.shared.witness else { return };
-        let Some(evidence) = evidence else {
-            self.answer.err +=
-                &format!("{}: no witness is written: the answer is unknown\n", self.file);
-            return;
-        };
-        let witness = Witness {
-            question: self.question.into(),
-            input_hash: input_hash(source.text.as_bytes()),
-            model,
-            verdict: verdict.clone(),
-            evidence: evidence.clone(),
-        };
-        if let Err(error) = output::write(path, witness.to_json()) {
-            self.complain(&format!("{error:#}"));
-        }
-    }
-
-    /// Whether what goes to standard output is coloured.
-    pub(crate) fn color_out(&self) -> bool {
-        pool::colored(self.common.shared.color, std::io::stdout().is_terminal())
+        let Some(evidence) = evidence else { return self.lack_witness() };
+        self.write_witness(*verdict == Verdict::Violated, || {
+            let witness = Witness {
+                question: question.to_owned(),
+                input_hash: input_hash(source.text.as_bytes()),
+                model,
+                verdict: verdict.clone(),
+                evidence: evidence.clone(),
+            };
+            Ok(witness.to_json())
+        });
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {
-        let color = pool::colored(self.common.shared.color, std::io::stderr().is_terminal());
+        let color = pool::colored(self.shared.color, std::io::stderr().is_terminal());
         render(&self.file, &source.text, d, severity, color)
     }
 }

@@ -8,14 +8,14 @@ use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    LitmusAnswer, LitmusResult, draw_dot, draw_run, failure_diagnostic, litmus_json,
-    litmus_summary, litmus_text,
+    Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
+    litmus_summary_csv,
 };
 
 use crate::args::{LitmusArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, certified, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each test under each model.
@@ -24,15 +24,17 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.input_format.map(Into::into), &["litmus"])?;
     pool::check(common, &inputs)?;
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
-    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
-        eprint!("{}", litmus_summary(&results));
-    }
+    let text = || litmus_summary(&results);
+    summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results));
     Ok(exit)
 }
 
 /// One file under all models.
 fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
-    let mut job = Litmus { args, job: Job::new(&args.common, "litmus", input) };
+    let mut job = Litmus {
+        args,
+        job: Job::new(&args.common.shared, &args.common.model, "litmus", input.name()),
+    };
     if let Some((source, parsed)) = job.job.read(input) {
         if !parsed.program.forbidden.is_empty() && !args.common.shared.quiet {
             job.job.answer.err +=
@@ -77,7 +79,7 @@ impl Litmus<'_> {
         let judged = match found.judge(program, model) {
             Ok(judged) => judged,
             Err(rejected) => {
-                self.job.refuse_rejected(model, &rejected);
+                self.job.refuse_rejected(model, &model.to_string(), &rejected);
                 self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
                 return;
             }
@@ -87,44 +89,26 @@ impl Litmus<'_> {
             Ok(run) => (run, None),
             Err(message) => (None, Some(message)),
         };
+        let wanted = self.args.show.as_deref();
+        // The run of `--format dot` is the one that decides.
+        let is_shown = wanted.is_some() || common.shared.format == OutputFormat::Dot;
+        let shown = LitmusShown { wanted: wanted.unwrap_or_default(), run: run.as_ref() };
+        let head = self.job.head(model, &judged.verdict, time, certified(judged.evidence.as_ref()));
         let answer = LitmusAnswer {
-            file: &self.job.file,
+            head: Head { limit: found.stopped.as_ref(), ..head },
             program,
             names,
-            model,
-            verdict: &judged.verdict,
+            source: &source.text,
             outcomes: &found.set,
             positive: judged.positive,
             negative: judged.negative,
-            stopped: found.stopped.as_ref(),
             searched: found.states,
-            time,
+            with_outcomes: self.args.states,
+            shown: (is_shown && not_shown.is_none()).then_some(shown),
         };
         let result = LitmusResult::of(&answer);
-        match common.shared.format {
-            OutputFormat::Text => {
-                self.job.answer.out += &litmus_text(&answer);
-                if let (Some(wanted), None) = (&self.args.show, &not_shown) {
-                    let color = self.job.color_out();
-                    let text = match &run {
-                        Some(run) => draw_run(program, names, &source.text, model, run, color),
-                        None if wanted.trim().is_empty() => "No run ends.\n".to_owned(),
-                        None => format!("No run under {model} ends with {wanted}.\n"),
-                    };
-                    self.job.answer.out += &(text + "\n");
-                }
-            }
-            OutputFormat::Json => {
-                self.job.answer.out += &litmus_json(&answer, self.args.states);
-                self.job.answer.out.push('\n');
-            }
-            OutputFormat::Dot => {
-                if let Some(run) = &run {
-                    self.job.answer.out += &draw_dot(program, names, &source.text, model, run);
-                }
-            }
-        }
-        self.job.answer.exit = self.job.answer.exit.max(Exit::of(&judged.verdict));
+        let written = self.job.written(&answer);
+        self.job.say(&written, &judged.verdict);
         self.job.answer.results.push(result);
         if let Some(message) = not_shown {
             self.job.complain(&message);
@@ -143,7 +127,8 @@ impl Litmus<'_> {
                 self.job.file
             );
         }
-        self.job.write_witness(source, model, &judged.verdict, judged.evidence.as_ref());
+        let evidence = judged.evidence.as_ref();
+        self.job.write_evidence("litmus", source, model, &judged.verdict, evidence);
     }
 
     fn fault(&mut self, model: Model, source: &Source, diagnostic: &Diagnostic) {

@@ -1,25 +1,24 @@
 //! `weakspot monitor` on logs.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
+use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
-    LogWitness, MonitorAnswer, ProgramResult, Words, error_json, input_hash, limit_text, model_key,
-    monitor_dot, monitor_json, monitor_news, monitor_statistics, monitor_text, program_summary,
+    LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
+    monitor_statistics, program_summary, program_summary_csv,
 };
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
 use crate::exit::Exit;
 use crate::input::PROGRAM_ENDINGS;
+use crate::job::{self, Job, defect, summarise};
 use crate::log::{expand, is_stdin, open, read_trace};
 use crate::monitor_program;
-use crate::output;
-use crate::pool::{self, Answer};
+use crate::pool;
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
@@ -44,34 +43,23 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         );
     }
     let (exit, results) = pool::run(&logs, &common.shared, |log| {
-        let mut job = Job {
-            args,
-            models,
-            path: log,
-            file: log.display().to_string(),
-            answer: Answer::new(),
-            witnessed: None,
-        };
+        let shared = &common.shared;
+        let job = job::Job::new(shared, models, "monitor", log.display().to_string());
+        let mut job = Watched { args, path: log, job };
         job.follow();
-        job.answer
+        job.job.answer
     })?;
-    if logs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
-        let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
-        eprint!("{}", program_summary(&results, words));
-    }
+    let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
+    let text = || program_summary(&results, words);
+    summarise(&common.shared, logs.len(), text, || program_summary_csv(&results));
     Ok(exit)
 }
 
 /// One log on its way to answers.
-struct Job<'a> {
+struct Watched<'a> {
     args: &'a MonitorArgs,
-    models: &'a [Model],
     path: &'a PathBuf,
-    file: String,
-    answer: Answer<ProgramResult>,
-    /// Whether a witness was written, and whether it is one of a violation. Of several traces the
-    /// first that is violated has it.
-    witnessed: Option<bool>,
+    job: Job<'a, ProgramResult>,
 }
 
 /// One of the traces of a log while it is followed.
@@ -92,7 +80,7 @@ struct Current {
 /// How many pairs are told as news.
 const MAX_NEWS: usize = 10;
 
-impl Job<'_> {
+impl Watched<'_> {
     fn common(&self) -> &Common {
         &self.args.common
     }
@@ -181,16 +169,16 @@ impl Job<'_> {
         Current {
             id,
             number,
-            watch: Watch::new(self.models, algorithm),
+            watch: Watch::new(self.job.models, algorithm),
             tables: LogTables::default(),
             since: Instant::now(),
             limit: None,
-            told: vec![0; self.models.len()],
+            told: vec![0; self.job.models.len()],
         }
     }
 
     fn found(&self, current: &Current) -> bool {
-        self.models.iter().any(|&model| current.watch.total(model) > 0)
+        self.job.models.iter().any(|&model| current.watch.total(model) > 0)
     }
 
     /// What is new in a log that is still being written is told at once, on standard error.
@@ -200,7 +188,7 @@ impl Job<'_> {
         {
             return;
         }
-        for (&model, told) in self.models.iter().zip(&mut current.told) {
+        for (&model, told) in self.job.models.iter().zip(&mut current.told) {
             let pairs = current.watch.pairs(model);
             if pairs > *told && *told < MAX_NEWS {
                 for report in current.watch.overtakings(model).iter().skip(*told).take(MAX_NEWS) {
@@ -215,7 +203,7 @@ impl Job<'_> {
     fn limit(&self, current: &Current, start: Instant) -> Option<Limit> {
         let elapsed = start.elapsed();
         let (events, memory) = (current.watch.events(), current.watch.memory() as u64);
-        let reports = self.models.iter().map(|&model| current.watch.total(model)).sum();
+        let reports = self.job.models.iter().map(|&model| current.watch.total(model)).sum();
         let rate = events as f64 / elapsed.as_secs_f64().max(1e-3);
         pool::follow_log(events, rate as u64, reports, memory);
         if pool::interrupted() {
@@ -235,7 +223,7 @@ impl Job<'_> {
         if let Some(torn) = reader.torn() {
             remarks.push(format!("{torn}; followed up to there"));
             if !self.common().shared.quiet {
-                self.answer.err += &format!("warning: {}: {torn}\n", self.file);
+                self.job.answer.err += &format!("warning: {}: {torn}\n", self.job.file);
             }
         }
         if current.watch.is_coarse() {
@@ -250,14 +238,15 @@ impl Job<'_> {
             remarks.push(format!("{why}; what came later was not followed"));
         }
         if current.watch.events() == 0 && !self.common().shared.quiet {
-            self.answer.err += &format!("warning: {}: the log has no events\n", self.file);
+            self.job.answer.err += &format!("warning: {}: the log has no events\n", self.job.file);
         }
-        for &model in self.models {
+        for &model in self.job.models {
             self.answer_model(current, model, &remarks);
         }
         let common = self.common();
         if common.shared.format == OutputFormat::Text && !common.shared.quiet {
-            self.answer.out += &monitor_statistics(&current.tables, current.watch.events(), time);
+            self.job.answer.out +=
+                &monitor_statistics(&current.tables, current.watch.events(), time);
         }
     }
 
@@ -266,11 +255,8 @@ impl Job<'_> {
         let shown = match watch.reports(&current.tables, model) {
             Ok(shown) => shown,
             Err(rejected) => {
-                let message = format!(
-                    "the answer under {model} did not pass its own check ({rejected}); this is a \
-                     defect of weakspot, please report it with the log"
-                );
-                return self.refuse_message(Some(model), &message, None);
+                let message = defect(&model.to_string(), &rejected);
+                return self.refuse_message(Some(model), &message);
             }
         };
         let verdict = match (&current.limit, watch.total(model)) {
@@ -291,31 +277,24 @@ impl Job<'_> {
             (MonitorAlgorithm::Sober, _) => "sober",
             (MonitorAlgorithm::SoberPublished, _) => "sober-published",
         };
+        let is_checked = shown_checked(&verdict, &reports);
+        let time = current.since.elapsed();
         let answer = MonitorAnswer {
-            file: &self.file,
+            head: self.job.head(model, &verdict, time, is_checked),
             id: current.id.as_deref(),
             tables: &current.tables,
             log: watch.kept(),
-            model,
-            verdict: &verdict,
             reports: &reports,
             total: watch.total(model),
             unlisted: watch.unlisted(model),
             events: watch.events(),
             algorithm,
             remarks: &remarks,
-            time: current.since.elapsed(),
         };
-        let color = pool::colored(self.common().shared.color, std::io::stdout().is_terminal());
-        let text = match self.common().shared.format {
-            OutputFormat::Text => monitor_text(&answer, !self.common().shared.quiet, color),
-            OutputFormat::Json => monitor_json(&answer) + "\n",
-            OutputFormat::Dot => monitor_dot(&answer),
-        };
-        self.answer.out += &text;
-        self.answer.exit = self.answer.exit.max(Exit::of(&verdict));
-        self.answer.results.push(ProgramResult {
-            file: self.file.clone(),
+        let written = self.job.written(&answer);
+        self.job.say(&written, &verdict);
+        self.job.answer.results.push(ProgramResult {
+            file: self.job.file.clone(),
             name: current.id.clone().unwrap_or_default(),
             model: Some(model),
             verdict: Some(verdict),
@@ -330,16 +309,14 @@ impl Job<'_> {
         verdict: &Verdict,
         shown: &[Shown],
     ) {
-        let Some(path) = self.common().shared.witness.clone() else { return };
+        if self.common().shared.witness.is_none() {
+            return;
+        }
         if self.args.algorithm != MonitorAlgorithm::Monitor {
-            return self.complain("SOBER has no witnesses; --algorithm monitor has");
+            return self.job.complain("SOBER has no witnesses; --algorithm monitor has");
         }
         let run = match (verdict, shown.first()) {
-            (Verdict::Unknown(_), _) => {
-                let note = format!("{}: no witness is written: the answer is unknown\n", self.file);
-                self.answer.err += &note;
-                return;
-            }
+            (Verdict::Unknown(_), _) => return self.job.lack_witness(),
             (_, None) => None,
             (_, Some(Shown { run: Some(run), .. })) => Some(run.clone()),
             (_, Some(Shown { overtaking, run: None })) => {
@@ -349,25 +326,19 @@ impl Job<'_> {
                 match again.map(|(log, tables)| show(&log, &tables, model, overtaking, &mut work)) {
                     Some(Ok(Some(run))) => Some(run),
                     _ => {
-                        return self.complain("failed to go through the log again for the witness");
+                        let failed = "failed to go through the log again for the witness";
+                        return self.job.complain(failed);
                     }
                 }
             }
         };
-        if self.witnessed == Some(true) || self.witnessed.is_some() && run.is_none() {
-            return;
-        }
-        self.witnessed = Some(run.is_some());
         let last_only = self.args.pending == PendingForm::Last;
-        let bytes = std::fs::read(self.path).context("failed to read it again for the witness");
-        let written = bytes.and_then(|bytes| {
+        let (path, trace) = (self.path, current.number);
+        self.job.write_witness(run.is_some(), || {
+            let bytes = std::fs::read(path).context("failed to read it again for the witness")?;
             let input_hash = input_hash(&bytes);
-            let witness = LogWitness { input_hash, model, trace: current.number, run, last_only };
-            output::write(&path, witness.to_json())
+            Ok(LogWitness { input_hash, model, trace, run, last_only }.to_json())
         });
-        if let Err(error) = written {
-            self.complain(&format!("{error:#}"));
-        }
     }
 
     /// The events of a trace up to the one at a place, read again.
@@ -383,23 +354,19 @@ impl Job<'_> {
     fn say_partial(&mut self, current: &Current) {
         let events = current.watch.events();
         let reports: Vec<String> = self
+            .job
             .models
             .iter()
             .map(|&model| format!("{} under {model}", current.watch.total(model)))
             .collect();
         if events > 0 {
-            self.answer.err += &format!(
+            self.job.answer.err += &format!(
                 "{}: before the error below: {events} event{} followed, reports: {}\n",
-                self.file,
+                self.job.file,
                 if events == 1 { "" } else { "s" },
                 reports.join(", ")
             );
         }
-    }
-
-    fn complain(&mut self, message: &str) {
-        self.answer.exit = Exit::Bad;
-        self.answer.err += &format!("error: {}: {message}\n", self.file);
     }
 
     fn refuse(&mut self, error: &LogError) {
@@ -411,38 +378,47 @@ impl Job<'_> {
             LogPlace::Line { .. } => error.message.clone(),
             LogPlace::Offset(_) => error.to_string(),
         };
-        self.answer.err += &match error.message.starts_with("failed to read") {
-            true => format!("error: {}: {}\n", self.file, error.message),
-            false => format!("error: {}\n", error.of(&self.file)),
+        self.job.answer.err += &match error.message.starts_with("failed to read") {
+            true => format!("error: {}: {}\n", self.job.file, error.message),
+            false => format!("error: {}\n", error.of(&self.job.file)),
         };
         let ending = self.path.extension().and_then(|ending| ending.to_str());
         if ending.is_some_and(|ending| PROGRAM_ENDINGS.contains(&ending)) {
-            self.answer.err += "help: for a program, say --program\n";
+            self.job.answer.err += "help: for a program, say --program\n";
         }
-        self.refuse_json(None, &message, place);
+        self.refuse_models(None, &message, place);
     }
 
-    fn refuse_message(
+    fn refuse_message(&mut self, model: Option<Model>, message: &str) {
+        self.job.answer.err += &format!("error: {}: {message}\n", self.job.file);
+        self.refuse_models(model, message, None);
+    }
+
+    fn refuse_models(
         &mut self,
         model: Option<Model>,
         message: &str,
         place: Option<(usize, usize)>,
     ) {
-        self.answer.err += &format!("error: {}: {message}\n", self.file);
-        self.refuse_json(model, message, place);
-    }
-
-    fn refuse_json(&mut self, model: Option<Model>, message: &str, place: Option<(usize, usize)>) {
-        self.answer.exit = Exit::Bad;
-        let models = model.map_or(self.models.to_vec(), |model| vec![model]);
-        for model in models {
-            if self.common().shared.format == OutputFormat::Json {
-                self.answer.out +=
-                    &error_json(&self.file, "monitor", Some(model_key(model)), message, place);
-                self.answer.out.push('\n');
-            }
-            self.answer.results.push(ProgramResult::error(&self.file, Some(model)));
+        self.job.refuse_json(model, message, place, None);
+        for model in model.map_or(self.job.models.to_vec(), |model| vec![model]) {
+            let error = ProgramResult::error(&self.job.file, Some(model));
+            self.job.answer.results.push(error);
         }
+    }
+}
+
+/// Whether every report was checked by a run that shows it. That there is none cannot be shown so.
+fn shown_checked(
+    verdict: &Verdict,
+    reports: &[(weakspot_core::Overtaking, Option<weakspot_core::DelayedRun>)],
+) -> Certification {
+    match verdict {
+        Verdict::Violated if reports.iter().all(|(_, run)| run.is_some()) => Certification::Checked,
+        Verdict::Violated if reports.iter().any(|(_, run)| run.is_some()) => {
+            Certification::TooLarge
+        }
+        _ => Certification::NotChecked,
     }
 }
 

@@ -3,21 +3,20 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use weakspot_core::{Evidence, Limit, Limits, Model, Verdict};
+use weakspot_core::{Certification, Evidence, Limit, Limits, Model, Verdict};
 use weakspot_explore::{
-    Interleavings, NoAnswer, Overtaken, Seen, Which, interleavings, monitored, overtakings,
-    plainer_run,
+    Interleavings, Overtaken, Seen, Which, interleavings, monitored, overtakings, plainer_run,
 };
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, draw_dot,
-    failure_diagnostic, monitor_table, program_monitor_json, program_monitor_text,
+    Counted, Executions, Head, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer,
+    monitor_table,
 };
 
 use crate::args::{MonitorArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, refuse_csv};
 use crate::log::is_log;
 use crate::pool::{self, Answer, Listener};
 
@@ -27,6 +26,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         bail!("{} is a log, not a program: leave out --program", log.display());
     }
     let common = &args.common;
+    refuse_csv(&common.shared)?;
     if common.model.contains(&Model::Sc) {
         bail!(
             "nothing is violated under sc: a violation is what SC does not do; expected --model \
@@ -63,7 +63,7 @@ struct Found {
 }
 
 fn answer(input: &Input, args: &MonitorArgs, limits: &Limits) -> Answer<Told> {
-    let mut job = Job::new(&args.common, "monitor", input);
+    let mut job = Job::new(&args.common.shared, &args.common.model, "monitor", input.name());
     if let Some((source, parsed)) = job.read(input) {
         let start = Instant::now();
         let found = match which(args) {
@@ -114,7 +114,7 @@ fn search(
         // The search will meet the same fault and say so.
         Ok(Interleavings::NotCounted) | Err(_) => Counted::NotCounted,
     };
-    for &model in &job.common.model {
+    for &model in job.models {
         let start = Instant::now();
         match overtakings(program, model, limits, &mut Listener::new()) {
             Ok(found) => all.push(Found {
@@ -124,7 +124,9 @@ fn search(
                 monitored: Monitored::All { interleavings: counted, states: found.states },
                 time: start.elapsed(),
             }),
-            Err(no_answer) => refuse(job, source, parsed, Some(model), no_answer),
+            Err(no_answer) => {
+                job.refuse_answer(Some(model), source, (program, &parsed.names), no_answer)
+            }
         }
     }
     all
@@ -140,13 +142,14 @@ fn execute(
     limits: &Limits,
 ) -> Vec<Found> {
     let start = Instant::now();
-    let models = &job.common.model;
+    let models = job.models;
     let steps = args.steps as usize;
     let listener = &mut Listener::new();
     let found = match monitored(&parsed.program, models, which, steps, limits, listener) {
         Ok(found) => found,
         Err(no_answer) => {
-            refuse(job, source, parsed, None, no_answer);
+            let of = (&parsed.program, &parsed.names);
+            job.refuse_answer(None, source, of, no_answer);
             return Vec::new();
         }
     };
@@ -174,26 +177,6 @@ fn execute(
     found.models.into_iter().map(of_model).collect()
 }
 
-fn refuse(
-    job: &mut Job<'_, Told>,
-    source: &Source,
-    parsed: &Parsed,
-    model: Option<Model>,
-    no_answer: NoAnswer,
-) {
-    match no_answer {
-        NoAnswer::Fault(failure) => {
-            let diagnostic = failure_diagnostic(&parsed.program, &parsed.names, &failure);
-            job.refuse_at(model, source, &diagnostic);
-        }
-        NoAnswer::NotApplicable(why) => job.refuse(model, why, None, None),
-        NoAnswer::Rejected(rejected) => {
-            let model = model.unwrap_or(job.common.model[0]);
-            job.refuse_rejected(model, &rejected);
-        }
-    }
-}
-
 /// Says what was found under one model: text is returned, the rest goes to the answer.
 fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found) -> String {
     let Parsed { program, names, .. } = parsed;
@@ -202,8 +185,8 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         ([], Some(limit)) => Verdict::Unknown(limit.clone()),
         _ => Verdict::Violated,
     };
-    let seen = !job.common.shared.quiet || job.common.shared.format != OutputFormat::Text;
-    let first = found.pairs.first().filter(|_| seen || job.common.shared.witness.is_some());
+    let seen = !job.shared.quiet || job.shared.format != OutputFormat::Text;
+    let first = found.pairs.first().filter(|_| seen || job.shared.witness.is_some());
     let run = first.map(|(pair, _)| plainer_run(program, found.model, pair));
     let pair = |&(ref p, count): &(Overtaken, Option<u64>)| MonitorPair {
         store: p.store,
@@ -212,31 +195,30 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         count,
     };
     let pairs: Vec<MonitorPair> = found.pairs.iter().map(pair).collect();
+    // What the search of all executions found was replayed; that there is nothing else was not
+    // searched for again.
+    let certified = match (&verdict, found.monitored) {
+        (Verdict::Violated, _) if run.is_some() => Certification::Checked,
+        (Verdict::Holds, Monitored::All { .. }) => Certification::TooLarge,
+        _ => Certification::NotChecked,
+    };
+    let head = job.head(found.model, &verdict, found.time, certified);
     let answer = ProgramMonitorAnswer {
-        file: &job.file,
+        head: Head { limit: found.limit.as_ref(), ..head },
         program,
         names,
         source: &source.text,
-        model: found.model,
-        verdict: &verdict,
-        limit: found.limit.as_ref(),
         pairs: &pairs,
         run: run.as_ref(),
         monitored: found.monitored,
-        time: found.time,
     };
-    let mut details = String::new();
-    match job.common.shared.format {
-        OutputFormat::Text => {
-            details = program_monitor_text(&answer, !job.common.shared.quiet, job.color_out());
-        }
-        OutputFormat::Json => job.answer.out += &(program_monitor_json(&answer) + "\n"),
-        OutputFormat::Dot => {
-            let dot = run.as_ref().map(|r| draw_dot(program, names, &source.text, found.model, r));
-            job.answer.out += &dot.unwrap_or_default();
-        }
-    }
-    job.answer.exit = job.answer.exit.max(Exit::of(&verdict));
+    let written = job.written(&answer);
+    // In text, the table of all programs comes first.
+    let (out, details) = match job.shared.format {
+        OutputFormat::Text => (String::new(), written),
+        _ => (written, String::new()),
+    };
+    job.say(&out, &verdict);
     write_witness(job, source, found, &verdict, run.map(Evidence::Run));
     details
 }
@@ -249,7 +231,7 @@ fn write_witness(
     verdict: &Verdict,
     run: Option<Evidence>,
 ) {
-    if job.common.shared.witness.is_none() {
+    if job.shared.witness.is_none() {
         return;
     }
     let evidence = match found.monitored {
@@ -265,7 +247,5 @@ fn write_witness(
         );
         return;
     }
-    let question = std::mem::replace(&mut job.question, "robust");
-    job.write_witness(source, found.model, verdict, evidence.as_ref());
-    job.question = question;
+    job.write_evidence("robust", source, found.model, verdict, evidence.as_ref());
 }

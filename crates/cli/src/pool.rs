@@ -13,6 +13,7 @@ use weakspot_core::{Limits, Progress, Snapshot};
 
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
+use crate::job::signed;
 use crate::output::spare_inputs;
 
 /// What one input came to.
@@ -134,7 +135,7 @@ pub(crate) fn run_in_parts<I: Sync, T: Send>(
                     if !part.err.is_empty() {
                         bar.suspend(|| eprint!("{}", part.err));
                     }
-                    out.write_all(part.out.as_bytes())?;
+                    out.write_all(signed(shared.format, &part.out).as_bytes())?;
                 }
                 if !*ended {
                     break;

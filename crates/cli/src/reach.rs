@@ -6,17 +6,14 @@ use anyhow::{Result, bail};
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Drain, Evidence, Instr, Limits, Model, Verdict};
-use weakspot_explore::{Algorithm, NoAnswer, Reach, reach};
+use weakspot_explore::{Algorithm, Reach, reach};
 use weakspot_lang::Parsed;
-use weakspot_report::{
-    ProgramResult, ReachAnswer, Words, draw_dot, draw_run, failure_diagnostic, program_summary,
-    reach_json, reach_text,
-};
+use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
 use crate::args::{OutputFormat, ReachAlgorithm, ReachArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, certified, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
@@ -33,15 +30,9 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
-    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
-        eprint!(
-            "{}",
-            program_summary(
-                &results,
-                Words { noun: "program", holds: "holds", violated: "violated" }
-            )
-        );
-    }
+    let words = Words { noun: "program", holds: "holds", violated: "violated" };
+    let text = || program_summary(&results, words);
+    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results));
     Ok(exit)
 }
 
@@ -52,7 +43,7 @@ fn answer(
     models: &[Model],
     limits: &Limits,
 ) -> Answer<ProgramResult> {
-    let mut job = Job::new(&args.common, "reach", input);
+    let mut job = Job::new(&args.common.shared, &args.common.model, "reach", input.name());
     if let Some((source, parsed)) = job.read(input) {
         if asks_something(&parsed) {
             for &model in models {
@@ -97,56 +88,31 @@ fn ask_model(
     let start = Instant::now();
     let found = match reach(program, model, algorithm.into(), limits, &mut Listener::new()) {
         Ok(found) => found,
-        Err(NoAnswer::Fault(failure)) => {
-            let diagnostic = failure_diagnostic(program, names, &failure);
-            job.refuse_at(Some(model), source, &diagnostic);
-            return None;
-        }
-        Err(NoAnswer::NotApplicable(why)) => {
-            job.refuse(Some(model), why, None, None);
-            return None;
-        }
-        Err(NoAnswer::Rejected(rejected)) => {
-            job.refuse_rejected(model, &rejected);
+        Err(why) => {
+            job.refuse_answer(Some(model), source, (program, names), why);
             return None;
         }
     };
     let time = start.elapsed();
-    let unseen = job.common.shared.format == OutputFormat::Text && job.common.shared.quiet;
+    let unseen = job.shared.format == OutputFormat::Text && job.shared.quiet;
     let run = match &found.evidence {
         Some(Evidence::Run(run)) if unseen => Some(run.clone()),
         Some(Evidence::Run(run)) => Some(plainest(parsed, model, run, limits)),
         _ => None,
     };
-    let run = run.as_ref();
     let answer = ReachAnswer {
-        file: &job.file,
+        head: job.head(model, &found.verdict, time, certified(found.evidence.as_ref())),
         program,
         names,
         source: &source.text,
-        model,
-        verdict: &found.verdict,
         violation: found.violation.as_ref(),
-        run,
+        run: run.as_ref(),
         searched: found.states,
         algorithm: found.algorithm,
-        time,
     };
-    let color = job.color_out();
-    let text = match job.common.shared.format {
-        OutputFormat::Text => {
-            let run = run.filter(|_| !job.common.shared.quiet);
-            let drawing = run.map(|r| draw_run(program, names, &source.text, model, r, color));
-            reach_text(&answer) + &drawing.map_or(String::new(), |d| d + "\n")
-        }
-        OutputFormat::Json => reach_json(&answer) + "\n",
-        OutputFormat::Dot => {
-            run.map_or(String::new(), |run| draw_dot(program, names, &source.text, model, run))
-        }
-    };
-    job.answer.out += &text;
-    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
-    job.write_witness(source, model, &found.verdict, found.evidence.as_ref());
+    let written = job.written(&answer);
+    job.say(&written, &found.verdict);
+    job.write_evidence("reach", source, model, &found.verdict, found.evidence.as_ref());
     Some(found.verdict)
 }
 

@@ -4,19 +4,16 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::{Drain, Evidence, Limits, Model};
-use weakspot_explore::{
-    Decide, NoAnswer, Robust, TriangularRaceFree, robust, triangular_race_free,
-};
+use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    ProgramResult, RobustAnswer, Words, draw_dot, failure_diagnostic, program_summary, race_json,
-    race_text, robust_json, robust_text,
+    ProgramResult, RaceAnswer, RobustAnswer, Words, program_summary, program_summary_csv,
 };
 
-use crate::args::{OutputFormat, RobustAlgorithm, RobustArgs};
+use crate::args::{RobustAlgorithm, RobustArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, certified, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
@@ -42,13 +39,12 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
-    if inputs.len() > 1 && common.shared.format == OutputFormat::Text && !common.shared.quiet {
-        let words = match args.trf {
-            false => Words { noun: "program", holds: "robust", violated: "not robust" },
-            true => Words { noun: "program", holds: "race free", violated: "race" },
-        };
-        eprint!("{}", program_summary(&results, words));
-    }
+    let words = match args.trf {
+        false => Words { noun: "program", holds: "robust", violated: "not robust" },
+        true => Words { noun: "program", holds: "race free", violated: "race" },
+    };
+    let text = || program_summary(&results, words);
+    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results));
     Ok(exit)
 }
 
@@ -59,7 +55,7 @@ fn answer(
     models: &[Model],
     limits: &Limits,
 ) -> Answer<ProgramResult> {
-    let mut job = Job::new(&args.common, "robust", input);
+    let mut job = Job::new(&args.common.shared, &args.common.model, "robust", input.name());
     match job.read(input) {
         Some((source, parsed)) => {
             for &model in models {
@@ -97,17 +93,8 @@ fn ask_model(
     };
     let found = match asked {
         Ok(found) => found,
-        Err(NoAnswer::Fault(failure)) => {
-            let diagnostic = failure_diagnostic(program, names, &failure);
-            job.refuse_at(Some(model), source, &diagnostic);
-            return ProgramResult::error(&job.file, Some(model));
-        }
-        Err(NoAnswer::NotApplicable(why)) => {
-            job.refuse(Some(model), why, None, None);
-            return ProgramResult::error(&job.file, Some(model));
-        }
-        Err(NoAnswer::Rejected(rejected)) => {
-            job.refuse_rejected(model, &rejected);
+        Err(why) => {
+            job.refuse_answer(Some(model), source, (program, names), why);
             return ProgramResult::error(&job.file, Some(model));
         }
     };
@@ -116,32 +103,21 @@ fn ask_model(
         _ => None,
     };
     let answer = RobustAnswer {
-        file: &job.file,
+        head: job.head(model, &found.verdict, start.elapsed(), certified(found.evidence.as_ref())),
         program,
         names,
         source: &source.text,
-        model,
-        verdict: &found.verdict,
         run,
         states: found.states,
         queries: found.queries,
         algorithm: if args.trf { "trf" } else { word },
-        time: start.elapsed(),
     };
-    let text = match job.common.shared.format {
-        OutputFormat::Text if args.trf => {
-            race_text(&answer, race, !job.common.shared.quiet, job.color_out())
-        }
-        OutputFormat::Json if args.trf => race_json(&answer, race) + "\n",
-        OutputFormat::Text => robust_text(&answer, !job.common.shared.quiet, job.color_out()),
-        OutputFormat::Json => robust_json(&answer) + "\n",
-        OutputFormat::Dot => {
-            run.map_or(String::new(), |run| draw_dot(program, names, &source.text, model, run))
-        }
+    let written = match args.trf {
+        true => job.written(&RaceAnswer { robust: answer, race }),
+        false => job.written(&answer),
     };
-    job.answer.out += &text;
-    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
-    job.write_witness(source, model, &found.verdict, found.evidence.as_ref());
+    job.say(&written, &found.verdict);
+    job.write_evidence("robust", source, model, &found.verdict, found.evidence.as_ref());
     ProgramResult {
         file: job.file.clone(),
         name: names.program.clone(),

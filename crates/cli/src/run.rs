@@ -115,6 +115,7 @@ pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec
     {
         bail!("the schedule has steps of buffers: it belongs to --under tso or --under pso");
     }
+    crate::job::refuse_csv(&args.shared)?;
     if args.shared.format == OutputFormat::Dot {
         bail!(
             "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"

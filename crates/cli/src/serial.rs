@@ -10,23 +10,23 @@ mod show;
 mod trace;
 mod warnings;
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::serial::Question;
-use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
+use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
-    ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
-    SerialWitness, Words, error_json, input_hash, limit_text, model_key, plain, program_summary,
-    serial_dot, serial_json, serial_text,
+    Head, ProgramResult, Refusal, SerialAnswer, SerialEvidence, SerialFenced, SerialOf,
+    SerialOther, SerialWitness, Words, input_hash, limit_text, model_key, plain, program_summary,
+    program_summary_csv,
 };
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{OutputFormat, SerialArgs, Shared};
 use crate::exit::Exit;
+use crate::job::{style, summarise};
 use crate::log::{is_stdin, open};
 use crate::output;
 use crate::pool::{self, Answer};
@@ -98,12 +98,11 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
         }
         job.answer
     })?;
-    if logs.len() > 1 && args.shared.format == OutputFormat::Text && !args.shared.quiet {
-        let has_traces = results.iter().any(|result| result.name != result.file);
-        let noun = if has_traces { "trace" } else { "log" };
-        let words = Words { noun, holds: "holds", violated: "violated" };
-        eprint!("{}", program_summary(&results, words));
-    }
+    let has_traces = results.iter().any(|result| result.name != result.file);
+    let noun = if has_traces { "trace" } else { "log" };
+    let words = Words { noun, holds: "holds", violated: "violated" };
+    let text = || program_summary(&results, words);
+    summarise(&args.shared, logs.len(), text, || program_summary_csv(&results));
     Ok(exit)
 }
 
@@ -158,6 +157,18 @@ struct Said<'a> {
     others: &'a [SerialOther],
     decided_by: Option<&'a str>,
     remarks: Vec<String>,
+}
+
+impl Said<'_> {
+    /// Whether what shows the answer was checked.
+    fn certified(&self) -> Certification {
+        match &self.verdict {
+            Verdict::Violated if self.shown.cycle.is_some() => Certification::Checked,
+            Verdict::Holds if self.shown.order.is_some() => Certification::Checked,
+            Verdict::Unknown(_) => Certification::NotChecked,
+            _ => Certification::TooLarge,
+        }
+    }
 }
 
 /// Before the first event of a trace; what cannot be read again is noted.
@@ -430,12 +441,18 @@ impl Job<'_> {
     fn say(&mut self, current: &Current, said: &Said<'_>) {
         let shared = &self.args.shared;
         let answer = SerialAnswer {
-            file: &self.file,
+            head: Head {
+                file: &self.file,
+                question: "serial",
+                model: said.model,
+                verdict: &said.verdict,
+                limit: None,
+                time: current.since.elapsed(),
+                certified: said.certified(),
+            },
             id: current.id.as_deref(),
             tables: &current.tables,
-            model: said.model,
             of: said.of,
-            verdict: &said.verdict,
             cycle: said.shown.cycle.as_ref(),
             order: said.shown.order.as_deref(),
             sc_equivalent: said.sc_equivalent,
@@ -445,14 +462,8 @@ impl Job<'_> {
             events: current.follow.count(),
             transactions: current.follow.transactions(),
             remarks: &said.remarks,
-            time: current.since.elapsed(),
         };
-        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
-        self.answer.out += &match shared.format {
-            OutputFormat::Text => serial_text(&answer, !shared.quiet, color),
-            OutputFormat::Json => serial_json(&answer) + "\n",
-            OutputFormat::Dot => serial_dot(&answer),
-        };
+        self.answer.out += &shared.format.of(&answer, style(shared));
         self.answer.exit = self.answer.exit.max(Exit::of(&said.verdict));
         self.answer.results.push(ProgramResult {
             file: self.file.clone(),
@@ -538,9 +549,10 @@ impl Job<'_> {
         self.answer.exit = Exit::Bad;
         for model in model.map_or(self.args.model.clone(), |model| vec![model]) {
             if self.args.shared.format == OutputFormat::Json {
-                self.answer.out +=
-                    &error_json(&self.file, "serial", Some(model_key(model)), message, place);
-                self.answer.out.push('\n');
+                let (file, model) = (self.file.as_str(), Some(model_key(model)));
+                let refusal =
+                    Refusal { file, question: "serial", model, message, place, kind: None };
+                self.answer.out += &refusal.json();
             }
             self.answer.results.push(ProgramResult::error(&self.file, Some(model)));
         }

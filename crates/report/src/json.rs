@@ -1,12 +1,251 @@
-//! JSON lines, written key by key: the order of the keys is part of what scripts and people see,
-//! and a list of a million states goes into the text without a tree in between.
+//! JSON lines: what the objects of all answers begin and end with, and how they are written.
+//!
+//! The order of the keys is part of what scripts and people see. Nothing is put into a tree first: a
+//! list of a million states goes right into the text.
 
 use std::fmt::{Display, Write};
+use std::io;
+use std::time::Duration;
 
-use weakspot_core::{Certification, Drain, Model, Verdict};
+use serde::{Serialize, Serializer};
+use serde_json::ser::{CharEscape, Formatter};
+use weakspot_core::{Certification, Drain, Model, Names, Verdict};
 
-/// The line for a file that could not be answered. `place` is line and column, both from 1;
-/// without one (a file that cannot be read) both keys are `null`. No line end.
+use crate::answer::{Head, ModelName};
+use crate::text::limit::LimitJson;
+
+/// The version of the objects. It rises when a key is taken away or means something else; new keys
+/// do not change it.
+pub const SCHEMA: u32 = 1;
+
+/// The program that wrote an output, in its first object.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Tool {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The commit that it was built from, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<&'static str>,
+}
+
+impl Tool {
+    /// The first object of an output, which says what wrote it.
+    #[must_use]
+    pub fn sign(&self, objects: &str) -> String {
+        let (first, rest) = objects.split_at(objects.find('\n').unwrap_or(objects.len()));
+        match first.strip_suffix('}') {
+            Some(open) => format!("{open},\"tool\":{}}}{rest}", line(self)),
+            None => objects.to_owned(),
+        }
+    }
+}
+
+/// Something as JSON on one line, without a line end.
+pub(crate) fn line<T: Serialize + ?Sized>(value: &T) -> String {
+    let mut out = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, OneLine);
+    // Memory takes everything, and no key is anything but a string.
+    let _ = value.serialize(&mut serializer);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// JSON without anything that a reader of lines or a terminal could stumble over.
+struct OneLine;
+
+impl Formatter for OneLine {
+    fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
+    where
+        W: ?Sized + io::Write,
+    {
+        // Line separators are legal in JSON, but not every reader of lines knows that.
+        let is_bad = |c: char| matches!(c, '\x7f' | '\u{2028}' | '\u{2029}');
+        let mut rest = fragment;
+        while let Some(at) = rest.find(is_bad) {
+            let (good, bad) = rest.split_at(at);
+            writer.write_all(good.as_bytes())?;
+            let mut chars = bad.chars();
+            let code = chars.next().map_or(0, u32::from);
+            write!(writer, "\\u{code:04x}")?;
+            rest = chars.as_str();
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn write_char_escape<W>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()>
+    where
+        W: ?Sized + io::Write,
+    {
+        let text = match escape {
+            CharEscape::Quote => "\\\"",
+            CharEscape::ReverseSolidus => "\\\\",
+            CharEscape::Solidus => "/",
+            CharEscape::Backspace => "\\u0008",
+            CharEscape::FormFeed => "\\u000c",
+            CharEscape::LineFeed => "\\n",
+            CharEscape::CarriageReturn => "\\r",
+            CharEscape::Tab => "\\t",
+            CharEscape::AsciiControl(byte) => return write!(writer, "\\u{byte:04x}"),
+        };
+        writer.write_all(text.as_bytes())
+    }
+}
+
+/// The object of an answer about a program: the head, what the question adds, and the end.
+#[derive(Serialize)]
+struct OfProgram<'a, B> {
+    file: &'a str,
+    question: &'a str,
+    model: &'a str,
+    verdict: &'a str,
+    #[serde(serialize_with = "certified")]
+    certified: Certification,
+    #[serde(serialize_with = "seconds")]
+    time_s: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitJson>,
+    name: &'a str,
+    #[serde(flatten)]
+    body: B,
+    schema: u32,
+}
+
+/// The object of an answer about something that was recorded.
+#[derive(Serialize)]
+struct OfRecord<'a, A, B> {
+    file: &'a str,
+    question: &'a str,
+    #[serde(flatten)]
+    about: A,
+    model: &'a str,
+    verdict: &'a str,
+    #[serde(serialize_with = "certified")]
+    certified: Certification,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<LimitJson>,
+    #[serde(flatten)]
+    body: B,
+    #[serde(serialize_with = "seconds")]
+    time_s: Duration,
+    schema: u32,
+}
+
+/// The line of an answer about a program, with a line end.
+pub(crate) fn of_program<M: ModelName>(
+    head: &Head<'_, M>,
+    names: &Names,
+    body: impl Serialize,
+) -> String {
+    let Head { file, question, model, verdict, time, certified, .. } = *head;
+    line(&OfProgram {
+        file,
+        question,
+        model: model.key(),
+        verdict: verdict_key(verdict),
+        certified,
+        time_s: time,
+        limit: head.limit().map(|limit| LimitJson::told(limit, names)),
+        name: &names.program,
+        body,
+        schema: SCHEMA,
+    }) + "\n"
+}
+
+/// The line of an answer about something that was recorded, with a line end. `about` says which part
+/// of the file it is.
+pub(crate) fn of_record<M: ModelName>(
+    head: &Head<'_, M>,
+    names: &Names,
+    about: impl Serialize,
+    body: impl Serialize,
+) -> String {
+    let Head { file, question, model, verdict, time, certified, .. } = *head;
+    line(&OfRecord {
+        file,
+        question,
+        about,
+        model: model.key(),
+        verdict: verdict_key(verdict),
+        certified,
+        limit: head.limit().map(|limit| LimitJson::told(limit, names)),
+        body,
+        time_s: time,
+        schema: SCHEMA,
+    }) + "\n"
+}
+
+/// A time in seconds, to the microsecond.
+pub(crate) fn seconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
+    match (time.as_micros() as f64 / 1e6, time.subsec_micros()) {
+        (_, 0) => s.serialize_u64(time.as_secs()),
+        (seconds, _) => s.serialize_f64(seconds),
+    }
+}
+
+fn certified<S: Serializer>(certified: &Certification, s: S) -> Result<S::Ok, S::Error> {
+    match certified {
+        Certification::Checked => s.serialize_bool(true),
+        Certification::TooLarge => s.serialize_str("too large"),
+        Certification::NotChecked => s.serialize_bool(false),
+    }
+}
+
+/// Something that went wrong instead of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal<'a> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The question.
+    pub question: &'a str,
+    /// The key of the model, if it is about one.
+    pub model: Option<&'a str>,
+    /// What is wrong.
+    pub message: &'a str,
+    /// Line and column, both from 1.
+    pub place: Option<(usize, usize)>,
+    /// Of a history whether it is the text or the values that are wrong.
+    pub kind: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RefusalJson<'a> {
+    file: &'a str,
+    question: &'a str,
+    model: Option<&'a str>,
+    verdict: &'a str,
+    message: &'a str,
+    line: Option<usize>,
+    column: Option<usize>,
+    time_s: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a str>,
+    schema: u32,
+}
+
+impl Refusal<'_> {
+    /// The line for scripts, with a line end. Without a place (a file that cannot be read) `line` and
+    /// `column` are `null`.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let Refusal { file, question, model, message, place, kind } = *self;
+        let (line_of, column) = place.unzip();
+        line(&RefusalJson {
+            file,
+            question,
+            model,
+            verdict: "error",
+            message,
+            line: line_of,
+            column,
+            time_s: 0,
+            kind,
+            schema: SCHEMA,
+        }) + "\n"
+    }
+}
+
+/// The line for a file that could not be answered, without a line end.
 #[must_use]
 pub fn error_json(
     file: &str,
@@ -15,19 +254,8 @@ pub fn error_json(
     message: &str,
     place: Option<(usize, usize)>,
 ) -> String {
-    let mut o = Object::new();
-    o.string("file", file).string("question", question);
-    match model {
-        Some(model) => o.string("model", model),
-        None => o.raw("model", "null"),
-    };
-    o.string("verdict", "error").string("message", message);
-    match place {
-        Some((line, column)) => o.raw("line", line).raw("column", column),
-        None => o.raw("line", "null").raw("column", "null"),
-    };
-    o.raw("time_s", 0);
-    o.end()
+    let refusal = Refusal { file, question, model, message, place, kind: None };
+    refusal.json().trim_end().to_owned()
 }
 
 /// The verdict as scripts read it.
@@ -36,15 +264,6 @@ pub(crate) fn verdict_key(verdict: &Verdict) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::Violated => "violated",
         Verdict::Unknown(_) => "unknown",
-    }
-}
-
-/// What the checker of evidence said, as scripts read it: a JSON value.
-pub(crate) fn certified_json(certification: Certification) -> &'static str {
-    match certification {
-        Certification::Checked => "true",
-        Certification::TooLarge => "\"too large\"",
-        Certification::NotChecked => "false",
     }
 }
 
@@ -131,7 +350,7 @@ mod tests {
     #[test]
     fn errors() {
         expect![[
-            r#"{"file":"a.litmus","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":3,"column":2,"time_s":0}"#
+            r#"{"file":"a.litmus","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":3,"column":2,"time_s":0,"schema":1}"#
         ]]
         .assert_eq(&error_json(
             "a.litmus",
@@ -141,7 +360,7 @@ mod tests {
             Some((3, 2)),
         ));
         expect![[
-            r#"{"file":"b","question":"litmus","model":null,"verdict":"error","message":"no such file","line":null,"column":null,"time_s":0}"#
+            r#"{"file":"b","question":"litmus","model":null,"verdict":"error","message":"no such file","line":null,"column":null,"time_s":0,"schema":1}"#
         ]]
         .assert_eq(&error_json("b", "litmus", None, "no such file", None));
     }
@@ -152,7 +371,18 @@ mod tests {
             let mut text = String::new();
             push_string(&mut text, s);
             assert_eq!(serde_json::from_str::<String>(&text).unwrap(), s);
+            assert_eq!(line(s), text);
         }
+    }
+
+    #[test]
+    fn signed() {
+        let tool = Tool { name: "weakspot", version: "0.1.0", commit: None };
+        assert_eq!(
+            tool.sign("{\"a\":1}\n{\"b\":2}\n"),
+            "{\"a\":1,\"tool\":{\"name\":\"weakspot\",\"version\":\"0.1.0\"}}\n{\"b\":2}\n"
+        );
+        assert_eq!(tool.sign(""), "");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::{Model, Names, Verdict};
 
-use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::stream::log::{MonitorAnswer, drawing, told, violation};
+use crate::json::{Object, line, model_key, push_string, verdict_key};
+use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, told};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
+use crate::text::table::Style;
 
 /// What was explored of a program.
 #[derive(Clone, Debug)]
@@ -93,11 +95,12 @@ pub fn real_text(
     if !details {
         return out;
     }
+    let style = Style { details, color, width: 100 };
     for (i, finding) in findings.iter().enumerate().take(MAX_TOLD) {
         let a = &finding.shown;
         for (report, run) in a.reports {
             out.push('\n');
-            out.push_str(&told(a, report, run.as_ref()));
+            out.push_str(&told(a, report, run.as_ref(), style));
             for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
                 let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
                 let label = if what == "store" { "frames" } else { "" };
@@ -106,7 +109,7 @@ pub fn real_text(
             out.push_str(&seen(explored, finding.executions, finding.first, finding.schedule));
             if let (0, Some(run)) = (i, run) {
                 out.push('\n');
-                out.push_str(&drawing(a, run, color));
+                out.push_str(&drawing(a, run, style));
             }
         }
     }
@@ -342,16 +345,29 @@ pub fn real_json(
     for (i, finding) in findings.iter().enumerate() {
         for (report, run) in finding.shown.reports {
             list.push_str(if i == 0 { "" } else { "," });
-            let mut v = violation(&finding.shown, report, run.as_ref());
-            strings(v.key("store_frames"), finding.frames[0]);
-            strings(v.key("access_frames"), finding.frames[1]);
-            v.raw("executions", finding.executions).raw("first", finding.first);
-            v.string("schedule", finding.schedule);
-            list.push_str(&v.end());
+            list.push_str(&line(&FindingJson {
+                violation: ViolationJson::of(&finding.shown, report, run.as_ref()),
+                store_frames: finding.frames[0],
+                access_frames: finding.frames[1],
+                executions: finding.executions,
+                first: finding.first,
+                schedule: finding.schedule,
+            }));
         }
     }
     list.push(']');
     closing(o, explored)
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    #[serde(flatten)]
+    violation: ViolationJson,
+    store_frames: &'a [String],
+    access_frames: &'a [String],
+    executions: u64,
+    first: u64,
+    schedule: &'a str,
 }
 
 /// The answer about the executions themselves.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration;
@@ -69,7 +70,7 @@ pub(crate) struct ProgramsArgs {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
     pub(crate) format: BenchFormat,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct BenchMonitorArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
     pub(crate) format: BenchFormat,
 }
 
@@ -129,7 +130,7 @@ pub(crate) struct BenchHistoryArgs {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
     pub(crate) format: BenchFormat,
 }
 
@@ -206,7 +207,7 @@ pub(crate) struct BenchSerialArgs {
     #[arg(long)]
     pub(crate) large: bool,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
     pub(crate) format: BenchFormat,
 }
 
@@ -245,15 +246,13 @@ pub(crate) struct BenchRealArgs {
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) executions: u64,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
     pub(crate) format: BenchFormat,
 }
 
-/// How measurements are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchFormat {
-    /// A table.
-    Text,
-    /// JSON Lines, one object per row.
-    Json,
+/// How measurements are printed: all formats but graphs.
+pub(crate) use super::OutputFormat as BenchFormat;
+
+fn bench_format() -> impl TypedValueParser<Value = BenchFormat> {
+    super::formats(&[BenchFormat::Text, BenchFormat::Json, BenchFormat::Csv])
 }

@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde_json::json;
 use weakspot_core::HistoryModel;
 use weakspot_gen::Source;
-use weakspot_report::{Axis, Mark, Panel, Plot, plot_svg};
+use weakspot_report::{Axis, Mark, Panel, Plot, Rows, plot_svg};
 
 use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
 use crate::exit::Exit;
@@ -108,6 +108,7 @@ fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
 /// Measures a table of times. What was not done at one size is not tried at a larger one.
 fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell)>> {
     let mut out = std::io::stdout().lock();
+    let mut lines = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         writeln!(
             out,
@@ -138,7 +139,7 @@ fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell
         let cell = task::measure(&task, args.timeout)?;
         match args.format {
             BenchFormat::Text => writeln!(out, "{}", row_text(&task, &cell))?,
-            BenchFormat::Json => writeln!(out, "{}", row_json(table, &task, &cell))?,
+            _ => write!(out, "{}", lines.written(&row_json(table, &task, &cell)))?,
         }
         out.flush()?;
         rows.push((task, cell));

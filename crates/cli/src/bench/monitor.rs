@@ -13,6 +13,7 @@ use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
 use crate::args::{BenchFormat, BenchMonitorArgs};
 use crate::exit::Exit;
+use weakspot_report::Rows;
 
 const PSO: Model = Model::Pso(Drain::All);
 /// How many source positions the events have.
@@ -23,6 +24,7 @@ const SHORT: usize = 20_000;
 /// Events per processor second of the monitors on random logs, from memory and from a file.
 pub(crate) fn run(args: &BenchMonitorArgs) -> Result<Exit> {
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     let columns = ["TSO", "PSO", "both", "from file", "SOBER", "definition"];
     if args.format == BenchFormat::Text {
         write!(out, "{:>7} {:>9}", "threads", "addresses")?;
@@ -64,14 +66,14 @@ pub(crate) fn run(args: &BenchMonitorArgs) -> Result<Exit> {
                     let (tso, pso) = (share(Model::Tso), share(PSO));
                     writeln!(out, " {memory:>10} {tso:>7.2}% {pso:>7.2}%")?;
                 }
-                BenchFormat::Json => {
+                _ => {
                     let row = json!({
                         "threads": threads, "addresses": addresses, "events": args.events,
                         "tso": tso, "pso": pso, "both": both, "file": file, "sober": sober,
                         "definition": definition, "memory": monitor.memory(),
                         "tso_reports": monitor.total(Model::Tso), "pso_reports": monitor.total(PSO),
                     });
-                    writeln!(out, "{row}")?;
+                    write!(out, "{}", rows.written(&row.to_string()))?;
                 }
             }
             out.flush()?;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_lang::families::Family;
 use weakspot_report::{
-    Axis, BenchEnd, BenchRow, Mark, Panel, Plot, bench_head, bench_json, bench_text, plot_svg,
+    Axis, BENCH_COLUMNS, BenchEnd, BenchRow, Mark, Panel, Plot, Rows, bench_head, bench_json,
+    bench_text, plot_svg,
 };
 
 use super::cell::{Cell, QUESTIONS, Question};
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
     if args.format == BenchFormat::Text {
         write!(out, "{}", bench_head())?;
     }
+    let mut lines = Rows::with_columns(args.format, &BENCH_COLUMNS);
     let mut rows: Vec<(usize, BenchRow)> = Vec::new();
     let mut exit = Exit::Holds;
     for subject in &subjects {
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
             let row = measure(subject, question, args.timeout)?;
             match args.format {
                 BenchFormat::Text => write!(out, "{}", bench_text(&row))?,
-                BenchFormat::Json => writeln!(out, "{}", bench_json(&row))?,
+                _ => write!(out, "{}", lines.written(&bench_json(&row)))?,
             }
             out.flush()?;
             if let BenchEnd::Error(message) = &row.end {

@@ -13,6 +13,7 @@ use weakspot_live::Plan;
 use crate::args::{BenchFormat, BenchRealArgs};
 use crate::exit::Exit;
 use crate::run::measure::{Measured, measure};
+use weakspot_report::Rows;
 
 /// The PSO of the paper.
 const PSO: Model = Model::Pso(Drain::Own);
@@ -80,6 +81,7 @@ fn interleavings(
     preemptions: u32,
 ) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         writeln!(
             out,
@@ -111,7 +113,7 @@ fn interleavings(
                 theirs.tso,
                 theirs.pso
             )?,
-            BenchFormat::Json => {
+            _ => {
                 let row = json!({
                     "table": table + 1, "name": subject.name, "preemptions": preemptions,
                     "interleavings": executions, "seconds": time.as_secs_f64(), "tso": tso, "pso": pso,
@@ -120,7 +122,7 @@ fn interleavings(
                         "tso": theirs.tso, "pso": theirs.pso,
                     },
                 });
-                writeln!(out, "{row}")?;
+                write!(out, "{}", rows.written(&row.to_string()))?;
             }
         }
         out.flush()?;
@@ -134,6 +136,7 @@ fn interleavings(
 /// How fast that is: many random executions, with the monitors and without.
 fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         writeln!(
             out,
@@ -165,13 +168,13 @@ fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path)
                 per_step[0],
                 per_step[1]
             )?,
-            BenchFormat::Json => {
+            _ => {
                 let row = json!({
                     "table": "rates", "name": subject.name, "steps": length, "rate": rate,
                     "overhead": cpu / bare, "steps_rate": steps / cpu, "ns_per_step": per_step[0],
                     "ns_per_step_without": per_step[1], "paper": { "rate": paper },
                 });
-                writeln!(out, "{row}")?;
+                write!(out, "{}", rows.written(&row.to_string()))?;
             }
         }
         out.flush()?;

@@ -15,6 +15,7 @@ use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
 use crate::args::{BenchFormat, BenchSerialArgs, SerialTable};
 use crate::exit::Exit;
+use weakspot_report::Rows;
 
 /// What the tables start from.
 const USUAL: TxnLogSize =
@@ -51,6 +52,7 @@ fn shapes(args: &BenchSerialArgs) -> Result<()> {
     sizes.extend([1, 3, 30, 100].map(|length| TxnLogSize { length, ..USUAL }));
     sizes.extend([0, 10, 50].map(|shared| TxnLogSize { shared, ..USUAL }));
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         writeln!(
             out,
@@ -90,7 +92,7 @@ fn shapes(args: &BenchSerialArgs) -> Result<()> {
                 }
                 writeln!(out, " {:>8} {:>8}", most.nodes, most.edges)?;
             }
-            BenchFormat::Json => {
+            _ => {
                 let mut row = json!({
                     "table": "shapes", "threads": threads, "variables": vars, "length": length,
                     "shared": shared, "marks": marks, "events": events, "nodes": most.nodes,
@@ -99,7 +101,7 @@ fn shapes(args: &BenchSerialArgs) -> Result<()> {
                 for ((key, ..), rate) in WAYS.iter().zip(&rates) {
                     row[*key] = (*rate).into();
                 }
-                writeln!(out, "{row}")?;
+                write!(out, "{}", rows.written(&row.to_string()))?;
             }
         }
         out.flush()?;
@@ -122,6 +124,7 @@ fn lengths(args: &BenchSerialArgs) -> Result<()> {
     lengths.extend((!args.quick).then_some(16_000_000));
     lengths.extend(args.large.then_some(64_000_000));
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         writeln!(
             out,
@@ -146,12 +149,12 @@ fn lengths(args: &BenchSerialArgs) -> Result<()> {
                             "{of:>9} {open:>9} {events:>10} {each:>9.1} {nodes:>8} {edges:>8} {memory:>8}"
                         )?;
                     }
-                    BenchFormat::Json => {
+                    _ => {
                         let row = json!({
                             "table": "lengths", "of": key, "open": open, "events": events,
                             "ns": each, "nodes": nodes, "edges": edges, "bytes": run.bytes,
                         });
-                        writeln!(out, "{row}")?;
+                        write!(out, "{}", rows.written(&row.to_string()))?;
                     }
                 }
                 out.flush()?;

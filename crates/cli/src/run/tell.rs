@@ -5,11 +5,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use weakspot_core::{Limit, Model, Verdict};
+use weakspot_core::{Certification, Limit, Model, Verdict};
 use weakspot_live::wire::{Message, TracedStep};
 use weakspot_live::{OpKind, late};
 use weakspot_report::{
-    Explored, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
+    Explored, Head, MonitorAnswer, RealFailure, RealOvertaking, RealUnserializable, failures_json,
     failures_text, real_advice_json, real_advice_text, real_json, real_statistics, real_text,
     unserializable_json, unserializable_text,
 };
@@ -128,19 +128,24 @@ impl Exploration<'_> {
                 .map(|((found, replayed, reports), [store, access])| RealOvertaking {
                     frames: [store, access],
                     shown: MonitorAnswer {
-                        file: &self.subject.name,
+                        head: Head {
+                            file: &self.subject.name,
+                            question: "run",
+                            model,
+                            verdict: &Verdict::Violated,
+                            limit: None,
+                            time: Duration::ZERO,
+                            certified: Certification::Checked,
+                        },
                         id: None,
                         tables: &replayed.under(model).tables,
                         log: &replayed.under(model).events,
-                        model,
-                        verdict: &Verdict::Violated,
                         reports,
                         total: 1,
                         unlisted: 0,
                         events: replayed.under(model).events.len() as u64,
                         algorithm: "monitor",
                         remarks: &[],
-                        time: Duration::ZERO,
                     },
                     executions: found.executions,
                     first: found.first,

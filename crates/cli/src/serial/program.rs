@@ -11,14 +11,13 @@ use weakspot_explore::{
 };
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    AddedFences, ProgramResult, SerialProgramAnswer, Words, failure_diagnostic, program_summary,
-    serial_program_dot, serial_program_json, serial_program_text,
+    AddedFences, ProgramResult, SerialProgramAnswer, Words, program_summary, program_summary_csv,
 };
 
-use crate::args::{Common, Lines, OutputFormat, SerialArgs};
+use crate::args::{Common, Lines, SerialArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::Job;
+use crate::job::{Job, certified, summarise};
 use crate::log::{ENDINGS as LOG_ENDINGS, is_log};
 use crate::pool::{self, Answer, Listener};
 
@@ -81,10 +80,9 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
     let asked = |input: &Input| answer(input, args, &common, &limits);
     let (exit, results) = pool::run(inputs, shared, asked)?;
-    if inputs.len() > 1 && shared.format == OutputFormat::Text && !shared.quiet {
-        let words = Words { noun: "program", holds: "holds", violated: "violated" };
-        eprint!("{}", program_summary(&results, words));
-    }
+    let words = Words { noun: "program", holds: "holds", violated: "violated" };
+    let text = || program_summary(&results, words);
+    summarise(shared, inputs.len(), text, || program_summary_csv(&results));
     Ok(exit)
 }
 
@@ -94,7 +92,7 @@ fn answer(
     common: &Common,
     limits: &Limits,
 ) -> Answer<ProgramResult> {
-    let mut job = Job::new(common, "serial", input);
+    let mut job = Job::new(&common.shared, &common.model, "serial", input.name());
     let Some((source, mut parsed)) = job.read(input) else {
         let is_txt = Path::new(&job.file).extension().is_some_and(|ending| ending == "txt");
         if is_txt && args.input_format.is_none() && !common.shared.quiet {
@@ -194,12 +192,10 @@ fn ask_model(
     };
     let run = schedule.and_then(|run| txn_run(program, transactions, model, run).ok());
     let answer = SerialProgramAnswer {
-        file: &job.file,
+        head: job.head(model, &found.verdict, start.elapsed(), certified(found.evidence.as_ref())),
         program,
         names,
         source: &source.text,
-        model,
-        verdict: &found.verdict,
         run: match (schedule, &run, &found.cycle) {
             (Some(schedule), Some(run), Some(cycle)) => Some((schedule, run, cycle)),
             _ => None,
@@ -213,21 +209,11 @@ fn ask_model(
         sc: found.sc.as_ref(),
         robust: found.robust.as_ref(),
         added: fenced.as_ref().map(|_| AddedFences { places: &places, before: &without.verdict }),
-        time: start.elapsed(),
     };
-    let text = match job.common.shared.format {
-        OutputFormat::Text => {
-            serial_program_text(&answer, !job.common.shared.quiet, job.color_out())
-        }
-        OutputFormat::Json => serial_program_json(&answer) + "\n",
-        OutputFormat::Dot => serial_program_dot(&answer),
-    };
-    job.answer.out += &text;
-    job.answer.exit = job.answer.exit.max(Exit::of(&found.verdict));
+    let written = job.written(&answer);
+    job.say(&written, &found.verdict);
     let Serializable { verdict, evidence, .. } = found;
-    job.question = QUESTION;
-    job.write_witness(source, model, &verdict, evidence.as_ref());
-    job.question = "serial";
+    job.write_evidence(QUESTION, source, model, &verdict, evidence.as_ref());
     result(&job.file, names, model, verdict)
 }
 
@@ -243,17 +229,10 @@ fn result(file: &str, names: &Names, model: Model, verdict: Verdict) -> ProgramR
 fn refuse(
     job: &mut Job<'_, ProgramResult>,
     source: &Source,
-    (program, names): (&Program, &Names),
+    of: (&Program, &Names),
     model: Model,
     why: NoAnswer,
 ) -> ProgramResult {
-    match why {
-        NoAnswer::Fault(failure) => {
-            let diagnostic = failure_diagnostic(program, names, &failure);
-            job.refuse_at(Some(model), source, &diagnostic);
-        }
-        NoAnswer::NotApplicable(why) => job.refuse(Some(model), why, None, None),
-        NoAnswer::Rejected(rejected) => job.refuse_rejected(model, &rejected),
-    }
+    job.refuse_answer(Some(model), source, of, why);
     ProgramResult::error(&job.file, Some(model))
 }

@@ -238,12 +238,12 @@ fn json() {
         &args,
         "",
         expect![[r#"
-        {"explored":"_","fences":[],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"tso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"holds"}
-        {"explored":"_","fences":[{"access_line":7,"after":"MOV [x],$1","before":"MOV [y],$1","kind":"store-store","line":6,"store_line":6,"thread":"P0"}],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"pso","name":"MP","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
-        {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"tso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
-        {"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"pso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
-        --- exit 1
-    "#]],
+            {"certified":false,"explored":"_","fences":[],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"tso","name":"MP","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","tool":{"name":"weakspot","version":"0.1.0"},"verdict":"holds"}
+            {"certified":false,"explored":"_","fences":[{"access_line":7,"after":"MOV [x],$1","before":"MOV [y],$1","kind":"store-store","line":6,"store_line":6,"thread":"P0"}],"file":"corpus/litmus/MP.litmus","fixable":true,"goal":"robust","model":"pso","name":"MP","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","verdict":"violated"}
+            {"certified":false,"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"tso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","verdict":"violated"}
+            {"certified":false,"explored":"_","fences":[{"access_line":10,"after":"x = 1","before":"if (y == 0)","kind":"full","line":9,"store_line":9,"thread":"p"},{"access_line":17,"after":"y = 1","before":"if (x == 0)","kind":"full","line":16,"store_line":16,"thread":"q"}],"file":"corpus/programs/dekker-simple.weak","fixable":true,"goal":"robust","model":"pso","name":"dekker-simple","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","verdict":"violated"}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -263,9 +263,9 @@ fn no_fences_help() {
         &["fence", "--goal", "safe", "--format", "json", "-"],
         program,
         expect![[r#"
-        {"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","time_s":"_","verdict":"violated"}
-        --- exit 1
-    "#]],
+            {"certified":false,"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","tool":{"name":"weakspot","version":"0.1.0"},"verdict":"violated"}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -324,9 +324,9 @@ fn limits() {
         &args,
         "",
         expect![[r#"
-        {"explored":"_","fences":null,"file":"corpus/programs/bakery.weak","fixable":null,"goal":"robust","limit":{"kind":"time","message":"the search stopped at the time limit of 0 ms","seconds":0},"model":"tso","name":"bakery","optimal":false,"queries":"_","question":"fence","time_s":"_","verdict":"unknown"}
-        --- exit 3
-    "#]],
+            {"certified":false,"explored":"_","fences":null,"file":"corpus/programs/bakery.weak","fixable":null,"goal":"robust","limit":{"kind":"time","message":"the search stopped at the time limit of 0 ms","seconds":0},"model":"tso","name":"bakery","optimal":false,"queries":"_","question":"fence","schema":1,"time_s":"_","tool":{"name":"weakspot","version":"0.1.0"},"verdict":"unknown"}
+            --- exit 3
+        "#]],
     );
 }
 
@@ -449,7 +449,8 @@ fn help() {
                                              in a thread that stores in a loop [default: 1024]
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
                                              values: litmus, weak, trencher, memorax]
-                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot]
+                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot,
+                                             csv]
                   --timeout <TIME>           Give up on a question after this time [default: 60s; none for
                                              reading logs]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this

@@ -16,7 +16,8 @@ fn the_first_violation_of_each_model() {
         expect![[r#"
             - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -34,7 +35,8 @@ fn the_first_violation_of_each_model() {
         expect![[r#"
             - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
-              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -51,7 +53,8 @@ fn the_first_violation_of_each_model() {
 
             - TSO: violated: within the first 8 operations, shown by a cycle of 4 steps
 
-              Under TSO this cannot be: each arrow means "comes before" in memory, where a write counts when it leaves its buffer, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" in memory, where a
+              write counts when it leaves its buffer, and together they form a circle.
               t1 2  r b 1  line 7  -po->  program order of t1
               t1 3  r a 0  line 8  -rw->  read a=0, which the next overwrites
               t0 2  w a 1  line 5  -po->  program order of t0
@@ -157,7 +160,7 @@ fn wrong_logs_are_refused_at_their_place() {
         &["history", "--follow", "--format", "json", "--model", "sc", "-"],
         "t0: w x 1\nt1: r x 2\n",
         expect![[r#"
-            {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 2 to `x`","line":2,"column":5,"time_s":_}
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 2 to `x`","line":2,"column":5,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- standard error
             error: -:2:5: nobody wrote 2 to `x`
             --- exit 2

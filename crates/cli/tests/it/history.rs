@@ -35,7 +35,8 @@ fn store_buffering_under_all_models() {
 
               SC, CCM: violated: 4 operations, shown by a cycle of 4 steps
 
-              Under CCM this cannot be: each arrow means "comes before", and together they form a circle.
+              Under CCM this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 0  w x 1  line 2  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 4  -po->  program order of t1
@@ -55,7 +56,8 @@ fn store_buffering_under_two_models() {
         expect![[r#"
             - sb SC: violated: 4 operations, shown by a cycle of 4 steps
 
-              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 0  w x 1  line 2  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 4  -po->  program order of t1
@@ -97,12 +99,12 @@ fn json() {
         &["history", "--format", "json", "--model", "sc,tso,ccm,cc", "-"],
         SB,
         expect![[r#"
-        {"file":"-","question":"history","id":"sb","number":1,"model":"sc","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
-        {"file":"-","question":"history","id":"sb","number":1,"model":"tso","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"greedy","steps":6,"order":[{"thread":0,"index":0},{"thread":0,"index":1},{"thread":1,"index":0},{"thread":1,"index":1},{"thread":1,"index":0,"commit":true},{"thread":0,"index":0,"commit":true}],"store_order":{"x":[[0,0]],"y":[[1,0]]},"time_s":_}
-        {"file":"-","question":"history","id":"sb","number":1,"model":"ccm","verdict":"violated","operations":4,"threads":2,"variables":2,"decided_by":"saturation","implied_by":"sc","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"time_s":_}
-        {"file":"-","question":"history","id":"sb","number":1,"model":"cc","verdict":"holds","operations":4,"threads":2,"variables":2,"decided_by":"clocks","by_definition":true,"time_s":_}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"history","id":"sb","number":1,"model":"sc","verdict":"violated","certified":true,"operations":4,"threads":2,"variables":2,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":2,"text":"w x 1"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":3,"text":"r y 0"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":4,"text":"w y 1"},{"n":4,"thread":1,"kind":"load","location":"x","value":0,"line":5,"text":"r x 0"}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of t0"},{"from":2,"to":3,"edge":"fr","why":"read y=0, which the next overwrites"},{"from":3,"to":4,"edge":"po","why":"program order of t1"},{"from":4,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"history","id":"sb","number":1,"model":"tso","verdict":"holds","certified":true,"operations":4,"threads":2,"variables":2,"decided_by":"greedy","steps":6,"order":[{"thread":0,"index":0},{"thread":0,"index":1},{"thread":1,"index":0},{"thread":1,"index":1},{"thread":1,"index":0,"commit":true},{"thread":0,"index":0,"commit":true}],"store_order":{"x":[[0,0]],"y":[[1,0]]},"run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":2,"text":"w x 1"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":3,"text":"r y 0"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":4,"text":"w y 1"},{"n":4,"thread":1,"kind":"load","location":"x","value":0,"line":5,"text":"r x 0"},{"n":5,"thread":1,"kind":"commit","location":"y","value":1,"line":4,"text":"w y 1","of":3},{"n":6,"thread":0,"kind":"commit","location":"x","value":1,"line":2,"text":"w x 1","of":1}],"cycle":[],"late":[]},"time_s":_,"schema":1}
+            {"file":"-","question":"history","id":"sb","number":1,"model":"ccm","verdict":"violated","certified":true,"operations":4,"threads":2,"variables":2,"decided_by":"saturation","implied_by":"sc","length":4,"cycle":[{"from":{"thread":0,"index":0,"op":"w x 1","line":2},"link":"po","to":{"thread":0,"index":1,"op":"r y 0","line":3}},{"from":{"thread":0,"index":1,"op":"r y 0","line":3},"link":"rw","to":{"thread":1,"index":0,"op":"w y 1","line":4},"derivation":0},{"from":{"thread":1,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":1,"index":1,"op":"r x 0","line":5}},{"from":{"thread":1,"index":1,"op":"r x 0","line":5},"link":"rw","to":{"thread":0,"index":0,"op":"w x 1","line":2},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":1,"op":"r y 0","line":3},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":0,"op":"w y 1","line":4}}]},{"rule":"overtaken","read":{"thread":1,"index":1,"op":"r x 0","line":5},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":0,"op":"w x 1","line":2}}]}],"run":{"model":"ccm","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":2,"text":"w x 1"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":3,"text":"r y 0"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":4,"text":"w y 1"},{"n":4,"thread":1,"kind":"load","location":"x","value":0,"line":5,"text":"r x 0"}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of t0"},{"from":2,"to":3,"edge":"fr","why":"read y=0, which the next overwrites"},{"from":3,"to":4,"edge":"po","why":"program order of t1"},{"from":4,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[]},"time_s":_,"schema":1}
+            {"file":"-","question":"history","id":"sb","number":1,"model":"cc","verdict":"holds","certified":true,"operations":4,"threads":2,"variables":2,"decided_by":"clocks","by_definition":true,"time_s":_,"schema":1}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -162,13 +164,16 @@ fn derived_orders_are_explained() {
 
               SC: violated: 8 operations, shown by a cycle of 2 steps
 
-              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 0  w x 1  line 1  -ww->  older than the next, see (1)
               t1 0  w x 2  line 5  -ww->  older than the next, see (2)
               t0 0  w x 1  line 1  (back at the start)
-              (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and reads the other:
+              (1) t0 0 w x 1 is older than t1 0 w x 2, because t1 3 r x 2 comes after it and
+                  reads the other:
                   t0 0 w x 1 -po-> t0 1 r y 0 -rw-> t1 2 w y 2 -po-> t1 3 r x 2
-              (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and reads the other:
+              (2) t1 0 w x 2 is older than t0 0 w x 1, because t0 3 r x 1 comes after it and
+                  reads the other:
                   t1 0 w x 2 -po-> t1 1 r y 0 -rw-> t0 2 w y 1 -po-> t0 3 r x 1
 
             --- exit 1
@@ -184,7 +189,8 @@ fn fences_are_named() {
         expect![[r#"
             - history 1 TSO: violated: 6 operations, shown by a cycle of 4 steps
 
-              Under TSO this cannot be: each arrow means "comes before" in memory, where a write counts when it leaves its buffer, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" in memory, where a
+              write counts when it leaves its buffer, and together they form a circle.
               t0 2  r [1] 0  line 1  -rw->  read [1]=0, which the next overwrites
               t1 0  w [1] 1  line 1  -po->  program order of t1, with a fence in between
               t1 2  r [0] 0  line 1  -rw->  read [0]=0, which the next overwrites
@@ -205,7 +211,8 @@ fn one_variable() {
         expect![[r#"
             - history 1 TSO: violated: 2 operations, shown by a cycle of 2 steps
 
-              Under TSO this cannot be: each arrow means "comes before" among the accesses to x, which store buffers keep in order, and together they form a circle.
+              Under TSO this cannot be: each arrow means "comes before" among the accesses
+              to x, which store buffers keep in order, and together they form a circle.
               t0 1  w x 1  line 2  -wr->  wrote x=1, which the next reads
               t0 0  r x 1  line 1  -po->  program order of t0
               t0 1  w x 1  line 2  (back at the start)
@@ -232,7 +239,8 @@ fn by_cases() {
               pair 1: t2 0 w z 1 and t3 0 w z 2
               pair 2: t0 2 w x 1 and t2 2 w x 2
               pair 3: t0 0 w y 1 and t1 0 w y 2
-              However they are ordered, one of these circles appears; each arrow means "comes before".
+              However they are ordered, one of these circles appears; each arrow means
+              "comes before".
               A checked proof says that no order avoids all of them.
 
               Circle 1:
@@ -242,7 +250,8 @@ fn by_cases() {
               t4 0  r x 2  line 14  -po->  program order of t4
               t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
               t0 0  w y 1  line 4   (back at the start)
-              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is overwritten by it:
+              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is
+                  overwritten by it:
                   t1 0 w y 2 -ww-> (if so ordered, pair 3) t0 0 w y 1
 
               Circle 2:
@@ -254,7 +263,8 @@ fn by_cases() {
               t5 0  r x 2  line 16  -po->  program order of t5
               t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
               t1 0  w y 2  line 7   (back at the start)
-              (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is overwritten by it:
+              (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is
+                  overwritten by it:
                   t0 0 w y 1 -ww-> (if so ordered, pair 3) t1 0 w y 2
 
               Circle 3:
@@ -264,7 +274,8 @@ fn by_cases() {
               t6 0  r x 1  line 18  -po->  program order of t6
               t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
               t2 0  w z 1  line 9   (back at the start)
-              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is overwritten by it:
+              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is
+                  overwritten by it:
                   t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
 
               Circle 4:
@@ -276,7 +287,8 @@ fn by_cases() {
               t7 0  r x 1  line 20  -po->  program order of t7
               t7 1  r z 1  line 21  -rw->  read z=1, which the next overwrites, see (1)
               t3 0  w z 2  line 12  (back at the start)
-              (1) t7 1 r z 1 comes before t3 0 w z 2, because t2 0 w z 1, which it reads, is overwritten by it:
+              (1) t7 1 r z 1 comes before t3 0 w z 2, because t2 0 w z 1, which it reads, is
+                  overwritten by it:
                   t2 0 w z 1 -ww-> (if so ordered, pair 1) t3 0 w z 2
 
             --- exit 1
@@ -286,9 +298,9 @@ fn by_cases() {
         &["history", "--model", "sc", "--format", "json", "-"],
         first,
         expect![[r#"
-        {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":4,"proof_steps":5,"length":5,"cycle":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"ww","to":{"thread":2,"index":2,"op":"w x 2","line":11},"assumed":true},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":4,"index":0,"op":"r x 2","line":14}},{"from":{"thread":4,"index":0,"op":"r x 2","line":14},"link":"po","to":{"thread":4,"index":1,"op":"r y 2","line":15}},{"from":{"thread":4,"index":1,"op":"r y 2","line":15},"link":"rw","to":{"thread":0,"index":0,"op":"w y 1","line":4},"derivation":0}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":4,"index":1,"op":"r y 2","line":15},"within":"global","path":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"ww","to":{"thread":0,"index":0,"op":"w y 1","line":4},"assumed":true}]}],"time_s":_}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","certified":true,"operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":4,"proof_steps":5,"length":5,"cycle":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"ww","to":{"thread":2,"index":2,"op":"w x 2","line":11},"assumed":true},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":4,"index":0,"op":"r x 2","line":14}},{"from":{"thread":4,"index":0,"op":"r x 2","line":14},"link":"po","to":{"thread":4,"index":1,"op":"r y 2","line":15}},{"from":{"thread":4,"index":1,"op":"r y 2","line":15},"link":"rw","to":{"thread":0,"index":0,"op":"w y 1","line":4},"derivation":0}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":4,"index":1,"op":"r y 2","line":15},"within":"global","path":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"ww","to":{"thread":0,"index":0,"op":"w y 1","line":4},"assumed":true}]}],"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"},{"name":"t2"},{"name":"t3"},{"name":"t4"},{"name":"t5"},{"name":"t6"},{"name":"t7"}],"locations":[{"name":"y"},{"name":"f"},{"name":"x"},{"name":"z"},{"name":"g"}],"init":{"y":0,"f":0,"x":0,"z":0,"g":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"y","value":1,"line":4,"text":"w y 1"},{"n":3,"thread":0,"kind":"store","location":"x","value":1,"line":6,"text":"w x 1"},{"n":8,"thread":2,"kind":"store","location":"x","value":2,"line":11,"text":"w x 2"},{"n":11,"thread":4,"kind":"load","location":"x","value":2,"line":14,"text":"r x 2"},{"n":12,"thread":4,"kind":"load","location":"y","value":2,"line":15,"text":"r y 2"}],"cycle":[{"from":1,"to":3,"edge":"po","why":"program order of t0"},{"from":3,"to":8,"edge":"co","why":"if so ordered, pair 2"},{"from":8,"to":11,"edge":"rf","why":"wrote x=2, which the next reads"},{"from":11,"to":12,"edge":"po","why":"program order of t4"},{"from":12,"to":1,"edge":"fr","why":"read y=2, which the next overwrites"}],"late":[]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -305,7 +317,8 @@ fn the_smallest_part() {
         expect![[r#"
             - long SC: violated: 407 operations, shown by a cycle of 4 steps
 
-              Under SC this cannot be: each arrow means "comes before", and together they form a circle.
+              Under SC this cannot be: each arrow means "comes before", and together they
+              form a circle.
               t0 200  w x 1  line 403  -po->  program order of t0
               t0 201  r y 7  line 404  -rw->  read y=7, which the next overwrites
               t1 200  w y 8  line 406  -po->  program order of t1
@@ -329,9 +342,9 @@ fn the_smallest_part() {
         &args,
         &history,
         expect![[r#"
-        {"file":"-","question":"history","id":"long","number":1,"model":"sc","verdict":"violated","operations":407,"threads":3,"variables":4,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":200,"op":"w x 1","line":403},"link":"po","to":{"thread":0,"index":201,"op":"r y 7","line":404}},{"from":{"thread":0,"index":201,"op":"r y 7","line":404},"link":"rw","to":{"thread":1,"index":200,"op":"w y 8","line":406},"derivation":0},{"from":{"thread":1,"index":200,"op":"w y 8","line":406},"link":"po","to":{"thread":1,"index":202,"op":"r x 0","line":408}},{"from":{"thread":1,"index":202,"op":"r x 0","line":408},"link":"rw","to":{"thread":0,"index":200,"op":"w x 1","line":403},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":201,"op":"r y 7","line":404},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":200,"op":"w y 8","line":406}}]},{"rule":"overtaken","read":{"thread":1,"index":202,"op":"r x 0","line":408},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":200,"op":"w x 1","line":403}}]}],"minimal":{"operations":[[0,200],[0,201],[1,200],[1,202]],"history":{"id":"long","init":{"y":7},"threads":[[{"kind":"w","var":"x","val":1},{"kind":"r","var":"y","val":7}],[{"kind":"w","var":"y","val":8},{"kind":"r","var":"x","val":0}]]},"is_minimal":true},"time_s":_}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"history","id":"long","number":1,"model":"sc","verdict":"violated","certified":true,"operations":407,"threads":3,"variables":4,"decided_by":"saturation","length":4,"cycle":[{"from":{"thread":0,"index":200,"op":"w x 1","line":403},"link":"po","to":{"thread":0,"index":201,"op":"r y 7","line":404}},{"from":{"thread":0,"index":201,"op":"r y 7","line":404},"link":"rw","to":{"thread":1,"index":200,"op":"w y 8","line":406},"derivation":0},{"from":{"thread":1,"index":200,"op":"w y 8","line":406},"link":"po","to":{"thread":1,"index":202,"op":"r x 0","line":408}},{"from":{"thread":1,"index":202,"op":"r x 0","line":408},"link":"rw","to":{"thread":0,"index":200,"op":"w x 1","line":403},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":0,"index":201,"op":"r y 7","line":404},"within":"global","path":[{"from":{"initial":"y"},"link":"po","to":{"thread":1,"index":200,"op":"w y 8","line":406}}]},{"rule":"overtaken","read":{"thread":1,"index":202,"op":"r x 0","line":408},"within":"global","path":[{"from":{"initial":"x"},"link":"po","to":{"thread":0,"index":200,"op":"w x 1","line":403}}]}],"minimal":{"operations":[[0,200],[0,201],[1,200],[1,202]],"history":{"id":"long","init":{"y":7},"threads":[[{"kind":"w","var":"x","val":1},{"kind":"r","var":"y","val":7}],[{"kind":"w","var":"y","val":8},{"kind":"r","var":"x","val":0}]]},"is_minimal":true},"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"},{"name":"t2"}],"locations":[{"name":"z"},{"name":"x"},{"name":"y"},{"name":"q"}],"init":{"z":0,"x":0,"y":7,"q":0},"steps":[{"n":201,"thread":0,"kind":"store","location":"x","value":1,"line":403,"text":"w x 1"},{"n":202,"thread":0,"kind":"load","location":"y","value":7,"line":404,"text":"r y 7"},{"n":404,"thread":1,"kind":"store","location":"y","value":8,"line":406,"text":"w y 8"},{"n":406,"thread":1,"kind":"load","location":"x","value":0,"line":408,"text":"r x 0"}],"cycle":[{"from":201,"to":202,"edge":"po","why":"program order of t0"},{"from":202,"to":404,"edge":"fr","why":"read y=7, which the next overwrites"},{"from":404,"to":406,"edge":"po","why":"program order of t1"},{"from":406,"to":201,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- exit 1
+        "#]],
     );
     let json = run(&args, &history).out;
     let answer: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -409,6 +422,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution or cycle that decides the answer
+                      - csv:  Commas: the rows of `bench`, the summary of many files
 
                       [default: text]
 

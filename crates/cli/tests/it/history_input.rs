@@ -28,7 +28,7 @@ fn bad_histories() {
         &["history", "--format", "json", "--model", "sc", "-"],
         "{\"threads\":[[{",
         expect![[r#"
-            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_,"kind":"syntax"}
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a key in quotes, found the end of the text","line":1,"column":15,"time_s":_,"kind":"syntax","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- standard error
             error: -:1:15: expected a key in quotes, found the end of the text
             --- exit 2
@@ -239,11 +239,11 @@ fn nothing_to_check() {
         &["history", "--model", "sc", "--format", "json", "-"],
         "// nothing\n",
         expect![[r#"
-        {"file":"-","question":"history","model":"sc","verdict":"error","message":"no history in it","line":null,"column":null,"time_s":_}
-        --- standard error
-        error: -: no history in it
-        --- exit 2
-    "#]],
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"no history in it","line":null,"column":null,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: -: no history in it
+            --- exit 2
+        "#]],
     );
 }
 
@@ -300,20 +300,20 @@ fn helpful_errors() {
     check_model(
         "t0: r 5 7\n",
         expect![[r#"
-        {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 7 to `[5]`","line":1,"column":5,"time_s":_,"kind":"value"}
-        --- standard error
-        error: -:1:5: nobody wrote 7 to `[5]`
-        --- exit 2
-    "#]],
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"nobody wrote 7 to `[5]`","line":1,"column":5,"time_s":_,"kind":"value","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: -:1:5: nobody wrote 7 to `[5]`
+            --- exit 2
+        "#]],
     );
     check_model(
         "t0: r x seven\n",
         expect![[r#"
-        {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a value, a whole number, found `s`","line":1,"column":9,"time_s":_,"kind":"syntax"}
-        --- standard error
-        error: -:1:9: expected a value, a whole number, found `s`
-        --- exit 2
-    "#]],
+            {"file":"-","question":"history","model":"sc","verdict":"error","message":"expected a value, a whole number, found `s`","line":1,"column":9,"time_s":_,"kind":"syntax","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: -:1:9: expected a value, a whole number, found `s`
+            --- exit 2
+        "#]],
     );
     check(
         &["history", "-q", "corpus/litmus/SB.litmus"],

@@ -1,6 +1,7 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
 //! - `cargo`: `weakspot cargo` on Rust crates;
+//! - `formats`: what all answers have in common in JSON, and tables with commas;
 //! - `convert`: logs and histories from format to format;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
@@ -17,7 +18,8 @@
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
-//! - `scale`: many files, limits, interruption.
+//! - `scale`: many files, limits, interruption;
+//! - `widths`: drawings fit the terminal.
 
 mod bench;
 mod cargo;
@@ -25,6 +27,7 @@ mod convert;
 mod corpus_c;
 mod fences;
 mod follow;
+mod formats;
 mod generate;
 mod graph;
 mod history;
@@ -39,6 +42,7 @@ mod scale;
 mod serial;
 mod serial_program;
 mod transcripts;
+mod widths;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,7 +56,7 @@ fn root() -> PathBuf {
 /// The built command, to be run in the root of the project.
 fn weakspot() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weakspot"));
-    command.current_dir(root()).env_remove("NO_COLOR");
+    command.current_dir(root()).env_remove("NO_COLOR").env_remove("COLUMNS");
     command
 }
 

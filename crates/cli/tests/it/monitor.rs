@@ -27,25 +27,27 @@ fn store_buffering() {
         &["monitor", "--model", "tso", SB],
         "",
         expect![[r#"
-        corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/store-buffering.wstrace TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
-          store    t0  wr x  at sb.c:4
-          access   t1  rd x  at sb.c:10
-          after    t1  wr y  at sb.c:9
-          mend by  a fence in t0 between sb.c:4 and sb.c:5
-          reported once, first by event 4; the run that shows it was checked
+              store    t0  wr x  at sb.c:4
+              access   t1  rd x  at sb.c:10
+              after    t1  wr y  at sb.c:9
+              mend by  a fence in t0 between sb.c:4 and sb.c:5
+              reported once, first by event 4; the run that shows it was checked
 
-          t0                                      │ t1                                         │ memory
-          ────────────────────────────────────────┼────────────────────────────────────────────┼───────
-          1. wr x  at sb.c:4  stays in the buffer │                                            │
-          2. rd y  at sb.c:5                      │                                            │
-                                                  │ 3. wr y  at sb.c:9                         │
-                                                  │ 4. rd x  at sb.c:10  takes effect before 1 │
-          1. reaches memory                       │                                            │ x
-          cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
-        4 events of 2 threads on 2 locations
-        --- exit 1
-    "#]],
+              t0                    │ t1                      │ memory
+              ──────────────────────┼─────────────────────────┼───────
+              1. wr x  at sb.c:4    │                         │
+                stays in the buffer │                         │
+              2. rd y  at sb.c:5    │                         │
+                                    │ 3. wr y  at sb.c:9      │
+                                    │ 4. rd x  at sb.c:10     │
+                                    │   takes effect before 1 │
+              1. reaches memory     │                         │ x
+              cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
+            4 events of 2 threads on 2 locations
+            --- exit 1
+        "#]],
     );
 }
 
@@ -55,26 +57,28 @@ fn message_passing_breaks_under_pso_only() {
         &["monitor", "corpus/traces/message-passing.wstrace"],
         "",
         expect![[r#"
-        corpus/traces/message-passing.wstrace TSO: nothing in 4 events can be overtaken (this execution only)
-        corpus/traces/message-passing.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            corpus/traces/message-passing.wstrace TSO: nothing in 4 events can be overtaken (this execution only)
+            corpus/traces/message-passing.wstrace PSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
-          store    t0  wr data  at mp.c:5
-          access   t1  rd data  at mp.c:13
-          after    t1  rd flag  at mp.c:12
-          mend by  a store-store fence in t0 between mp.c:5 and mp.c:6
-          reported once, first by event 4; the run that shows it was checked
+              store    t0  wr data  at mp.c:5
+              access   t1  rd data  at mp.c:13
+              after    t1  rd flag  at mp.c:12
+              mend by  a store-store fence in t0 between mp.c:5 and mp.c:6
+              reported once, first by event 4; the run that shows it was checked
 
-          t0                                         │ t1                                            │ memory
-          ───────────────────────────────────────────┼───────────────────────────────────────────────┼───────
-          1. wr data  at mp.c:5  stays in the buffer │                                               │
-          2. wr flag  at mp.c:6                      │                                               │
-                                                     │ 3. rd flag  at mp.c:12                        │
-                                                     │ 4. rd data  at mp.c:13  takes effect before 1 │
-          1. reaches memory                          │                                               │ data
-          cycle: 1 -po-> 2 -rf-> 3 -po-> 4 -fr-> 1
-        4 events of 2 threads on 2 locations
-        --- exit 1
-    "#]],
+              t0                    │ t1                      │ memory
+              ──────────────────────┼─────────────────────────┼───────
+              1. wr data  at mp.c:5 │                         │
+                stays in the buffer │                         │
+              2. wr flag  at mp.c:6 │                         │
+                                    │ 3. rd flag  at mp.c:12  │
+                                    │ 4. rd data  at mp.c:13  │
+                                    │   takes effect before 1 │
+              1. reaches memory     │                         │ data
+              cycle: 1 -po-> 2 -rf-> 3 -po-> 4 -fr-> 1
+            4 events of 2 threads on 2 locations
+            --- exit 1
+        "#]],
     );
 }
 
@@ -84,10 +88,10 @@ fn json() {
         &["monitor", "--format", "json", SB],
         "",
         expect![[r#"
-        {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"tso","verdict":"violated","violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_}
-        {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"pso","verdict":"violated","violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_}
-        --- exit 1
-    "#]],
+            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"tso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"pso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"pso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -271,8 +275,8 @@ fn bad_logs() {
         &["monitor", "--format", "json", "-"],
         "a: wr x\nb: frob x\n",
         expect![[r#"
-            {"file":"-","question":"monitor","model":"tso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_}
-            {"file":"-","question":"monitor","model":"pso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_}
+            {"file":"-","question":"monitor","model":"tso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"monitor","model":"pso","verdict":"error","message":"unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com","line":2,"column":4,"time_s":_,"schema":1}
             --- standard error
             -: before the error below: 1 event followed, reports: 0 under TSO, 0 under PSO
             error: -:2:4: unknown event `frob`: expected rd, wr, upd, acq, rel, fence, ssfence, spawn, join, begin, end or com

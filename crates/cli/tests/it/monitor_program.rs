@@ -50,20 +50,23 @@ fn all_executions() {
 
             A run of SB under TSO, time running downwards
 
-            P0                                    │ P1                                 │ memory
-            ──────────────────────────────────────┼────────────────────────────────────┼────────
-                                                  │                                    │ x=0 y=0
-            MOV [x],$1   buffers x=1 as (1)       │                                    │
-            MOV EAX,[y]  reads y=0 from memory    │                                    │
-                                                  │ MOV [y],$1   writes y=1 to memory  │ y=1
-                                                  │ MOV EAX,[x]  reads x=0 from memory │
-            (1)          x=1 reaches memory,      │                                    │ x=1
-                         overtaken by MOV EAX,[y] │                                    │
+            P0                                 │ P1                                 │ memory
+            ───────────────────────────────────┼────────────────────────────────────┼───────
+                                               │                                    │ x=0
+                                               │                                    │ y=0
+            MOV [x],$1   buffers x=1 as (1)    │                                    │
+            MOV EAX,[y]  reads y=0 from memory │                                    │
+                                               │ MOV [y],$1   writes y=1 to memory  │ y=1
+                                               │ MOV EAX,[x]  reads x=0 from memory │
+            (1)          x=1 reaches memory,   │                                    │ x=1
+                         overtaken by MOV      │                                    │
+                         EAX,[y]               │                                    │
 
             Final state: 0:EAX=0; 1:EAX=0;
             P0's store x=1 (line 6) was still in its buffer when P0 loaded y (line 7).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
               P0  line 6  MOV [x],$1   -po->  program order of P0
               P0  line 7  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
               P1  line 6  MOV [y],$1   -po->  program order of P1
@@ -113,30 +116,35 @@ fn few_preemptions() {
 
             A run of dekker under TSO, time running downwards
 
-            p[0]                                  │ p[1]                          │ memory
-            ──────────────────────────────────────┼───────────────────────────────┼────────────────────
-                                                  │                               │ flag[0]=0 flag[1]=0
-            while (i < ROUNDS)                    │                               │
-                                                  │ while (i < ROUNDS)            │
-            flag[me] = 1                          │                               │
-              buffers flag[0]=1 as (1)            │                               │
-            while (flag[1 - me] == 1)             │                               │
-              reads flag[1]=0 from memory         │                               │
-                                                  │ flag[me] = 1                  │ flag[1]=1
-                                                  │   writes flag[1]=1 to memory  │
-                                                  │ while (flag[1 - me] == 1)     │
-                                                  │   reads flag[0]=0 from memory │
-            (1) flag[0]=1 reaches memory,         │                               │ flag[0]=1
-              overtaken by while (flag[1 - me] == │                               │
-              …                                   │                               │
+            p[0]                               │ p[1]                          │ memory
+            ───────────────────────────────────┼───────────────────────────────┼──────────
+                                               │                               │ flag[0]=0
+                                               │                               │ flag[1]=0
+            while (i < ROUNDS)                 │                               │
+                                               │ while (i < ROUNDS)            │
+            flag[me] = 1                       │                               │
+              buffers flag[0]=1 as (1)         │                               │
+            while (flag[1 - me] == 1)          │                               │
+              reads flag[1]=0 from memory      │                               │
+                                               │ flag[me] = 1                  │ flag[1]=1
+                                               │   writes flag[1]=1 to memory  │
+                                               │ while (flag[1 - me] == 1)     │
+                                               │   reads flag[0]=0 from memory │
+            (1) flag[0]=1 reaches memory,      │                               │ flag[0]=1
+              overtaken by while (flag[1 - me] │                               │
+              == …                             │                               │
 
-            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 17).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
+            flag[1] (line 17).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
               p[0]  line 16  flag[me] = 1               -po->  program order of p[0]
-              p[0]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[1]=0, which the next overwrites
+              p[0]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[1]=0, which the
+                                                               next overwrites
               p[1]  line 16  flag[me] = 1               -po->  program order of p[1]
-              p[1]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[0]=0, which the next overwrites
+              p[1]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[0]=0, which the
+                                                               next overwrites
               p[0]  line 16  flag[me] = 1  (back at the start)
 
             --- exit 1
@@ -186,21 +194,21 @@ fn json() {
     check_json(
         ["--schedules", "all"],
         expect![[r#"
-        {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":null},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":null}],"interleavings":6,"complete":true,"bound":{"schedules":"all"},"states":_}
-        --- exit 1
-    "#]],
+            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":null},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":null}],"interleavings":6,"complete":true,"bound":{"schedules":"all"},"states":_},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":6,"column":2,"text":"MOV [x],$1","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":7,"column":2,"text":"MOV EAX,[y]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":6,"column":16,"text":"MOV [y],$1","buffers":{"P0":[["x",1]],"P1":[["y",1]]},"memory":{"x":0,"y":0}},{"n":4,"thread":1,"kind":"commit","location":"y","value":1,"of":3,"buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"line":7,"column":16,"text":"MOV EAX,[x]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":6,"thread":0,"kind":"commit","location":"x","value":1,"of":1,"buffers":{},"memory":{"x":1,"y":1}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of P0"},{"from":2,"to":3,"edge":"fr","why":"read y=0, which the next overwrites"},{"from":3,"to":5,"edge":"po","why":"program order of P1"},{"from":5,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":3,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"state":{"0:EAX":0,"1:EAX":0}}},"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- exit 1
+        "#]],
     );
     check_json(
         ["--preemptions", "1"],
         expect![[r#"
-            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":1000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false}
+            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":1},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":4,"complete":true,"bound":{"preemptions":1,"steps":1000},"violating":2,"cut_off":0,"events":16,"waits_in_loops":false,"run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":6,"column":2,"text":"MOV [x],$1","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":7,"column":2,"text":"MOV EAX,[y]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":6,"column":16,"text":"MOV [y],$1","buffers":{"P0":[["x",1]],"P1":[["y",1]]},"memory":{"x":0,"y":0}},{"n":4,"thread":1,"kind":"commit","location":"y","value":1,"of":3,"buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"line":7,"column":16,"text":"MOV EAX,[x]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":6,"thread":0,"kind":"commit","location":"x","value":1,"of":1,"buffers":{},"memory":{"x":1,"y":1}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of P0"},{"from":2,"to":3,"edge":"fr","why":"read y=0, which the next overwrites"},{"from":3,"to":5,"edge":"po","why":"program order of P1"},{"from":5,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":3,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"state":{"0:EAX":0,"1:EAX":0}}},"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- exit 1
         "#]],
     );
     check_json(
         ["--random", "5"],
         expect![[r#"
-            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":1000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false}
+            {"file":"corpus/litmus/SB.litmus","question":"monitor","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"SB","violations":[{"store":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"access":{"thread":"P1","line":7,"column":16,"text":"MOV EAX,[x]","kind":"load"},"previous":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"count":2},{"store":{"thread":"P1","line":6,"column":16,"text":"MOV [y],$1","kind":"store"},"access":{"thread":"P0","line":7,"column":2,"text":"MOV EAX,[y]","kind":"load"},"previous":{"thread":"P0","line":6,"column":2,"text":"MOV [x],$1","kind":"store"},"count":1}],"interleavings":5,"complete":false,"bound":{"schedules":"random","seed":1,"steps":1000},"violating":3,"cut_off":0,"events":20,"waits_in_loops":false,"run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":6,"column":2,"text":"MOV [x],$1","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"line":7,"column":2,"text":"MOV EAX,[y]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"line":6,"column":16,"text":"MOV [y],$1","buffers":{"P0":[["x",1]],"P1":[["y",1]]},"memory":{"x":0,"y":0}},{"n":4,"thread":1,"kind":"commit","location":"y","value":1,"of":3,"buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"line":7,"column":16,"text":"MOV EAX,[x]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":6,"thread":0,"kind":"commit","location":"x","value":1,"of":1,"buffers":{},"memory":{"x":1,"y":1}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of P0"},{"from":2,"to":3,"edge":"fr","why":"read y=0, which the next overwrites"},{"from":3,"to":5,"edge":"po","why":"program order of P1"},{"from":5,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":3,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"state":{"0:EAX":0,"1:EAX":0}}},"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- exit 1
         "#]],
     );

@@ -51,39 +51,43 @@ fn a_store_and_a_load() {
         &["robust", "--model", "tso", "-"],
         DEKKER,
         expect![[r#"
-        - TSO not robust: p's store to x (line 4) can reach memory after its later load of y (line 5)
-         --> -:4:5
-          |
-        4 |     x = 1
-          |     ^^^^^ this store is still in the buffer of p
-        5 |     if (y == 0) { cs: skip }
-          |     ^^^^^^^^^^^ when this load has already read
+            - TSO not robust: p's store to x (line 4) can reach memory after its later load of y (line 5)
+             --> -:4:5
+              |
+            4 |     x = 1
+              |     ^^^^^ this store is still in the buffer of p
+            5 |     if (y == 0) { cs: skip }
+              |     ^^^^^^^^^^^ when this load has already read
 
-        A run of - under TSO, time running downwards
+            A run of - under TSO, time running downwards
 
-        p                                     │ q                                  │ memory
-        ──────────────────────────────────────┼────────────────────────────────────┼────────
-                                              │                                    │ x=0 y=0
-        x = 1        buffers x=1 as (1)       │                                    │
-        if (y == 0)  reads y=0 from memory    │                                    │
-                                              │ y = 1        writes y=1 to memory  │ y=1
-                                              │ if (x == 0)  reads x=0 from memory │
-        (1)          x=1 reaches memory,      │                                    │ x=1
-                     overtaken by if (y == 0) │                                    │
+            p                                  │ q                                  │ memory
+            ───────────────────────────────────┼────────────────────────────────────┼───────
+                                               │                                    │ x=0
+                                               │                                    │ y=0
+            x = 1        buffers x=1 as (1)    │                                    │
+            if (y == 0)  reads y=0 from memory │                                    │
+                                               │ y = 1        writes y=1 to memory  │ y=1
+                                               │ if (x == 0)  reads x=0 from memory │
+            (1)          x=1 reaches memory,   │                                    │ x=1
+                         overtaken by if (y == │                                    │
+                         0)                    │                                    │
 
-        p's store x=1 (line 4) was still in its buffer when p loaded y (line 5).
+            p's store x=1 (line 4) was still in its buffer when p loaded y (line 5).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p  line  4  x = 1        -po->  program order of p
-          p  line  5  if (y == 0)  -fr->  read y=0, which the next overwrites
-          q  line  9  y = 1        -po->  program order of q
-          q  line 10  if (x == 0)  -fr->  read x=0, which the next overwrites
-          p  line  4  x = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
+              p  line  4  x = 1        -po->  program order of p
+              p  line  5  if (y == 0)  -fr->  read y=0, which the next overwrites
+              q  line  9  y = 1        -po->  program order of q
+              q  line 10  if (x == 0)  -fr->  read x=0, which the next overwrites
+              p  line  4  x = 1  (back at the start)
 
-        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the
+            cheapest fences that prevent all such runs.
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -93,41 +97,46 @@ fn two_stores_under_pso_only() {
         &["robust", "-"],
         MP,
         expect![[r#"
-        MP TSO robust: every run under TSO does what some run under SC does (_ states searched)
-        MP PSO not robust: P0's store to x (line 4) can reach memory after its later store to y (line 5)
-         --> -:4:2
-          |
-        4 |  MOV [x],$1 | MOV EAX,[y] ;
-          |  ^^^^^^^^^^ this store is still in the buffer of P0
-        5 |  MOV [y],$1 | MOV EBX,[x] ;
-          |  ^^^^^^^^^^ when this store has already reached memory
+            MP TSO robust: every run under TSO does what some run under SC does (_ states searched)
+            MP PSO not robust: P0's store to x (line 4) can reach memory after its later store to y (line 5)
+             --> -:4:2
+              |
+            4 |  MOV [x],$1 | MOV EAX,[y] ;
+              |  ^^^^^^^^^^ this store is still in the buffer of P0
+            5 |  MOV [y],$1 | MOV EBX,[x] ;
+              |  ^^^^^^^^^^ when this store has already reached memory
 
-        A run of MP under PSO, time running downwards
+            A run of MP under PSO, time running downwards
 
-        P0                                  │ P1                                 │ memory
-        ────────────────────────────────────┼────────────────────────────────────┼────────
-                                            │                                    │ x=0 y=0
-        MOV [x],$1  buffers x=1 as (1)      │                                    │
-        MOV [y],$1  writes y=1 to memory    │                                    │ y=1
-                                            │ MOV EAX,[y]  reads y=1 from memory │
-                                            │ MOV EBX,[x]  reads x=0 from memory │
-        (1)         x=1 reaches memory,     │                                    │ x=1
-                    overtaken by MOV [y],$1 │                                    │
+            P0                               │ P1                                 │ memory
+            ─────────────────────────────────┼────────────────────────────────────┼───────
+                                             │                                    │ x=0
+                                             │                                    │ y=0
+            MOV [x],$1  buffers x=1 as (1)   │                                    │
+            MOV [y],$1  writes y=1 to memory │                                    │ y=1
+                                             │ MOV EAX,[y]  reads y=1 from memory │
+                                             │ MOV EBX,[x]  reads x=0 from memory │
+            (1)         x=1 reaches memory,  │                                    │ x=1
+                        overtaken by MOV     │                                    │
+                        [y],$1               │                                    │
 
-        Final state: 1:EAX=1; 1:EBX=0;
-        P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line 5) reached memory.
+            Final state: 1:EAX=1; 1:EBX=0;
+            P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line
+            5) reached memory.
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          P0  line 4  MOV [x],$1   -po->  program order of P0
-          P0  line 5  MOV [y],$1   -rf->  wrote y=1, which the next reads
-          P1  line 4  MOV EAX,[y]  -po->  program order of P1
-          P1  line 5  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
-          P0  line 4  MOV [x],$1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
+              P0  line 4  MOV [x],$1   -po->  program order of P0
+              P0  line 5  MOV [y],$1   -rf->  wrote y=1, which the next reads
+              P1  line 4  MOV EAX,[y]  -po->  program order of P1
+              P1  line 5  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
+              P0  line 4  MOV [x],$1  (back at the start)
 
-        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the
+            cheapest fences that prevent all such runs.
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["robust", "-q", "-"],
@@ -148,40 +157,44 @@ fn an_update_overtakes() {
         &["robust", "--model", "pso,pso-own", "-"],
         text,
         expect![[r#"
-        - PSO robust: every run under PSO does what some run under SC does (_ states searched)
-        - PSO-own not robust: p's store to x (line 4) can reach memory after its later atomic update of y (line 4)
-         --> -:4:5
-          |
-        4 |     x = 1; fetch_add(y, 1)
-          |     ^^^^^  ^^^^^^^^^^^^^^^ when this atomic update is already done
-          |     |
-          |     this store is still in the buffer of p
+            - PSO robust: every run under PSO does what some run under SC does (_ states searched)
+            - PSO-own not robust: p's store to x (line 4) can reach memory after its later atomic update of y (line 4)
+             --> -:4:5
+              |
+            4 |     x = 1; fetch_add(y, 1)
+              |     ^^^^^  ^^^^^^^^^^^^^^^ when this atomic update is already done
+              |     |
+              |     this store is still in the buffer of p
 
-        A run of - under PSO-own, time running downwards
+            A run of - under PSO-own, time running downwards
 
-        p                                                 │ q                            │ memory
-        ──────────────────────────────────────────────────┼──────────────────────────────┼────────
-                                                          │                              │ x=0 y=0
-        x = 1            buffers x=1 as (1)               │                              │
-        fetch_add(y, 1)  reads y=0 and writes y=1 at once │                              │ y=1
-                                                          │ r = y  reads y=1 from memory │
-                                                          │ s = x  reads x=0 from memory │
-        (1)              x=1 reaches memory,              │                              │ x=1
-                         overtaken by fetch_add(y, 1)     │                              │
+            p                                     │ q                            │ memory
+            ──────────────────────────────────────┼──────────────────────────────┼────────
+                                                  │                              │ x=0 y=0
+            x = 1            buffers x=1 as (1)   │                              │
+            fetch_add(y, 1)  reads y=0 and writes │                              │ y=1
+                             y=1 at once          │                              │
+                                                  │ r = y  reads y=1 from memory │
+                                                  │ s = x  reads x=0 from memory │
+            (1)              x=1 reaches memory,  │                              │ x=1
+                             overtaken by         │                              │
+                             fetch_add(y, 1)      │                              │
 
-        p's store x=1 (line 4) was still in its buffer when p updated y (line 4).
+            p's store x=1 (line 4) was still in its buffer when p updated y (line 4).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          p  line  4  x = 1            -po->  program order of p
-          p  line  4  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
-          q  line  9  r = y            -po->  program order of q
-          q  line 10  s = x            -fr->  read x=0, which the next overwrites
-          p  line  4  x = 1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
+              p  line  4  x = 1            -po->  program order of p
+              p  line  4  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
+              q  line  9  r = y            -po->  program order of q
+              q  line 10  s = x            -fr->  read x=0, which the next overwrites
+              p  line  4  x = 1  (back at the start)
 
-        A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the
+            cheapest fences that prevent all such runs.
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -203,41 +216,49 @@ fn peterson() {
 
             A run of peterson under TSO, time running downwards
 
-            p[0]                                  │ p[1]                                  │ memory
-            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                                  │                                       │ flag[0]=0 flag[1]=0
-                                                  │                                       │ turn=0
-            while (i < ROUNDS)                    │                                       │
-                                                  │ while (i < ROUNDS)                    │
-            flag[me] = 1                          │                                       │
-              buffers flag[0]=1 as (1)            │                                       │
-            turn = 1 - me                         │                                       │
-              buffers turn=1 as (2)               │                                       │
-            await (flag[1 - me] == 0 || turn == … │                                       │
-              reads flag[1]=0 from memory         │                                       │
-                                                  │ flag[me] = 1                          │ flag[1]=1
-                                                  │   writes flag[1]=1 to memory          │
-                                                  │ turn = 1 - me                         │ turn=0
-                                                  │   writes turn=0 to memory             │
-                                                  │ await (flag[1 - me] == 0 || turn == … │
-                                                  │   reads flag[0]=0 from memory         │
-            (1) flag[0]=1 reaches memory,         │                                       │ flag[0]=1
-              overtaken by await (flag[1 - me] == │                                       │
-              …                                   │                                       │
-            (2) turn=1 reaches memory,            │                                       │ turn=1
-              overtaken by await (flag[1 - me] == │                                       │
-              …                                   │                                       │
+            p[0]                              │ p[1]                             │ memory
+            ──────────────────────────────────┼──────────────────────────────────┼──────────
+                                              │                                  │ flag[0]=0
+                                              │                                  │ flag[1]=0
+                                              │                                  │ turn=0
+            while (i < ROUNDS)                │                                  │
+                                              │ while (i < ROUNDS)               │
+            flag[me] = 1                      │                                  │
+              buffers flag[0]=1 as (1)        │                                  │
+            turn = 1 - me                     │                                  │
+              buffers turn=1 as (2)           │                                  │
+            await (flag[1 - me] == 0 || turn… │                                  │
+              reads flag[1]=0 from memory     │                                  │
+                                              │ flag[me] = 1                     │ flag[1]=1
+                                              │   writes flag[1]=1 to memory     │
+                                              │ turn = 1 - me                    │ turn=0
+                                              │   writes turn=0 to memory        │
+                                              │ await (flag[1 - me] == 0 || tur… │
+                                              │   reads flag[0]=0 from memory    │
+            (1) flag[0]=1 reaches memory,     │                                  │ flag[0]=1
+              overtaken by await (flag[1 -    │                                  │
+              me] == …                        │                                  │
+            (2) turn=1 reaches memory,        │                                  │ turn=1
+              overtaken by await (flag[1 -    │                                  │
+              me] == …                        │                                  │
 
-            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
+            flag[1] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
-              p[0]  line 16  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
-              p[1]  line 16  flag[me] = 1                             -po->  program order of p[1]
-              p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
+              p[0]  line 16  flag[me] = 1                             -po->
+                  program order of p[0]
+              p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->
+                  read flag[1]=0, which the next overwrites
+              p[1]  line 16  flag[me] = 1                             -po->
+                  program order of p[1]
+              p[1]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->
+                  read flag[0]=0, which the next overwrites
               p[0]  line 16  flag[me] = 1  (back at the start)
 
-            A fence between the two would prevent this run; `weakspot fence` finds the cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence` finds the
+            cheapest fences that prevent all such runs.
 
             --- exit 1
         "#]],
@@ -266,10 +287,10 @@ fn json() {
         &["robust", "--format", "json", "-"],
         MP,
         expect![[r#"
-        {"file":"-","question":"robust","model":"tso","verdict":"holds","time_s":_,"name":"MP","states":_,"queries":_,"algorithm":"pending"}
-        {"file":"-","question":"robust","model":"pso","verdict":"violated","time_s":_,"name":"MP","store":{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1"},"load":{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store"},"cycle":[{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1","kind":"store","edge":"po"},{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store","edge":"rf"},{"thread":"P1","line":4,"column":15,"text":"MOV EAX,[y]","kind":"load","edge":"po"},{"thread":"P1","line":5,"column":15,"text":"MOV EBX,[x]","kind":"load","edge":"fr"}],"init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"commit":979140608},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":979136512}],"states":_,"queries":_,"algorithm":"pending"}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"robust","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"MP","states":_,"queries":_,"algorithm":"pending","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"robust","model":"pso","verdict":"violated","certified":true,"time_s":_,"name":"MP","store":{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1"},"load":{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store"},"cycle":[{"thread":"P0","line":4,"column":2,"text":"MOV [x],$1","kind":"store","edge":"po"},{"thread":"P0","line":5,"column":2,"text":"MOV [y],$1","kind":"store","edge":"rf"},{"thread":"P1","line":4,"column":15,"text":"MOV EAX,[y]","kind":"load","edge":"po"},{"thread":"P1","line":5,"column":15,"text":"MOV EBX,[x]","kind":"load","edge":"fr"}],"init":[0,0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"commit":979140608},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":979136512}],"states":_,"queries":_,"algorithm":"pending","run":{"model":"pso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"line":4,"column":2,"text":"MOV [x],$1","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":0}},{"n":2,"thread":0,"kind":"store","location":"y","value":1,"line":5,"column":2,"text":"MOV [y],$1","buffers":{"P0":[["x",1],["y",1]]},"memory":{"x":0,"y":0}},{"n":3,"thread":0,"kind":"commit","location":"y","value":1,"of":2,"buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":4,"thread":1,"kind":"load","location":"y","value":1,"line":4,"column":15,"text":"MOV EAX,[y]","from":2,"buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"line":5,"column":15,"text":"MOV EBX,[x]","from":"memory","buffers":{"P0":[["x",1]]},"memory":{"x":0,"y":1}},{"n":6,"thread":0,"kind":"commit","location":"x","value":1,"of":1,"buffers":{},"memory":{"x":1,"y":1}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of P0"},{"from":2,"to":4,"edge":"rf","why":"wrote y=1, which the next reads"},{"from":4,"to":5,"edge":"po","why":"program order of P1"},{"from":5,"to":1,"edge":"fr","why":"read x=0, which the next overwrites"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":4,"edge":"rf"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"state":{"1:EAX":1,"1:EBX":0}}},"schema":1}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -452,18 +473,18 @@ fn bad_input() {
         &["robust", "--model", "tso", "--format", "json", "nowhere.weak"],
         "",
         expect![[r#"
-        {"file":"nowhere.weak","question":"robust","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_}
-        --- standard error
-        error: nowhere.weak: failed to read: No such file or directory (os error 2)
-        --- exit 2
-    "#]],
+            {"file":"nowhere.weak","question":"robust","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: nowhere.weak: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
     let fault = "shared x in 0..1\n\nthread p {\n    var r = x\n    x = r + 2\n}\n";
     check(
         &["robust", "--model", "tso", "--format", "json", "-"],
         fault,
         expect![[r#"
-            {"file":"-","question":"robust","model":"tso","verdict":"error","message":"store of 2 to x, whose values are 0 to 1","line":5,"column":5,"time_s":_}
+            {"file":"-","question":"robust","model":"tso","verdict":"error","message":"store of 2 to x, whose values are 0 to 1","line":5,"column":5,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- standard error
             error: store of 2 to x, whose values are 0 to 1
              --> -:5:5
@@ -541,6 +562,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution or cycle that decides the answer
+                      - csv:  Commas: the rows of `bench`, the summary of many files
 
                       [default: text]
 

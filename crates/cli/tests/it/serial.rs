@@ -61,10 +61,12 @@ fn task_pool() {
         "",
         expect![[r#"
             corpus/transactions/task-pool.wstrace SC: serializable (in this execution): 4 transactions in 16 events
-              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
+              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12,
+                back event 15
             corpus/transactions/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ front events 2 to 3 ───────┐
               │ 2. rd head  at pool.c:5    │
@@ -85,7 +87,8 @@ fn task_pool() {
               └────────────────────────────┘
                 ↓ back to the first: 15 before 3: back reads head before front changes it
               There all stores reach memory as late as they can.
-              front's store to head (pool.c:6) is still in its buffer when back reads head (pool.c:22).
+              front's store to head (pool.c:6) is still in its buffer when back reads head
+                (pool.c:22).
                 A fence in front between pool.c:6 and pool.c:9 would be in the way.
               --fence-transactions tells what a fence at the end of each transaction buys.
             --- exit 1
@@ -111,7 +114,8 @@ fn fences() {
               fence in front behind 3. wr head  at pool.c:6
               fence in front behind 8. wr pool[0]  at pool.c:11
               fence in back behind 12. wr tail  at pool.c:19
-              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12, back event 15
+              serial order: front events 2 to 3, front events 6 to 8, back events 11 to 12,
+                back event 15
             --- exit 0
         "#]],
     );
@@ -193,7 +197,8 @@ fn far_down_a_pipe() {
         expect![[r#"
             - SC: not serializable: a cycle through 3 transactions in 1,100,007 events
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ t1 events 2 to 1,100,005 ──┐
               │ 2. wr x  at a.c:2          │
@@ -221,22 +226,23 @@ fn threads_and_locks() {
         &["serial", "--model", "sc", "corpus/transactions/bank.std"],
         "",
         expect![[r#"
-        corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
+            corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
-          No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
-          ┌ T0 events 3 to 13 ──┐
-          │ 5. rel L  at 8      │
-          │ 11. acq L  at 9     │
-          └─────────────────────┘
-            ↓ 5 before 7: T1 changes L after T0 did
-          ┌ T1 events 7 to 9 ───┐
-          │ 7. acq L  at 21     │
-          │ 9. rel L  at 23     │
-          └─────────────────────┘
-            ↓ back to the first: 9 before 11: T0 changes L after T1 did
-        --- exit 1
-    "#]],
+              ┌ T0 events 3 to 13 ──┐
+              │ 5. rel L  at 8      │
+              │ 11. acq L  at 9     │
+              └─────────────────────┘
+                ↓ 5 before 7: T1 changes L after T0 did
+              ┌ T1 events 7 to 9 ───┐
+              │ 7. acq L  at 21     │
+              │ 9. rel L  at 23     │
+              └─────────────────────┘
+                ↓ back to the first: 9 before 11: T0 changes L after T1 did
+            --- exit 1
+        "#]],
     );
     // A transaction that starts a thread and waits for it has no place in a serial order.
     check(
@@ -245,7 +251,8 @@ fn threads_and_locks() {
         expect![[r#"
             - SC: not serializable: a cycle through 3 transactions in 5 events
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ t0 events 2 to 4 ──┐
               │ 2. spawn t1        │
@@ -274,7 +281,7 @@ fn json_and_dot() {
         &["serial", "--format", "json", "--model", "sc", log],
         "",
         expect![[r#"
-            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"delays":[{"store":3,"during":12,"fence_before":10},{"store":7,"during":10,"fence_before":12}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"time_s":_}
+            {"file":"corpus/transactions/task-pool-execution.wstrace","question":"serial","id":null,"of":"execution","model":"sc","verdict":"violated","certified":true,"sc_equivalent":false,"cycle":[{"transaction":{"thread":"front","tr":null,"first":2,"last":3},"from":{"event":3,"thread":"front","kind":"wr","location":"head","at":"pool.c:6"},"to":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"why":"3 before 10: program order of front"},{"transaction":{"thread":"front","tr":null,"first":10,"last":15},"from":{"event":10,"thread":"front","kind":"rd","location":"tail","at":"pool.c:9"},"to":{"event":17,"thread":"back","kind":"com","location":"tail","at":"pool.c:19"},"why":"10 before 17: front reads tail before back changes it"},{"transaction":{"thread":"back","tr":null,"first":6,"last":7},"from":{"event":7,"thread":"back","kind":"wr","location":"tail","at":"pool.c:19"},"to":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"why":"7 before 12: program order of back"},{"transaction":{"thread":"back","tr":null,"first":12,"last":20},"from":{"event":12,"thread":"back","kind":"rd","location":"head","at":"pool.c:22"},"to":{"event":13,"thread":"front","kind":"com","location":"head","at":"pool.c:6"},"why":"12 before 13: back reads head before front changes it"}],"delays":[{"store":3,"during":12,"fence_before":10},{"store":7,"during":10,"fence_before":12}],"events":22,"transactions":4,"threads":2,"locations":3,"remarks":[],"run":{"model":"sc","threads":[{"name":"front"},{"name":"back"}],"locations":[{"name":"head"},{"name":"tail"}],"init":{},"steps":[{"n":3,"thread":0,"kind":"store","location":"head","file":"pool.c","line":6,"text":"wr head","transaction":"front events 2 to 3"},{"n":7,"thread":1,"kind":"store","location":"tail","file":"pool.c","line":19,"text":"wr tail","transaction":"back events 6 to 7"},{"n":10,"thread":0,"kind":"load","location":"tail","file":"pool.c","line":9,"text":"rd tail","transaction":"front events 10 to 15"},{"n":12,"thread":1,"kind":"load","location":"head","file":"pool.c","line":22,"text":"rd head","transaction":"back events 12 to 20"},{"n":13,"thread":0,"kind":"commit","location":"head","file":"pool.c","line":6,"text":"com head","transaction":"front events 2 to 3"},{"n":17,"thread":1,"kind":"commit","location":"tail","file":"pool.c","line":19,"text":"com tail","transaction":"back events 6 to 7"}],"cycle":[{"from":3,"to":10,"edge":"po","why":"3 before 10: program order of front"},{"from":10,"to":17,"edge":"fr","why":"10 before 17: front reads tail before back changes it"},{"from":7,"to":12,"edge":"po","why":"7 before 12: program order of back"},{"from":12,"to":13,"edge":"fr","why":"12 before 13: back reads head before front changes it"}],"late":[{"store":3,"behind":10},{"store":7,"behind":12}]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- exit 1
         "#]],
     );
@@ -316,8 +323,8 @@ fn json_and_dot() {
         &["serial", "--format", "json", "-"],
         "t0: wr x #0\nt1: rd x #1\nt0: com x\n",
         expect![[r#"
-            {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","sc_equivalent":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_}
-            {"file":"-","question":"serial","id":null,"of":"execution","model":"tso","verdict":"holds","order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_}
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","certified":true,"sc_equivalent":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"tso","verdict":"holds","certified":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_,"schema":1}
             --- exit 0
         "#]],
     );
@@ -700,11 +707,11 @@ fn warnings() {
         &["serial", "--model", "sc", "--format", "json", "-"],
         brackets,
         expect![[r#"
-        {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","order":[{"thread":"a","tr":null,"first":2,"last":3},{"thread":"b","tr":null,"first":6,"last":6}],"events":6,"transactions":2,"threads":2,"locations":2,"remarks":["the transaction that b began at event 5 never ends"],"time_s":_}
-        --- standard error
-        warning: -: the transaction that b began at event 5 never ends
-        --- exit 0
-    "#]],
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","certified":true,"order":[{"thread":"a","tr":null,"first":2,"last":3},{"thread":"b","tr":null,"first":6,"last":6}],"events":6,"transactions":2,"threads":2,"locations":2,"remarks":["the transaction that b began at event 5 never ends"],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            warning: -: the transaction that b began at event 5 never ends
+            --- exit 0
+        "#]],
     );
     check(
         &["serial", "--model", "sc", "-"],
@@ -757,10 +764,12 @@ fn predictions() {
         &["serial", "--model", "tso", "--predict", "-"],
         lost,
         expect![[r#"
-        - TSO: serializable (in all executions of this trace): 2 transactions in 6 events
-          predicted: no violation on schedules that keep the order of all conflicts that TSO cannot turn in this trace; others, in which transactions overlap that did not here, were not looked at
-        --- exit 0
-    "#]],
+            - TSO: serializable (in all executions of this trace): 2 transactions in 6 events
+              predicted: no violation on schedules that keep the order of all conflicts that
+                TSO cannot turn in this trace; others, in which transactions overlap that
+                did not here, were not looked at
+            --- exit 0
+        "#]],
     );
     let log = "corpus/transactions/task-pool.wstrace";
     check(

@@ -44,7 +44,8 @@ fn task_pool() {
             (1) 8. head=1 reaches memory,     │                            │ head=1
               overtaken by if (h + 1 <= tail) │                            │
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ first events 1 to 2 ────┐
               │ 1. rd head  at line 15  │
@@ -156,7 +157,8 @@ fn theorem_2() {
             assume(r == 0)                 │                                │
                                            │ 4. y = 1  writes y=1 to memory │ y=1
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ right events 1 to 4 ──┐
               │ 1. rd x  at line 23   │
@@ -294,7 +296,8 @@ fn lines() {
             corpus/litmus/SB.litmus TSO: serializable: all executions (43 states searched)
             corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ T0 events 3 to 13 ──┐
               │ 5. rel L  at 8      │
@@ -308,7 +311,8 @@ fn lines() {
                 ↓ back to the first: 9 before 11: T0 changes L after T1 did
             corpus/transactions/bank.std TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 15 events
 
-              No order of the transactions explains this: each comes before the next, and they form a circle.
+              No order of the transactions explains this: each comes before the next, and
+              they form a circle.
 
               ┌ T0 events 3 to 13 ──┐
               │ 5. rel L  at 8      │

@@ -73,11 +73,11 @@ fn litmus_json() {
         &["litmus", "--format", "json", "--states", "-"],
         MP,
         expect![[r#"
-        {"file":"-","question":"litmus","model":"sc","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
-        {"file":"-","question":"litmus","model":"tso","verdict":"violated","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}]}
-        {"file":"-","question":"litmus","model":"pso","verdict":"holds","time_s":_,"name":"MP","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}]}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"litmus","model":"sc","verdict":"violated","certified":"too large","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"litmus","model":"tso","verdict":"violated","certified":"too large","time_s":_,"name":"MP","condition":"exists","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1}
+            {"file":"-","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":_,"name":"MP","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}],"schema":1}
+            --- exit 1
+        "#]],
     );
 }
 
@@ -87,44 +87,48 @@ fn litmus_show_one_state() {
         &["litmus", "--model", "pso", "--show=1:EAX=1; 1:EBX=0", "-"],
         MP,
         expect![[r#"
-        Model PSO
-        Test MP Allowed
-        States 4
-        1:EAX=0; 1:EBX=0;
-        1:EAX=0; 1:EBX=1;
-        1:EAX=1; 1:EBX=0;
-        1:EAX=1; 1:EBX=1;
-        Ok
-        Witnesses
-        Positive: 1 Negative: 3
-        Condition exists (1:EAX=1 /\ 1:EBX=0)
-        Observation MP Sometimes 1 3
-        Time MP _
+            Model PSO
+            Test MP Allowed
+            States 4
+            1:EAX=0; 1:EBX=0;
+            1:EAX=0; 1:EBX=1;
+            1:EAX=1; 1:EBX=0;
+            1:EAX=1; 1:EBX=1;
+            Ok
+            Witnesses
+            Positive: 1 Negative: 3
+            Condition exists (1:EAX=1 /\ 1:EBX=0)
+            Observation MP Sometimes 1 3
+            Time MP _
 
-        A run of MP under PSO, time running downwards
+            A run of MP under PSO, time running downwards
 
-        P0                                  │ P1                                 │ memory
-        ────────────────────────────────────┼────────────────────────────────────┼────────
-                                            │                                    │ x=0 y=0
-        MOV [x],$1  buffers x=1 as (1)      │                                    │
-        MOV [y],$1  writes y=1 to memory    │                                    │ y=1
-                                            │ MOV EAX,[y]  reads y=1 from memory │
-                                            │ MOV EBX,[x]  reads x=0 from memory │
-        (1)         x=1 reaches memory,     │                                    │ x=1
-                    overtaken by MOV [y],$1 │                                    │
+            P0                               │ P1                                 │ memory
+            ─────────────────────────────────┼────────────────────────────────────┼───────
+                                             │                                    │ x=0
+                                             │                                    │ y=0
+            MOV [x],$1  buffers x=1 as (1)   │                                    │
+            MOV [y],$1  writes y=1 to memory │                                    │ y=1
+                                             │ MOV EAX,[y]  reads y=1 from memory │
+                                             │ MOV EBX,[x]  reads x=0 from memory │
+            (1)         x=1 reaches memory,  │                                    │ x=1
+                        overtaken by MOV     │                                    │
+                        [y],$1               │                                    │
 
-        Final state: 1:EAX=1; 1:EBX=0;
-        P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line 5) reached memory.
+            Final state: 1:EAX=1; 1:EBX=0;
+            P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line
+            5) reached memory.
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          P0  MOV [x],$1   -po->  program order of P0
-          P0  MOV [y],$1   -rf->  wrote y=1, which the next reads
-          P1  MOV EAX,[y]  -po->  program order of P1
-          P1  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
-          P0  MOV [x],$1  (back at the start)
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
+              P0  MOV [x],$1   -po->  program order of P0
+              P0  MOV [y],$1   -rf->  wrote y=1, which the next reads
+              P1  MOV EAX,[y]  -po->  program order of P1
+              P1  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
+              P0  MOV [x],$1  (back at the start)
 
-        --- exit 0
-    "#]],
+            --- exit 0
+        "#]],
     );
 }
 
@@ -209,17 +213,17 @@ fn bad_instruction() {
         &["litmus", "--model", "tso", "--format", "json", "-"],
         &bad,
         expect![[r#"
-        {"file":"-","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":4,"column":15,"time_s":_}
-        --- standard error
-        error: unknown instruction `MVO`
-         --> -:4:15
-          |
-        4 |  MOV [x],$1 | MVO EAX,[y] ;
-          |               ^^^ expected an instruction of x86
-          |
-          = help: did you mean `mov`?
-        --- exit 2
-    "#]],
+            {"file":"-","question":"litmus","model":"tso","verdict":"error","message":"unknown instruction `MVO`","line":4,"column":15,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: unknown instruction `MVO`
+             --> -:4:15
+              |
+            4 |  MOV [x],$1 | MVO EAX,[y] ;
+              |               ^^^ expected an instruction of x86
+              |
+              = help: did you mean `mov`?
+            --- exit 2
+        "#]],
     );
 }
 
@@ -259,11 +263,11 @@ fn no_such_file() {
         &["litmus", "--format", "json", "--model", "tso", "nowhere.litmus"],
         "",
         expect![[r#"
-        {"file":"nowhere.litmus","question":"litmus","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_}
-        --- standard error
-        error: nowhere.litmus: failed to read: No such file or directory (os error 2)
-        --- exit 2
-    "#]],
+            {"file":"nowhere.litmus","question":"litmus","model":"tso","verdict":"error","message":"failed to read: No such file or directory (os error 2)","line":null,"column":null,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            --- standard error
+            error: nowhere.litmus: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
     check(
         &["litmus", "README.md"],
@@ -349,75 +353,87 @@ fn reach_peterson() {
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
-            p[0]                                  │ p[1]                                  │ memory
-            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                                  │                                       │ flag[0]=0 flag[1]=0
-                                                  │                                       │ turn=0
-            while (i < ROUNDS)                    │                                       │
-            flag[me] = 1                          │                                       │
-              buffers flag[0]=1 as (1)            │                                       │
-            turn = 1 - me                         │                                       │
-              buffers turn=1 as (2)               │                                       │
-            await (flag[1 - me] == 0 || turn == … │                                       │
-              reads flag[1]=0 from memory         │                                       │
-                                                  │ while (i < ROUNDS)                    │
-                                                  │ flag[me] = 1                          │
-                                                  │   buffers flag[1]=1 as (3)            │
-                                                  │ turn = 1 - me                         │
-                                                  │   buffers turn=0 as (4)               │
-                                                  │ await (flag[1 - me] == 0 || turn == … │
-                                                  │   reads flag[0]=0 from memory         │
+            p[0]                              │ p[1]                             │ memory
+            ──────────────────────────────────┼──────────────────────────────────┼──────────
+                                              │                                  │ flag[0]=0
+                                              │                                  │ flag[1]=0
+                                              │                                  │ turn=0
+            while (i < ROUNDS)                │                                  │
+            flag[me] = 1                      │                                  │
+              buffers flag[0]=1 as (1)        │                                  │
+            turn = 1 - me                     │                                  │
+              buffers turn=1 as (2)           │                                  │
+            await (flag[1 - me] == 0 || turn… │                                  │
+              reads flag[1]=0 from memory     │                                  │
+                                              │ while (i < ROUNDS)               │
+                                              │ flag[me] = 1                     │
+                                              │   buffers flag[1]=1 as (3)       │
+                                              │ turn = 1 - me                    │
+                                              │   buffers turn=0 as (4)          │
+                                              │ await (flag[1 - me] == 0 || tur… │
+                                              │   reads flag[0]=0 from memory    │
 
             The run ends with p[0] at cs, p[1] at cs.
             At the end (1) flag[0]=1 is still in the buffer of p[0].
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
-            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
+            flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded
+            flag[0] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which
+                                                                    the next overwrites
               p[1]  flag[me] = 1                             -po->  program order of p[1]
-              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which
+                                                                    the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
             peterson PSO violated: the forbidden control points are reached together
             A run of peterson under PSO, time running downwards
 
-            p[0]                                  │ p[1]                                  │ memory
-            ──────────────────────────────────────┼───────────────────────────────────────┼────────────────────
-                                                  │                                       │ flag[0]=0 flag[1]=0
-                                                  │                                       │ turn=0
-            while (i < ROUNDS)                    │                                       │
-            flag[me] = 1                          │                                       │
-              buffers flag[0]=1 as (1)            │                                       │
-            turn = 1 - me                         │                                       │
-              buffers turn=1 as (2)               │                                       │
-            await (flag[1 - me] == 0 || turn == … │                                       │
-              reads flag[1]=0 from memory         │                                       │
-                                                  │ while (i < ROUNDS)                    │
-                                                  │ flag[me] = 1                          │
-                                                  │   buffers flag[1]=1 as (3)            │
-                                                  │ turn = 1 - me                         │
-                                                  │   buffers turn=0 as (4)               │
-                                                  │ await (flag[1 - me] == 0 || turn == … │
-                                                  │   reads flag[0]=0 from memory         │
+            p[0]                              │ p[1]                             │ memory
+            ──────────────────────────────────┼──────────────────────────────────┼──────────
+                                              │                                  │ flag[0]=0
+                                              │                                  │ flag[1]=0
+                                              │                                  │ turn=0
+            while (i < ROUNDS)                │                                  │
+            flag[me] = 1                      │                                  │
+              buffers flag[0]=1 as (1)        │                                  │
+            turn = 1 - me                     │                                  │
+              buffers turn=1 as (2)           │                                  │
+            await (flag[1 - me] == 0 || turn… │                                  │
+              reads flag[1]=0 from memory     │                                  │
+                                              │ while (i < ROUNDS)               │
+                                              │ flag[me] = 1                     │
+                                              │   buffers flag[1]=1 as (3)       │
+                                              │ turn = 1 - me                    │
+                                              │   buffers turn=0 as (4)          │
+                                              │ await (flag[1 - me] == 0 || tur… │
+                                              │   reads flag[0]=0 from memory    │
 
             The run ends with p[0] at cs, p[1] at cs.
             At the end (1) flag[0]=1 is still in the buffer of p[0].
             At the end (2) turn=1 is still in the buffer of p[0].
             At the end (3) flag[1]=1 is still in the buffer of p[1].
             At the end (4) turn=0 is still in the buffer of p[1].
-            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded flag[1] (line 18).
-            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded flag[0] (line 18).
+            p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
+            flag[1] (line 18).
+            p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded
+            flag[0] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and together they form a
+            circle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
-              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which the next overwrites
+              p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which
+                                                                    the next overwrites
               p[1]  flag[me] = 1                             -po->  program order of p[1]
-              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which the next overwrites
+              p[1]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[0]=0, which
+                                                                    the next overwrites
               p[0]  flag[me] = 1  (back at the start)
 
             --- exit 1
@@ -441,40 +457,40 @@ fn reach_trencher_and_memorax() {
         ],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc"}
-            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":5,"algorithm":"sc"}
-            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker-turns","reachable":false,"explored":85,"algorithm":"sc"}
-            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker-turns","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
-            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"lamport-fast-3","reachable":false,"explored":253,"algorithm":"sc"}
-            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"lamport-fast-3","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":1,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":26,"algorithm":"sc"}
-            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":8,"algorithm":"sc"}
-            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager"}
-            {"file":"corpus/trencher/parker.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"parker","reachable":false,"explored":30,"algorithm":"sc"}
-            {"file":"corpus/trencher/parker.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"parker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":100},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":101},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":101},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0}],"explored":5,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-once","reachable":false,"explored":26,"algorithm":"sc"}
-            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":37,"algorithm":"sc"}
-            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc"}
-            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":16,"algorithm":"sc"}
-            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":21,"algorithm":"sc"}
-            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"peterson","reachable":false,"explored":103,"algorithm":"sc"}
-            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[0, 0, 0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":2,"algorithm":"sc"}
-            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":20,"algorithm":"sc"}
-            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":2,"algorithm":"sc"}
-            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager"}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1696,"algorithm":"sc","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager","schema":1}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"dekker-fenced","reachable":false,"explored":5,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager","schema":1}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"dekker-turns","reachable":false,"explored":85,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/dekker-turns.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"dekker-turns","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"[100]"},{"name":"[101]"}],"init":{"[100]":0,"[101]":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"[100]","value":1,"line":7,"column":1,"text":"transition start look write 1 100","buffers":{"t0":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":2,"thread":0,"kind":"load","location":"[101]","value":0,"line":8,"column":1,"text":"transition look test read flag 101","from":"memory","buffers":{"t0":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":3,"thread":0,"kind":"local","line":9,"column":1,"text":"transition test cs check == flag 0","buffers":{"t0":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":4,"thread":1,"kind":"store","location":"[101]","value":1,"line":25,"column":1,"text":"transition start look write 1 101","buffers":{"t0":[["[100]",1]],"t1":[["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":5,"thread":1,"kind":"load","location":"[100]","value":0,"line":26,"column":1,"text":"transition look test read flag 100","from":"memory","buffers":{"t0":[["[100]",1]],"t1":[["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":6,"thread":1,"kind":"local","line":27,"column":1,"text":"transition test cs check == flag 0","buffers":{"t0":[["[100]",1]],"t1":[["[101]",1]]},"memory":{"[100]":0,"[101]":0}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of t0"},{"from":2,"to":4,"edge":"fr","why":"read [101]=0, which the next overwrites"},{"from":4,"to":5,"edge":"po","why":"program order of t1"},{"from":5,"to":1,"edge":"fr","why":"read [100]=0, which the next overwrites"}],"late":[{"store":1,"behind":2},{"store":4,"behind":5}],"relations":[{"from":2,"to":4,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"at":{"t0":"cs","t1":"cs"}}},"schema":1}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/dekker.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"left"},{"name":"right"}],"locations":[{"name":"[0]"},{"name":"[1]"}],"init":{"[0]":0,"[1]":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"[0]","value":1,"line":11,"column":1,"text":"transition start raised write 1 0","buffers":{"left":[["[0]",1]]},"memory":{"[0]":0,"[1]":0}},{"n":2,"thread":0,"kind":"load","location":"[1]","value":0,"line":12,"column":1,"text":"transition raised looked read other 1","from":"memory","buffers":{"left":[["[0]",1]]},"memory":{"[0]":0,"[1]":0}},{"n":3,"thread":0,"kind":"local","line":13,"column":1,"text":"transition looked critical check == other 0","buffers":{"left":[["[0]",1]]},"memory":{"[0]":0,"[1]":0}},{"n":4,"thread":1,"kind":"store","location":"[1]","value":1,"line":21,"column":1,"text":"transition start raised write 1 1","buffers":{"left":[["[0]",1]],"right":[["[1]",1]]},"memory":{"[0]":0,"[1]":0}},{"n":5,"thread":1,"kind":"load","location":"[0]","value":0,"line":22,"column":1,"text":"transition raised looked read other 0","from":"memory","buffers":{"left":[["[0]",1]],"right":[["[1]",1]]},"memory":{"[0]":0,"[1]":0}},{"n":6,"thread":1,"kind":"local","line":23,"column":1,"text":"transition looked critical check == other 0","buffers":{"left":[["[0]",1]],"right":[["[1]",1]]},"memory":{"[0]":0,"[1]":0}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of left"},{"from":2,"to":4,"edge":"fr","why":"read [1]=0, which the next overwrites"},{"from":4,"to":5,"edge":"po","why":"program order of right"},{"from":5,"to":1,"edge":"fr","why":"read [0]=0, which the next overwrites"}],"late":[{"store":1,"behind":2},{"store":4,"behind":5}],"relations":[{"from":2,"to":4,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"at":{"left":"critical","right":"critical"}}},"schema":1}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"lamport-fast-3","reachable":false,"explored":253,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/lamport-fast-3.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"lamport-fast-3","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":1,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0},{"thread":2,"edge":0,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"t1"},{"name":"t2"},{"name":"t3"}],"locations":[{"name":"[100]"},{"name":"[101]"}],"init":{"[100]":0,"[101]":0},"steps":[{"n":1,"thread":0,"kind":"local","sets":{"i":1},"line":9,"column":1,"text":"transition start set_x local i 1","buffers":{},"memory":{"[100]":0,"[101]":0}},{"n":2,"thread":0,"kind":"store","location":"[100]","value":1,"line":10,"column":1,"text":"transition set_x read_y write i 100","buffers":{"t1":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":3,"thread":0,"kind":"load","location":"[101]","value":0,"line":11,"column":1,"text":"transition read_y test_y read ry 101","from":"memory","buffers":{"t1":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":4,"thread":0,"kind":"local","line":13,"column":1,"text":"transition test_y set_y check == ry 0","buffers":{"t1":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":5,"thread":0,"kind":"store","location":"[101]","value":1,"line":14,"column":1,"text":"transition set_y read_x write i 101","buffers":{"t1":[["[100]",1],["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":6,"thread":0,"kind":"load","location":"[100]","value":1,"line":15,"column":1,"text":"transition read_x test_x read rx 100","from":"buffer","buffers":{"t1":[["[100]",1],["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":7,"thread":0,"kind":"local","line":16,"column":1,"text":"transition test_x cs check == rx i","buffers":{"t1":[["[100]",1],["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":8,"thread":1,"kind":"local","sets":{"i":2},"line":26,"column":1,"text":"transition start set_x local i 2","buffers":{"t1":[["[100]",1],["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":9,"thread":1,"kind":"store","location":"[100]","value":2,"line":27,"column":1,"text":"transition set_x read_y write i 100","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":10,"thread":1,"kind":"load","location":"[101]","value":0,"line":28,"column":1,"text":"transition read_y test_y read ry 101","from":"memory","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":11,"thread":1,"kind":"local","line":30,"column":1,"text":"transition test_y set_y check == ry 0","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":12,"thread":1,"kind":"store","location":"[101]","value":2,"line":31,"column":1,"text":"transition set_y read_x write i 101","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":13,"thread":1,"kind":"load","location":"[100]","value":2,"line":32,"column":1,"text":"transition read_x test_x read rx 100","from":"buffer","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":14,"thread":1,"kind":"local","line":33,"column":1,"text":"transition test_x cs check == rx i","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":15,"thread":2,"kind":"local","sets":{"i":3},"line":43,"column":1,"text":"transition start set_x local i 3","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]]},"memory":{"[100]":0,"[101]":0}},{"n":16,"thread":2,"kind":"store","location":"[100]","value":3,"line":44,"column":1,"text":"transition set_x read_y write i 100","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3]]},"memory":{"[100]":0,"[101]":0}},{"n":17,"thread":2,"kind":"load","location":"[101]","value":0,"line":45,"column":1,"text":"transition read_y test_y read ry 101","from":"memory","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3]]},"memory":{"[100]":0,"[101]":0}},{"n":18,"thread":2,"kind":"local","line":47,"column":1,"text":"transition test_y set_y check == ry 0","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3]]},"memory":{"[100]":0,"[101]":0}},{"n":19,"thread":2,"kind":"store","location":"[101]","value":3,"line":48,"column":1,"text":"transition set_y read_x write i 101","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3],["[101]",3]]},"memory":{"[100]":0,"[101]":0}},{"n":20,"thread":2,"kind":"load","location":"[100]","value":3,"line":49,"column":1,"text":"transition read_x test_x read rx 100","from":"buffer","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3],["[101]",3]]},"memory":{"[100]":0,"[101]":0}},{"n":21,"thread":2,"kind":"local","line":50,"column":1,"text":"transition test_x cs check == rx i","buffers":{"t1":[["[100]",1],["[101]",1]],"t2":[["[100]",2],["[101]",2]],"t3":[["[100]",3],["[101]",3]]},"memory":{"[100]":0,"[101]":0}}],"cycle":[{"from":5,"to":6,"edge":"po","why":"program order of t1"},{"from":6,"to":9,"edge":"fr","why":"read [100]=1, which the next overwrites"},{"from":9,"to":10,"edge":"po","why":"program order of t2"},{"from":10,"to":5,"edge":"fr","why":"read [101]=0, which the next overwrites"}],"late":[{"store":2,"behind":3},{"store":9,"behind":10},{"store":16,"behind":17}],"relations":[{"from":2,"to":9,"edge":"co"},{"from":9,"to":16,"edge":"co"},{"from":5,"to":12,"edge":"co"},{"from":12,"to":19,"edge":"co"},{"from":3,"to":5,"edge":"fr"},{"from":2,"to":6,"edge":"rf"},{"from":6,"to":9,"edge":"fr"},{"from":10,"to":5,"edge":"fr"},{"from":9,"to":13,"edge":"rf"},{"from":13,"to":16,"edge":"fr"},{"from":17,"to":5,"edge":"fr"},{"from":16,"to":20,"edge":"rf"}],"sc":"forbids","end":{"at":{"t1":"cs","t2":"cs","t3":"cs"}}},"schema":1}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"locked-counter","reachable":false,"explored":26,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/locked-counter.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"locked-counter","reachable":false,"explored":10,"algorithm":"eager","schema":1}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"message-passing","reachable":false,"explored":8,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/message-passing.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"message-passing","reachable":false,"explored":3,"algorithm":"eager","schema":1}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"parker","reachable":false,"explored":30,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/parker.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"parker","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":100},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"commit":101},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":0,"commit":101},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":0,"edge":0,"choice":0}],"explored":5,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"waiter"},{"name":"waker"}],"locations":[{"name":"[100]"},{"name":"[101]"}],"init":{"[100]":0,"[101]":0},"steps":[{"n":1,"thread":0,"kind":"load","location":"[100]","value":0,"line":10,"column":1,"text":"transition start test read cond 100","from":"memory","buffers":{},"memory":{"[100]":0,"[101]":0}},{"n":2,"thread":0,"kind":"local","line":12,"column":1,"text":"transition test look check == cond 0","buffers":{},"memory":{"[100]":0,"[101]":0}},{"n":3,"thread":0,"kind":"load","location":"[101]","value":0,"line":13,"column":1,"text":"transition look test_fast read taken 101","from":"memory","buffers":{},"memory":{"[100]":0,"[101]":0}},{"n":4,"thread":0,"kind":"local","line":14,"column":1,"text":"transition test_fast take check == taken 0","buffers":{},"memory":{"[100]":0,"[101]":0}},{"n":5,"thread":0,"kind":"store","location":"[101]","value":1,"line":15,"column":1,"text":"transition take start write 1 101","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":6,"thread":0,"kind":"load","location":"[100]","value":0,"line":10,"column":1,"text":"transition start test read cond 100","from":"memory","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":7,"thread":1,"kind":"store","location":"[100]","value":1,"line":29,"column":1,"text":"transition start enter write 1 100","buffers":{"waiter":[["[101]",1]],"waker":[["[100]",1]]},"memory":{"[100]":0,"[101]":0}},{"n":8,"thread":1,"kind":"commit","location":"[100]","value":1,"of":7,"buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":9,"thread":1,"kind":"lock","line":30,"column":1,"text":"transition enter look lock","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":10,"thread":1,"kind":"load","location":"[101]","value":0,"line":31,"column":1,"text":"transition look give read taken 101","from":"memory","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":11,"thread":1,"kind":"store","location":"[101]","value":0,"line":32,"column":1,"text":"transition give leave write 0 101","buffers":{"waiter":[["[101]",1]],"waker":[["[101]",0]]},"memory":{"[100]":1,"[101]":0}},{"n":12,"thread":1,"kind":"commit","location":"[101]","value":0,"of":11,"buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":13,"thread":1,"kind":"unlock","line":33,"column":1,"text":"transition leave test unlock","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":14,"thread":1,"kind":"local","line":34,"column":1,"text":"transition test quiet check == taken 0","buffers":{"waiter":[["[101]",1]]},"memory":{"[100]":1,"[101]":0}},{"n":15,"thread":0,"kind":"commit","location":"[101]","value":1,"of":5,"buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":16,"thread":0,"kind":"local","line":12,"column":1,"text":"transition test look check == cond 0","buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":17,"thread":0,"kind":"load","location":"[101]","value":1,"line":13,"column":1,"text":"transition look test_fast read taken 101","from":5,"buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":18,"thread":0,"kind":"local","line":16,"column":1,"text":"transition test_fast enter check == taken 1","buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":19,"thread":0,"kind":"lock","line":17,"column":1,"text":"transition enter look_again lock","buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":20,"thread":0,"kind":"load","location":"[101]","value":1,"line":18,"column":1,"text":"transition look_again test_slow read taken 101","from":5,"buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":21,"thread":0,"kind":"local","line":22,"column":1,"text":"transition test_slow give_up check == taken 1","buffers":{},"memory":{"[100]":1,"[101]":1}},{"n":22,"thread":0,"kind":"unlock","line":23,"column":1,"text":"transition give_up asleep unlock","buffers":{},"memory":{"[100]":1,"[101]":1}}],"cycle":[{"from":5,"to":6,"edge":"po","why":"program order of waiter"},{"from":6,"to":7,"edge":"fr","why":"read [100]=0, which the next overwrites"},{"from":7,"to":9,"edge":"po","why":"program order of waker"},{"from":9,"to":11,"edge":"atomic","why":"in one atomic block with the next"},{"from":11,"to":5,"edge":"co","why":"wrote [101]=0, which the next overwrites"}],"late":[{"store":5,"behind":6}],"relations":[{"from":11,"to":5,"edge":"co"},{"from":1,"to":7,"edge":"fr"},{"from":3,"to":11,"edge":"fr"},{"from":6,"to":7,"edge":"fr"},{"from":10,"to":11,"edge":"fr"},{"from":5,"to":17,"edge":"rf"},{"from":5,"to":20,"edge":"rf"}],"sc":"forbids","end":{"state":{}}},"schema":1}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"peterson-once","reachable":false,"explored":26,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/peterson-once.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"peterson-once","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"a"},{"name":"b"}],"locations":[{"name":"[0]"},{"name":"[1]"},{"name":"[2]"}],"init":{"[0]":0,"[1]":0,"[2]":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"[0]","value":1,"line":12,"column":1,"text":"transition start want write 1 0","buffers":{"a":[["[0]",1]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":2,"thread":0,"kind":"store","location":"[2]","value":2,"line":13,"column":1,"text":"transition want polite write 2 2","buffers":{"a":[["[0]",1],["[2]",2]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":3,"thread":0,"kind":"load","location":"[1]","value":0,"line":14,"column":1,"text":"transition polite flag read flag 1","from":"memory","buffers":{"a":[["[0]",1],["[2]",2]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":4,"thread":0,"kind":"local","line":15,"column":1,"text":"transition flag critical check == flag 0","buffers":{"a":[["[0]",1],["[2]",2]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":5,"thread":1,"kind":"store","location":"[1]","value":1,"line":25,"column":1,"text":"transition start want write 1 1","buffers":{"a":[["[0]",1],["[2]",2]],"b":[["[1]",1]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":6,"thread":1,"kind":"store","location":"[2]","value":1,"line":26,"column":1,"text":"transition want polite write 1 2","buffers":{"a":[["[0]",1],["[2]",2]],"b":[["[1]",1],["[2]",1]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":7,"thread":1,"kind":"load","location":"[0]","value":0,"line":27,"column":1,"text":"transition polite flag read flag 0","from":"memory","buffers":{"a":[["[0]",1],["[2]",2]],"b":[["[1]",1],["[2]",1]]},"memory":{"[0]":0,"[1]":0,"[2]":0}},{"n":8,"thread":1,"kind":"local","line":28,"column":1,"text":"transition flag critical check == flag 0","buffers":{"a":[["[0]",1],["[2]",2]],"b":[["[1]",1],["[2]",1]]},"memory":{"[0]":0,"[1]":0,"[2]":0}}],"cycle":[{"from":1,"to":3,"edge":"po","why":"program order of a"},{"from":3,"to":5,"edge":"fr","why":"read [1]=0, which the next overwrites"},{"from":5,"to":7,"edge":"po","why":"program order of b"},{"from":7,"to":1,"edge":"fr","why":"read [0]=0, which the next overwrites"}],"late":[{"store":1,"behind":3},{"store":2,"behind":3},{"store":5,"behind":7},{"store":6,"behind":7}],"relations":[{"from":2,"to":6,"edge":"co"},{"from":3,"to":5,"edge":"fr"},{"from":7,"to":1,"edge":"fr"}],"sc":"forbids","end":{"at":{"a":"critical","b":"critical"}}},"schema":1}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"peterson","reachable":false,"explored":37,"algorithm":"sc","schema":1}
+            {"file":"corpus/trencher/peterson.txt","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"[100]"},{"name":"[101]"},{"name":"[102]"}],"init":{"[100]":0,"[101]":0,"[102]":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"[100]","value":1,"line":7,"column":1,"text":"transition start give_way write 1 100","buffers":{"t0":[["[100]",1]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":2,"thread":0,"kind":"store","location":"[102]","value":1,"line":8,"column":1,"text":"transition give_way look write 1 102","buffers":{"t0":[["[100]",1],["[102]",1]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":3,"thread":0,"kind":"load","location":"[101]","value":0,"line":9,"column":1,"text":"transition look test read flag 101","from":"memory","buffers":{"t0":[["[100]",1],["[102]",1]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":4,"thread":0,"kind":"local","line":10,"column":1,"text":"transition test cs check == flag 0","buffers":{"t0":[["[100]",1],["[102]",1]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":5,"thread":1,"kind":"store","location":"[101]","value":1,"line":21,"column":1,"text":"transition start give_way write 1 101","buffers":{"t0":[["[100]",1],["[102]",1]],"t1":[["[101]",1]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":6,"thread":1,"kind":"store","location":"[102]","value":0,"line":22,"column":1,"text":"transition give_way look write 0 102","buffers":{"t0":[["[100]",1],["[102]",1]],"t1":[["[101]",1],["[102]",0]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":7,"thread":1,"kind":"load","location":"[100]","value":0,"line":23,"column":1,"text":"transition look test read flag 100","from":"memory","buffers":{"t0":[["[100]",1],["[102]",1]],"t1":[["[101]",1],["[102]",0]]},"memory":{"[100]":0,"[101]":0,"[102]":0}},{"n":8,"thread":1,"kind":"local","line":24,"column":1,"text":"transition test cs check == flag 0","buffers":{"t0":[["[100]",1],["[102]",1]],"t1":[["[101]",1],["[102]",0]]},"memory":{"[100]":0,"[101]":0,"[102]":0}}],"cycle":[{"from":1,"to":3,"edge":"po","why":"program order of t0"},{"from":3,"to":5,"edge":"fr","why":"read [101]=0, which the next overwrites"},{"from":5,"to":7,"edge":"po","why":"program order of t1"},{"from":7,"to":1,"edge":"fr","why":"read [100]=0, which the next overwrites"}],"late":[{"store":1,"behind":3},{"store":2,"behind":3},{"store":5,"behind":7},{"store":6,"behind":7}],"relations":[{"from":2,"to":6,"edge":"co"},{"from":3,"to":5,"edge":"fr"},{"from":7,"to":1,"edge":"fr"}],"sc":"forbids","end":{"at":{"t0":"cs","t1":"cs"}}},"schema":1}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"dekker","reachable":false,"explored":5,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/dekker.rmm","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"dekker","reachable":true,"violation":"control points","init":[0,0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"left"},{"name":"right"}],"init":{"left":0,"right":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"left","value":1,"line":13,"column":10,"text":"write: left := 1","buffers":{"P0":[["left",1]]},"memory":{"left":0,"right":0}},{"n":2,"thread":0,"kind":"load","location":"right","value":0,"line":14,"column":3,"text":"read: right = 0","from":"memory","buffers":{"P0":[["left",1]]},"memory":{"left":0,"right":0}},{"n":3,"thread":0,"kind":"local","line":14,"column":3,"text":"read: right = 0","buffers":{"P0":[["left",1]]},"memory":{"left":0,"right":0}},{"n":4,"thread":1,"kind":"store","location":"right","value":1,"line":20,"column":10,"text":"write: right := 1","buffers":{"P0":[["left",1]],"P1":[["right",1]]},"memory":{"left":0,"right":0}},{"n":5,"thread":1,"kind":"load","location":"left","value":0,"line":21,"column":3,"text":"read: left = 0","from":"memory","buffers":{"P0":[["left",1]],"P1":[["right",1]]},"memory":{"left":0,"right":0}},{"n":6,"thread":1,"kind":"local","line":21,"column":3,"text":"read: left = 0","buffers":{"P0":[["left",1]],"P1":[["right",1]]},"memory":{"left":0,"right":0}}],"cycle":[{"from":1,"to":2,"edge":"po","why":"program order of P0"},{"from":2,"to":4,"edge":"fr","why":"read right=0, which the next overwrites"},{"from":4,"to":5,"edge":"po","why":"program order of P1"},{"from":5,"to":1,"edge":"fr","why":"read left=0, which the next overwrites"}],"late":[{"store":1,"behind":2},{"store":4,"behind":5}],"relations":[{"from":2,"to":4,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}],"sc":"forbids","end":{"at":{"P0":"CS","P1":"CS"}}},"schema":1}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"hand-over","reachable":false,"explored":16,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/hand-over.rmm","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"hand-over","reachable":false,"explored":5,"algorithm":"eager","schema":1}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"peterson-fenced","reachable":false,"explored":21,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/peterson-fenced.rmm","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"peterson-fenced","reachable":false,"explored":34,"algorithm":"eager","schema":1}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"peterson","reachable":false,"explored":103,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/peterson.rmm","question":"reach","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"peterson","reachable":true,"violation":"control points","init":[0,0,0],"schedule":[{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":0,"choice":0},{"thread":0,"edge":1,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":0,"choice":0},{"thread":1,"edge":1,"choice":0}],"explored":1,"algorithm":"eager","run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"turn"},{"name":"flag[P0]"},{"name":"flag[P1]"}],"init":{"turn":0,"flag[P0]":0,"flag[P1]":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"flag[P0]","value":1,"line":17,"column":10,"text":"write: flag[my] := 1","buffers":{"P0":[["flag[P0]",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":2,"thread":0,"kind":"store","location":"turn","value":1,"line":18,"column":3,"text":"write: turn := 1","buffers":{"P0":[["flag[P0]",1],["turn",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":3,"thread":0,"kind":"load","location":"flag[P1]","value":0,"line":19,"column":3,"text":"read: $flag := flag[0]","from":"memory","buffers":{"P0":[["flag[P0]",1],["turn",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":4,"thread":0,"kind":"load","location":"turn","value":1,"line":20,"column":3,"text":"read: $turn := turn","from":"buffer","buffers":{"P0":[["flag[P0]",1],["turn",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":5,"thread":0,"kind":"local","line":21,"column":9,"text":"$flag = 1 && $turn = 1","buffers":{"P0":[["flag[P0]",1],["turn",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":6,"thread":1,"kind":"store","location":"flag[P1]","value":1,"line":35,"column":10,"text":"write: flag[my] := 1","buffers":{"P0":[["flag[P0]",1],["turn",1]],"P1":[["flag[P1]",1]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":7,"thread":1,"kind":"store","location":"turn","value":0,"line":36,"column":3,"text":"write: turn := 0","buffers":{"P0":[["flag[P0]",1],["turn",1]],"P1":[["flag[P1]",1],["turn",0]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":8,"thread":1,"kind":"load","location":"flag[P0]","value":0,"line":37,"column":3,"text":"read: $flag := flag[0]","from":"memory","buffers":{"P0":[["flag[P0]",1],["turn",1]],"P1":[["flag[P1]",1],["turn",0]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":9,"thread":1,"kind":"load","location":"turn","value":0,"line":38,"column":3,"text":"read: $turn := turn","from":"buffer","buffers":{"P0":[["flag[P0]",1],["turn",1]],"P1":[["flag[P1]",1],["turn",0]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}},{"n":10,"thread":1,"kind":"local","line":39,"column":9,"text":"$flag = 1 && $turn = 0","buffers":{"P0":[["flag[P0]",1],["turn",1]],"P1":[["flag[P1]",1],["turn",0]]},"memory":{"turn":0,"flag[P0]":0,"flag[P1]":0}}],"cycle":[{"from":1,"to":3,"edge":"po","why":"program order of P0"},{"from":3,"to":6,"edge":"fr","why":"read flag[P1]=0, which the next overwrites"},{"from":6,"to":8,"edge":"po","why":"program order of P1"},{"from":8,"to":1,"edge":"fr","why":"read flag[P0]=0, which the next overwrites"}],"late":[{"store":1,"behind":3},{"store":2,"behind":3},{"store":6,"behind":8},{"store":7,"behind":8}],"relations":[{"from":2,"to":7,"edge":"co"},{"from":3,"to":6,"edge":"fr"},{"from":2,"to":4,"edge":"rf"},{"from":4,"to":7,"edge":"fr"},{"from":8,"to":1,"edge":"fr"},{"from":7,"to":9,"edge":"rf"}],"sc":"forbids","end":{"at":{"P0":"CS","P1":"CS"}}},"schema":1}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"spin-lock","reachable":false,"explored":2,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/spin-lock.rmm","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"spin-lock","reachable":false,"explored":25,"algorithm":"eager","schema":1}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"ticket-lock","reachable":false,"explored":20,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/ticket-lock.rmm","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"ticket-lock","reachable":false,"explored":29,"algorithm":"eager","schema":1}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"transfer","reachable":false,"explored":2,"algorithm":"sc","schema":1}
+            {"file":"corpus/memorax/transfer.rmm","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"transfer","reachable":false,"explored":4,"algorithm":"eager","schema":1}
             --- exit 1
         "#]],
     );
@@ -578,13 +594,13 @@ fn usage_errors() {
         &["litmus", "--format", "html", "x.litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: invalid value 'html' for '--format <FORMAT>'
-          [possible values: text, json, dot]
+            --- standard error
+            error: invalid value 'html' for '--format <FORMAT>'
+              [possible values: text, json, dot, csv]
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &["litmus", "--timeout", "soon", "x.litmus"],
@@ -693,6 +709,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution or cycle that decides the answer
+                      - csv:  Commas: the rows of `bench`, the summary of many files
 
                       [default: text]
 
@@ -787,6 +804,7 @@ fn help() {
                       - text: For people
                       - json: JSON Lines, one object per file and model
                       - dot:  Graphviz: the execution or cycle that decides the answer
+                      - csv:  Commas: the rows of `bench`, the summary of many files
 
                       [default: text]
 

@@ -51,6 +51,27 @@ pub enum BenchEnd {
     Error(String),
 }
 
+/// The keys of all rows.
+pub const BENCH_COLUMNS: [&str; 17] = [
+    "name",
+    "family",
+    "size",
+    "threads",
+    "points",
+    "edges",
+    "question",
+    "model",
+    "algorithm",
+    "verdict",
+    "limit.kind",
+    "message",
+    "explored",
+    "queries",
+    "cpu_s",
+    "time_s",
+    "peak_bytes",
+];
+
 /// The head of the table.
 #[must_use]
 pub fn bench_head() -> String {

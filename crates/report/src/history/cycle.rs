@@ -9,7 +9,7 @@ use weakspot_core::{
 
 use super::{ShowOps, model_name};
 use crate::text::show::{counted, grouped};
-use crate::text::table::{cut, pad, width};
+use crate::text::table::{beside_each_other, cut, pad, paragraph, width};
 
 /// How many edges of a cycle or path, and how many derivations, are told.
 const MAX_TOLD: usize = 40;
@@ -21,23 +21,30 @@ const MAX_CONFLICTS: usize = 3;
 const MAX_OP: usize = 40;
 
 /// The cycle, one edge per line, and below it what derived edges follow from.
-pub(super) fn drawing(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) -> String {
+pub(super) fn drawing(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+    columns: usize,
+) -> String {
     if let Some((steps, within)) = unrolled(model, cycle) {
         let arrows = arrows(show, model, within, &steps);
-        let mut out = format!(
-            "\n  Under {} this cannot be: {arrows}, and the last operation reads what was \
-             overwritten before it.\n",
+        let text = format!(
+            "  Under {} this cannot be: {arrows}, and the last operation reads what was overwritten \
+             before it.",
             model_name(model)
         );
-        push_unrolled(&mut out, show, model, cycle, &steps);
+        let mut out = format!("\n{}", paragraph(&text, columns, 2));
+        push_unrolled(&mut out, show, model, cycle, &steps, columns);
         return out;
     }
     let arrows = arrows(show, model, cycle.within, &cycle.edges);
-    let mut out = format!(
-        "\n  Under {} this cannot be: {arrows}, and together they form a circle.\n",
+    let text = format!(
+        "  Under {} this cannot be: {arrows}, and together they form a circle.",
         model_name(model)
     );
-    push_cycle(&mut out, show, model, cycle);
+    let mut out = format!("\n{}", paragraph(&text, columns, 2));
+    push_cycle(&mut out, show, model, cycle, columns);
     out
 }
 
@@ -81,28 +88,29 @@ pub(super) fn conflicts(
     model: HistoryModel,
     pairs: &[(u32, u32)],
     conflicts: &[HistoryCycle],
+    columns: usize,
 ) -> String {
     let name = model_name(model);
     let arrows = conflicts
         .first()
         .map_or(String::new(), |first| arrows(show, model, first.within, &first.edges));
-    let mut out = format!("\n  Under {name} this cannot be. These writes have no order yet:\n");
+    let text = format!("  Under {name} this cannot be. These writes have no order yet:");
+    let mut out = format!("\n{}", paragraph(&text, columns, 2));
     for (i, &(a, b)) in pairs.iter().enumerate().take(MAX_TOLD) {
-        let _ = writeln!(out, "  pair {}: {} and {}", i + 1, show.placed(a), show.placed(b));
+        let pair = format!("  pair {}: {} and {}", i + 1, show.placed(a), show.placed(b));
+        out += &paragraph(&pair, columns, 4);
     }
     if pairs.len() > MAX_TOLD {
         let more = counted((pairs.len() - MAX_TOLD) as u64, "more pair");
         let _ = writeln!(out, "  and {more}");
     }
-    let _ = writeln!(
-        out,
-        "  However they are ordered, one of these circles appears; {arrows}.\n  A checked proof \
-         says that no order avoids all of them."
-    );
+    let text = format!("  However they are ordered, one of these circles appears; {arrows}.");
+    out += &paragraph(&text, columns, 2);
+    out += &paragraph("  A checked proof says that no order avoids all of them.", columns, 2);
     let most = if conflicts.len() <= ALL_CONFLICTS { ALL_CONFLICTS } else { MAX_CONFLICTS };
     for (i, conflict) in conflicts.iter().enumerate().take(most) {
         let _ = writeln!(out, "\n  Circle {}:", i + 1);
-        push_cycle(&mut out, show, model, conflict);
+        push_cycle(&mut out, show, model, conflict, columns);
     }
     if conflicts.len() > most {
         let more = grouped((conflicts.len() - most) as u128);
@@ -148,12 +156,13 @@ fn push_unrolled(
     model: HistoryModel,
     cycle: &HistoryCycle,
     steps: &[HistoryEdge],
+    columns: usize,
 ) {
     let Some(read) = steps.last().map(|last| last.to) else { return };
-    let lines = Lines::new(show, steps.iter().map(|edge| edge.from).chain([read]));
+    let lines = Lines::new(show, steps.iter().map(|edge| edge.from).chain([read]), columns);
     for edge in steps {
         let reason = reason(show, model, cycle, edge, &[]);
-        let _ = writeln!(out, "  {}  -{}->  {reason}", lines.of(edge.from), link(cycle, edge));
+        *out += &lines.edge(edge.from, link(cycle, edge), &reason);
     }
     let var = show.ops.var(read);
     let value = show.cell(var, show.read(read));
@@ -165,32 +174,47 @@ fn push_unrolled(
     });
     let by =
         old.map_or(String::new(), |old| format!(", which {} had overwritten", show.placed(old)));
-    let _ = writeln!(out, "  {}  reads {value}{by}", lines.of(read));
+    let left = format!("  {}", lines.of(read));
+    *out += &beside_each_other(&left, &format!("reads {value}{by}"), columns);
 }
 
 /// Operations as they stand below each other, in columns.
 struct Lines<'a, 's> {
     show: &'a ShowOps<'s>,
     widths: [usize; 3],
+    columns: usize,
 }
 
 impl<'a, 's> Lines<'a, 's> {
-    fn new(show: &'a ShowOps<'s>, ops: impl Iterator<Item = u32>) -> Lines<'a, 's> {
-        let mut lines = Lines { show, widths: [0; 3] };
+    fn new(show: &'a ShowOps<'s>, ops: impl Iterator<Item = u32>, columns: usize) -> Lines<'a, 's> {
+        let mut lines = Lines { show, widths: [0; 3], columns };
         for op in ops {
-            for (widest, text) in lines.widths.iter_mut().zip(Lines::cells(show, op)) {
+            for (widest, text) in lines.widths.iter_mut().zip(Lines::cells(show, op, columns)) {
                 *widest = width(&text).max(*widest);
             }
         }
         lines
     }
 
-    fn cells(show: &ShowOps<'_>, op: u32) -> [String; 3] {
-        [show.place(op), cut(&show.op(op), MAX_OP), show.line(op)]
+    fn cells(show: &ShowOps<'_>, op: u32, columns: usize) -> [String; 3] {
+        let place = cut(&show.place(op), columns / 4);
+        [place, cut(&show.op(op), MAX_OP.min(columns / 3)), show.line(op)]
+    }
+
+    /// An operation, and why it comes before the next.
+    fn edge(&self, op: u32, link: &str, reason: &str) -> String {
+        let left = format!("  {}  -{link}->", self.of(op));
+        match width(&left) <= self.columns {
+            true => beside_each_other(&left, reason, self.columns),
+            false => {
+                let right = format!("-{link}->  {reason}");
+                beside_each_other(&format!("  {}", self.of(op)), &right, self.columns)
+            }
+        }
     }
 
     fn of(&self, op: u32) -> String {
-        let cells = Lines::cells(self.show, op);
+        let cells = Lines::cells(self.show, op, self.columns);
         let padded = cells.iter().zip(self.widths).filter(|&(_, w)| w > 0);
         padded.map(|(text, w)| pad(text, w)).collect::<Vec<_>>().join("  ")
     }
@@ -200,27 +224,35 @@ fn is_relaxed(model: HistoryModel) -> bool {
     matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm)
 }
 
-fn push_cycle(out: &mut String, show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) {
+fn push_cycle(
+    out: &mut String,
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+    columns: usize,
+) {
     let marks = marks(cycle);
     let edges = &cycle.edges[..cycle.edges.len().min(MAX_TOLD)];
-    let lines = Lines::new(show, edges.iter().map(|edge| edge.from));
+    let lines = Lines::new(show, edges.iter().map(|edge| edge.from), columns);
     for edge in edges {
         let reason = reason(show, model, cycle, edge, &marks);
-        let _ = writeln!(out, "  {}  -{}->  {reason}", lines.of(edge.from), link(cycle, edge));
+        *out += &lines.edge(edge.from, link(cycle, edge), &reason);
     }
     if cycle.edges.len() > edges.len() {
         let more = counted((cycle.edges.len() - edges.len()) as u64, "more step");
         let _ = writeln!(out, "  … {more}");
     }
     if let Some(first) = edges.first() {
-        let _ = writeln!(out, "  {}  (back at the start)", lines.of(first.from));
+        let left = format!("  {}", lines.of(first.from));
+        *out += &beside_each_other(&left, "(back at the start)", columns);
     }
     for &index in marks.iter().take(MAX_TOLD) {
-        push_derivation(out, show, cycle, index, &marks);
+        push_derivation(out, show, cycle, index, &marks, columns);
     }
     if marks.len() > MAX_TOLD {
         let more = counted((marks.len() - MAX_TOLD) as u64, "more order");
-        let _ = writeln!(out, "  and {more} that these follow from; --witness writes them all");
+        let text = format!("  and {more} that these follow from; --witness writes them all");
+        *out += &paragraph(&text, columns, 2);
     }
 }
 
@@ -272,7 +304,7 @@ pub(super) fn link(cycle: &HistoryCycle, edge: &HistoryEdge) -> &'static str {
 }
 
 /// Why an edge of the cycle is there.
-fn reason(
+pub(super) fn reason(
     show: &ShowOps<'_>,
     model: HistoryModel,
     cycle: &HistoryCycle,
@@ -346,6 +378,7 @@ fn push_derivation(
     cycle: &HistoryCycle,
     index: u32,
     marks: &[u32],
+    columns: usize,
 ) {
     let Some(derivation) = derivation(cycle, index) else { return };
     let (Some(first), Some(last)) = (derivation.path.first(), derivation.path.last()) else {
@@ -370,7 +403,7 @@ fn push_derivation(
         }
         Rule::Ordered => format!("{start} reaches memory before {end}, because it comes before it"),
     };
-    let _ = writeln!(out, "  ({mark}) {why}:");
+    *out += &paragraph(&format!("  ({mark}) {why}:"), columns, 6);
     let mut line = String::new();
     for edge in derivation.path.iter().take(MAX_TOLD) {
         let mark = |index| marks.iter().position(|&mark| mark == index);
@@ -380,13 +413,13 @@ fn push_derivation(
             Why::Po | Why::Rf => String::new(),
         };
         let step = format!("{} -{}->{reference} ", show.placed(edge.from), link(cycle, edge));
-        if width(&line) + width(&step) > 90 {
-            let _ = writeln!(out, "      {}", line.trim_end());
+        if !line.is_empty() && width(&line) + width(&step) + 6 > columns.min(96) {
+            *out += &paragraph(&format!("      {}", line.trim_end()), columns, 8);
             line.clear();
         }
         line += &step;
     }
     let rest = derivation.path.len().saturating_sub(MAX_TOLD);
     let more = if rest > 0 { format!("… {rest} more … ") } else { String::new() };
-    let _ = writeln!(out, "      {line}{more}{end}");
+    *out += &paragraph(&format!("      {line}{more}{end}"), columns, 8);
 }

@@ -6,20 +6,19 @@ use weakspot_core::{HistoryCycle, HistoryEdge, HistoryEvidence, initial_write_va
 
 use super::cycle::link;
 use super::{HistoryAnswer, ShowOps, head, model_name, same_violation};
-use crate::json::push_string;
+use crate::run::dot::quoted;
 
 /// The cycles that show violations, or the first ones of proofs by cases, as graphs for Graphviz:
 /// derived edges are dashed. A cycle of several models is drawn once, and nothing for models that
 /// are satisfied. The answers are for one history.
-#[must_use]
-pub fn history_dot(answers: &[HistoryAnswer<'_>]) -> String {
+pub(super) fn history_dot(answers: &[HistoryAnswer<'_>]) -> String {
     let mut out = String::new();
     for (i, a) in answers.iter().enumerate() {
         if answers[..i].iter().any(|b| same_violation(a, b)) {
             continue;
         }
         let same = answers.iter().filter(|b| same_violation(a, b));
-        let models: Vec<&str> = same.map(|b| model_name(b.model)).collect();
+        let models: Vec<&str> = same.map(|b| model_name(b.head.model)).collect();
         match a.evidence {
             Some(HistoryEvidence::Cycle(cycle)) => out += &graph(a, cycle, &models),
             Some(HistoryEvidence::Refuted { conflicts, .. }) => {
@@ -33,11 +32,6 @@ pub fn history_dot(answers: &[HistoryAnswer<'_>]) -> String {
 
 fn graph(a: &HistoryAnswer<'_>, cycle: &HistoryCycle, models: &[&str]) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
-    let quoted = |text: &str| {
-        let mut out = String::new();
-        push_string(&mut out, text);
-        out
-    };
     let mut out = String::from("digraph history {\n");
     let label = format!("{} under {}", head(a), models.join(", "));
     let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));

@@ -1,14 +1,18 @@
 //! Answers about histories as JSON lines.
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use weakspot_core::{
-    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep, Names, Rule, Verdict,
-    Why, Within, initial_write_var,
+    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Names, Rule, Verdict, Why, Within,
+    initial_write_var,
 };
 
 use super::cycle::link;
+use super::run::{of_cycle, of_steps};
 use super::{HistoryAnswer, HistoryPart, ShowOps};
-use crate::json::{Object, certified_json, error_json, push_string, verdict_key};
-use crate::text::limit::limit_json;
+use crate::json::of_record;
+use crate::run::object::Run;
 
 /// Longer runs are only in witness files.
 const MAX_ORDER: usize = 1_000;
@@ -16,147 +20,212 @@ const MAX_ORDER: usize = 1_000;
 const MAX_CYCLE: usize = 1_000;
 
 /// The answer as a JSON object on one line.
-#[must_use]
-pub fn history_json(a: &HistoryAnswer<'_>) -> String {
+pub(super) fn history_json(a: &HistoryAnswer<'_>) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "history");
-    match a.id {
-        Some(id) => o.string("id", id),
-        None => o.raw("id", "null"),
+    let about = About { id: a.id, number: a.number.unwrap_or(1) };
+    let is_unknown = matches!(a.head.verdict, Verdict::Unknown(_));
+    let followed = a.followed;
+    let body = Body {
+        explored: is_unknown.then_some(a.explored),
+        operations: followed.map_or(a.ops.len() as u64, |f| f.operations),
+        threads: followed.map_or(a.ops.threads(), |f| f.threads),
+        variables: followed.map_or(a.ops.vars(), |f| f.variables),
+        window: followed.map(|f| f.window),
+        left_out: followed.map(|f| f.left_out),
+        decided_by: (!is_unknown).then_some(a.decided_by),
+        implied_by: a.implied_by.map(|model| model.key()),
+        evidence: EvidenceJson::of(&show, a.evidence),
+        minimal: a.minimal.map(|part| MinimalJson::of(&show, part)),
+        notes: a.notes,
+        run: run(a, &show),
     };
-    o.raw("number", a.number.unwrap_or(1));
-    o.string("model", a.model.key()).string("verdict", verdict_key(a.verdict));
-    o.raw("certified", certified_json(a.certification));
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(&Names::default()))).raw("explored", a.explored);
-    }
-    match a.followed {
-        None => {
-            o.raw("operations", a.ops.len()).raw("threads", a.ops.threads());
-            o.raw("variables", a.ops.vars());
-        }
-        Some(f) => {
-            o.raw("operations", f.operations).raw("threads", f.threads);
-            o.raw("variables", f.variables).raw("window", f.window).raw("left_out", f.left_out);
-        }
-    }
-    if !matches!(a.verdict, Verdict::Unknown(_)) {
-        o.string("decided_by", a.decided_by);
-    }
-    if let Some(model) = a.implied_by {
-        o.string("implied_by", model.key());
-    }
-    match a.evidence {
-        Some(HistoryEvidence::Linear { store_order, steps }) => {
-            o.raw("steps", steps.len());
-            if steps.len() <= MAX_ORDER {
-                push_run(&mut o, &show, store_order, steps);
-            } else {
-                o.raw("order", "null");
-            }
-        }
-        Some(HistoryEvidence::Cycle(cycle)) => push_cycle(&mut o, &show, cycle),
-        Some(HistoryEvidence::Refuted { pairs, conflicts, proof }) => {
-            o.raw("pairs", pairs.len()).raw("conflicts", conflicts.len());
-            o.raw("proof_steps", proof.len());
-            if let Some(first) = conflicts.first() {
-                push_cycle(&mut o, &show, first);
-            }
-        }
-        Some(HistoryEvidence::ByDefinition) => {
-            o.raw("by_definition", "true");
-        }
-        None => {}
-    }
-    if let Some(part) = a.minimal {
-        o.raw("minimal", minimal(&show, part));
-    }
-    if !a.notes.is_empty() {
-        let list = o.key("notes");
-        list.push('[');
-        for (i, note) in a.notes.iter().enumerate() {
-            list.push_str(if i == 0 { "" } else { "," });
-            push_string(list, note);
-        }
-        list.push(']');
-    }
-    o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
-    o.end()
+    of_record(&a.head, &Names::default(), about, body)
 }
 
-/// The line for a history, or a file of histories, that could not be answered for. `kind` says
-/// whether it is the text or the values that are wrong.
-#[must_use]
-pub fn history_error_json(
-    file: &str,
-    model: HistoryModel,
-    message: &str,
-    place: Option<(usize, usize)>,
-    kind: Option<&str>,
-) -> String {
-    let mut line = error_json(file, "history", Some(model.key()), message, place);
-    if let Some(kind) = kind {
-        line.truncate(line.len() - 1);
-        line += ",\"kind\":";
-        push_string(&mut line, kind);
-        line.push('}');
-    }
-    line
+/// The run that shows that the model is satisfied, or the cycle that shows that it is not.
+fn run(a: &HistoryAnswer<'_>, show: &ShowOps<'_>) -> Option<Run> {
+    let cycle = match a.evidence? {
+        HistoryEvidence::Linear { steps, .. } => {
+            let is_short = steps.len() <= MAX_ORDER;
+            return is_short.then(|| of_steps(show, a.head.model, steps)).flatten();
+        }
+        HistoryEvidence::Cycle(cycle) => cycle,
+        HistoryEvidence::Refuted { conflicts, .. } => conflicts.first()?,
+        HistoryEvidence::ByDefinition => return None,
+    };
+    (length(cycle) <= MAX_CYCLE).then(|| of_cycle(show, a.head.model, cycle))
 }
 
-fn push_run(o: &mut Object, show: &ShowOps<'_>, store_order: &[Vec<u32>], steps: &[HistoryStep]) {
-    let order = o.key("order");
-    order.push('[');
-    for (i, step) in steps.iter().enumerate() {
-        order.push_str(if i == 0 { "" } else { "," });
+#[derive(Serialize)]
+struct About<'a> {
+    id: Option<&'a str>,
+    number: usize,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explored: Option<u64>,
+    operations: u64,
+    threads: usize,
+    variables: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    implied_by: Option<&'static str>,
+    #[serde(flatten)]
+    evidence: EvidenceJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minimal: Option<MinimalJson<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+}
+
+/// Why, as far as it is not too long.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EvidenceJson<'a> {
+    None {},
+    ByDefinition {
+        by_definition: bool,
+    },
+    Run {
+        steps: usize,
+        order: Vec<OrderJson>,
+        store_order: StoreOrder<'a>,
+    },
+    LongRun {
+        steps: usize,
+        order: Option<u64>,
+    },
+    Cycle(CycleJson),
+    Refuted {
+        pairs: usize,
+        conflicts: usize,
+        proof_steps: usize,
+        #[serde(flatten)]
+        first: Option<CycleJson>,
+    },
+}
+
+impl<'a> EvidenceJson<'a> {
+    fn of(show: &ShowOps<'a>, evidence: Option<&'a HistoryEvidence>) -> EvidenceJson<'a> {
+        match evidence {
+            None => EvidenceJson::None {},
+            Some(HistoryEvidence::ByDefinition) => {
+                EvidenceJson::ByDefinition { by_definition: true }
+            }
+            Some(HistoryEvidence::Linear { steps, .. }) if steps.len() > MAX_ORDER => {
+                EvidenceJson::LongRun { steps: steps.len(), order: None }
+            }
+            Some(HistoryEvidence::Linear { store_order, steps }) => EvidenceJson::Run {
+                steps: steps.len(),
+                order: steps.iter().map(|step| OrderJson::of(show, step)).collect(),
+                store_order: StoreOrder { show: *show, store_order },
+            },
+            Some(HistoryEvidence::Cycle(cycle)) => EvidenceJson::Cycle(CycleJson::of(show, cycle)),
+            Some(HistoryEvidence::Refuted { pairs, conflicts, proof }) => EvidenceJson::Refuted {
+                pairs: pairs.len(),
+                conflicts: conflicts.len(),
+                proof_steps: proof.len(),
+                first: conflicts.first().map(|first| CycleJson::of(show, first)),
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct OrderJson {
+    thread: usize,
+    index: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<bool>,
+}
+
+impl OrderJson {
+    fn of(show: &ShowOps<'_>, step: &HistoryStep) -> OrderJson {
         let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
-        let mut s = Object::new();
-        s.raw("thread", show.thread_of(op)).raw("index", show.index(op));
-        if let HistoryStep::Commit(_) = step {
-            s.raw("commit", "true");
+        let commit = matches!(step, HistoryStep::Commit(_)).then_some(true);
+        OrderJson { thread: show.thread_of(op), index: show.index(op), commit }
+    }
+}
+
+/// Per variable its writes, as they reach memory.
+struct StoreOrder<'a> {
+    show: ShowOps<'a>,
+    store_order: &'a [Vec<u32>],
+}
+
+impl Serialize for StoreOrder<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut vars = s.serialize_map(Some(self.store_order.len()))?;
+        for (var, writes) in self.store_order.iter().enumerate() {
+            // Names as the file has them, not as a terminal may see them.
+            let name = self.show.names.vars.get(var).map_or("", String::as_str);
+            let writes: Vec<_> = writes.iter().map(|&w| pair(&self.show, w)).collect();
+            vars.serialize_entry(name, &writes)?;
         }
-        order.push_str(&s.end());
+        vars.end()
     }
-    order.push(']');
-    let mut vars = Object::new();
-    for (var, writes) in store_order.iter().enumerate() {
-        let list: Vec<String> = writes.iter().map(|&w| pair(show, w)).collect();
-        // Names as the file has them, not as a terminal may see them.
-        let name = show.names.vars.get(var).map_or("", String::as_str);
-        vars.raw(name, format_args!("[{}]", list.join(",")));
-    }
-    o.raw("store_order", vars.end());
 }
 
 /// `[thread, index]`.
-fn pair(show: &ShowOps<'_>, op: u32) -> String {
-    format!("[{},{}]", show.thread_of(op), show.index(op))
+fn pair(show: &ShowOps<'_>, op: u32) -> (usize, u64) {
+    (show.thread_of(op), show.index(op))
 }
 
-fn push_cycle(o: &mut Object, show: &ShowOps<'_>, cycle: &HistoryCycle) {
-    let length = cycle.edges.len() + cycle.derivations.iter().map(|d| d.path.len()).sum::<usize>();
-    o.raw("length", cycle.edges.len());
-    if length > MAX_CYCLE {
-        o.raw("cycle", "null");
-        return;
-    }
-    o.raw("cycle", path(show, cycle, &cycle.edges)).string("within", within(cycle.within));
-    let mut list = Vec::new();
-    for derivation in &cycle.derivations {
-        let mut d = Object::new();
-        match derivation.rule {
-            Rule::Older => d.string("rule", "older"),
-            Rule::Overtaken { read } => {
-                d.string("rule", "overtaken").raw("read", operation(show, read))
-            }
-            Rule::Ordered => d.string("rule", "ordered"),
+#[derive(Serialize)]
+struct CycleJson {
+    length: usize,
+    cycle: Option<Vec<EdgeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derivations: Option<Vec<DerivationJson>>,
+}
+
+#[derive(Serialize)]
+struct DerivationJson {
+    rule: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read: Option<OperationJson>,
+    within: &'static str,
+    path: Vec<EdgeJson>,
+}
+
+impl CycleJson {
+    fn of(show: &ShowOps<'_>, cycle: &HistoryCycle) -> CycleJson {
+        let edges = cycle.edges.len();
+        if length(cycle) > MAX_CYCLE {
+            return CycleJson { length: edges, cycle: None, within: None, derivations: None };
+        }
+        let derivation = |derivation: &weakspot_core::Derivation| {
+            let (rule, read) = match derivation.rule {
+                Rule::Older => ("older", None),
+                Rule::Overtaken { read } => ("overtaken", Some(OperationJson::of(show, read))),
+                Rule::Ordered => ("ordered", None),
+            };
+            let path = EdgeJson::all(show, cycle, &derivation.path);
+            DerivationJson { rule, read, within: within(derivation.within), path }
         };
-        d.string("within", within(derivation.within));
-        d.raw("path", path(show, cycle, &derivation.path));
-        list.push(d.end());
+        CycleJson {
+            length: edges,
+            cycle: Some(EdgeJson::all(show, cycle, &cycle.edges)),
+            within: Some(within(cycle.within)),
+            derivations: Some(cycle.derivations.iter().map(derivation).collect()),
+        }
     }
-    o.raw("derivations", format_args!("[{}]", list.join(",")));
+}
+
+/// How many edges a cycle and its derivations have.
+fn length(cycle: &HistoryCycle) -> usize {
+    cycle.edges.len() + cycle.derivations.iter().map(|d| d.path.len()).sum::<usize>()
 }
 
 fn within(within: Within) -> &'static str {
@@ -166,45 +235,78 @@ fn within(within: Within) -> &'static str {
     }
 }
 
-fn path(show: &ShowOps<'_>, cycle: &HistoryCycle, edges: &[HistoryEdge]) -> String {
-    let one = |edge: &HistoryEdge| {
-        let mut e = Object::new();
-        e.raw("from", operation(show, edge.from)).string("link", link(cycle, edge));
-        e.raw("to", operation(show, edge.to));
-        match edge.why {
-            Why::Derived(index) => e.raw("derivation", index),
-            Why::Chosen(_) => e.raw("assumed", "true"),
-            Why::Po | Why::Rf => &mut e,
-        };
-        e.end()
-    };
-    let edges: Vec<String> = edges.iter().map(one).collect();
-    format!("[{}]", edges.join(","))
+#[derive(Serialize)]
+struct EdgeJson {
+    from: OperationJson,
+    link: &'static str,
+    to: OperationJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derivation: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed: Option<bool>,
 }
 
-fn operation(show: &ShowOps<'_>, op: u32) -> String {
-    let mut o = Object::new();
-    match initial_write_var(op) {
-        Some(var) => {
-            let name = show.names.vars.get(var as usize).map_or("", String::as_str);
-            o.string("initial", name);
-        }
-        None => {
-            o.raw("thread", show.thread_of(op)).raw("index", show.index(op));
-            o.string("op", &show.op(op));
-            if let Some(line) = show.lines.get(op as usize) {
-                o.raw("line", line);
+impl EdgeJson {
+    fn all(show: &ShowOps<'_>, cycle: &HistoryCycle, edges: &[HistoryEdge]) -> Vec<EdgeJson> {
+        let one = |edge: &HistoryEdge| EdgeJson {
+            from: OperationJson::of(show, edge.from),
+            link: link(cycle, edge),
+            to: OperationJson::of(show, edge.to),
+            derivation: match edge.why {
+                Why::Derived(index) => Some(index),
+                _ => None,
+            },
+            assumed: matches!(edge.why, Why::Chosen(_)).then_some(true),
+        };
+        edges.iter().map(one).collect()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OperationJson {
+    Initial {
+        initial: String,
+    },
+    Operation {
+        thread: usize,
+        index: u64,
+        op: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<u32>,
+    },
+}
+
+impl OperationJson {
+    fn of(show: &ShowOps<'_>, op: u32) -> OperationJson {
+        match initial_write_var(op) {
+            Some(var) => {
+                let name = show.names.vars.get(var as usize);
+                OperationJson::Initial { initial: name.cloned().unwrap_or_default() }
             }
+            None => OperationJson::Operation {
+                thread: show.thread_of(op),
+                index: show.index(op),
+                op: show.op(op),
+                line: show.lines.get(op as usize).copied(),
+            },
         }
     }
-    o.end()
 }
 
-fn minimal(show: &ShowOps<'_>, part: &HistoryPart) -> String {
-    let kept: Vec<String> = part.kept.iter().map(|&op| pair(show, op)).collect();
-    let mut o = Object::new();
-    o.raw("operations", format_args!("[{}]", kept.join(",")));
-    let history = if part.json.is_empty() { "null" } else { &part.json };
-    o.raw("history", history).raw("is_minimal", part.is_minimal);
-    o.end()
+#[derive(Serialize)]
+struct MinimalJson<'a> {
+    operations: Vec<(usize, u64)>,
+    history: Option<&'a RawValue>,
+    is_minimal: bool,
+}
+
+impl<'a> MinimalJson<'a> {
+    fn of(show: &ShowOps<'_>, part: &'a HistoryPart) -> MinimalJson<'a> {
+        MinimalJson {
+            operations: part.kept.iter().map(|&op| pair(show, op)).collect(),
+            history: serde_json::from_str(&part.json).ok(),
+            is_minimal: part.is_minimal,
+        }
+    }
 }

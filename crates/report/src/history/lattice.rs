@@ -6,7 +6,7 @@ use std::fmt::Write;
 use weakspot_core::{HistoryModel, Verdict};
 
 use super::{HistoryAnswer, head, model_name, outcome, push_notes, same_violation, unchecked, why};
-use crate::text::table::Paint;
+use crate::text::table::{Paint, Style, paragraph};
 
 /// Stronger models are above the weaker ones that they imply.
 const PICTURE: &str = "
@@ -23,19 +23,18 @@ const PICTURE: &str = "
 
 /// Which of all models a history satisfies: a line that names the strongest that hold, a picture,
 /// and, with `details`, why the weakest that are violated are. The answers are for one history.
-#[must_use]
-pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
+pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
     let Some(first) = answers.first() else { return String::new() };
     let mut out = format!("{}: {}\n", head(first), classification(answers));
-    if !details {
+    if !style.details {
         return out;
     }
     push_notes(&mut out, first);
-    out += &picture(answers, color);
+    out += &picture(answers, style.color);
     let mut told: Vec<HistoryAnswer<'_>> = Vec::new();
     for a in answers {
-        let shown = match a.verdict {
-            Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.model, m)),
+        let shown = match a.head.verdict {
+            Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.head.model, m)),
             Verdict::Unknown(_) => true,
             Verdict::Holds => false,
         };
@@ -46,9 +45,11 @@ pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: boo
             continue;
         }
         let same = answers.iter().rev().filter(|b| same_answer(a, b));
-        let models: Vec<&str> = same.map(|b| model_name(b.model)).collect();
-        let _ = writeln!(out, "\n  {}: {}", models.join(", "), outcome(a));
-        out += &why(a, &told, color);
+        let models: Vec<&str> = same.map(|b| model_name(b.head.model)).collect();
+        let text = format!("  {}: {}", models.join(", "), outcome(a));
+        out.push('\n');
+        out += &paragraph(&text, style.columns(), 4);
+        out += &why(a, &told, style);
         told.push(*a);
     }
     out.push('\n');
@@ -57,7 +58,8 @@ pub fn history_all_text(answers: &[HistoryAnswer<'_>], details: bool, color: boo
 
 /// Whether one line can tell of both answers.
 fn same_answer(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
-    same_violation(a, b) || matches!(a.verdict, Verdict::Unknown(_)) && a.verdict == b.verdict
+    same_violation(a, b)
+        || matches!(a.head.verdict, Verdict::Unknown(_)) && a.head.verdict == b.head.verdict
 }
 
 /// Whether an answer with this verdict is for such a model.
@@ -66,30 +68,31 @@ fn has(
     verdict: &Verdict,
     model: impl Fn(HistoryModel) -> bool,
 ) -> bool {
-    answers.iter().any(|a| a.verdict == verdict && model(a.model))
+    answers.iter().any(|a| a.head.verdict == verdict && model(a.head.model))
 }
 
 /// The strongest models that hold, and the weakest that do not.
 fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     let list = |chosen: &dyn Fn(&HistoryAnswer<'_>) -> bool| -> Vec<&'static str> {
         let chosen = answers.iter().rev().filter(|a| chosen(a));
-        chosen.map(|a| model_name(a.model)).collect()
+        chosen.map(|a| model_name(a.head.model)).collect()
     };
-    let holds = |a: &HistoryAnswer<'_>| *a.verdict == Verdict::Holds;
+    let holds = |a: &HistoryAnswer<'_>| *a.head.verdict == Verdict::Holds;
     if answers.iter().all(holds) {
         let unchecked = answers.first().map_or(String::new(), unchecked);
         return format!("satisfies SC{unchecked}, and so all models");
     }
-    let strongest = list(&|a| holds(a) && !has(answers, &Verdict::Holds, |m| implies(m, a.model)));
+    let strongest =
+        list(&|a| holds(a) && !has(answers, &Verdict::Holds, |m| implies(m, a.head.model)));
     let is_sc = |m: HistoryModel| m == HistoryModel::Sc;
     let not_sc = has(answers, &Verdict::Violated, is_sc);
     // That SC is violated is said first.
     let weakest = list(&|a| {
-        *a.verdict == Verdict::Violated
-            && !is_sc(a.model)
-            && !has(answers, &Verdict::Violated, |m| implies(a.model, m))
+        *a.head.verdict == Verdict::Violated
+            && !is_sc(a.head.model)
+            && !has(answers, &Verdict::Violated, |m| implies(a.head.model, m))
     });
-    let unknown = list(&|a| matches!(a.verdict, Verdict::Unknown(_)));
+    let unknown = list(&|a| matches!(a.head.verdict, Verdict::Unknown(_)));
     let mut parts = Vec::new();
     if strongest.is_empty() && unknown.is_empty() {
         parts.push("satisfies no model".to_owned());
@@ -120,8 +123,8 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
     for line in PICTURE.lines() {
         let mut line = line.to_owned();
         for a in answers {
-            let name = model_name(a.model);
-            let mark = match a.verdict {
+            let name = model_name(a.head.model);
+            let mark = match a.head.verdict {
                 Verdict::Holds => "✓",
                 Verdict::Violated => "✗",
                 Verdict::Unknown(_) => "?",
@@ -131,7 +134,7 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
             if let Some(at) = line.find(&place)
                 && after(&line[at + place.len()..])
             {
-                let text = Paint(color).verdict(&format!("{mark} {name}"), a.verdict);
+                let text = Paint(color).verdict(&format!("{mark} {name}"), a.head.verdict);
                 line.replace_range(at..at + place.len(), &text);
             }
         }

@@ -8,25 +8,28 @@ mod run;
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::time::Duration;
 
 use weakspot_core::{
     Certification, HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Ops, Value,
     Verdict, initial_write_var,
 };
 
+use crate::answer::{Answer, Head};
+use crate::csv;
+use crate::json::verdict_key;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
+use crate::text::table::{Style, paragraph};
 
-pub use dot::history_dot;
-pub use json::{history_error_json, history_json};
-pub use lattice::history_all_text;
+use dot::history_dot;
+use json::history_json;
+use lattice::history_all_text;
 
 /// The answer for one history under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a, HistoryModel>,
     /// What the history is called in the file.
     pub id: Option<&'a str>,
     /// Which one of the file it is, from 1, if files of the format may have several.
@@ -41,14 +44,8 @@ pub struct HistoryAnswer<'a> {
     pub notes: &'a [String],
     /// What of this no model asks about, a few words each.
     pub unchecked: &'a [String],
-    /// The model asked about.
-    pub model: HistoryModel,
-    /// Whether the history satisfies it.
-    pub verdict: &'a Verdict,
     /// Why.
     pub evidence: Option<&'a HistoryEvidence>,
-    /// What the checker of evidence said.
-    pub certification: Certification,
     /// The stage that decided, as scripts read it.
     pub decided_by: &'a str,
     /// The model whose evidence this is, if this one was not asked itself.
@@ -59,8 +56,32 @@ pub struct HistoryAnswer<'a> {
     pub followed: Option<HistoryFollowed<'a>>,
     /// Units of work done.
     pub explored: u64,
-    /// How long it took.
-    pub time: Duration,
+}
+
+/// The answers for one history.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryAnswers<'a> {
+    /// One for each model.
+    pub answers: &'a [HistoryAnswer<'a>],
+    /// Whether all models were asked about, so that a picture shows which of them hold.
+    pub are_all: bool,
+}
+
+impl Answer for HistoryAnswers<'_> {
+    fn text(&self, style: Style) -> String {
+        match self.are_all {
+            true => history_all_text(self.answers, style),
+            false => history_text(self.answers, style),
+        }
+    }
+
+    fn json(&self) -> String {
+        self.answers.iter().map(history_json).collect()
+    }
+
+    fn dot(&self) -> String {
+        history_dot(self.answers)
+    }
 }
 
 /// A history that was followed while it was written: the operations of the answer are those of a
@@ -98,23 +119,23 @@ pub struct HistoryPart {
 
 /// A line for each model that says what was found and, with `details`, why. The answers are for one
 /// history.
-#[must_use]
-pub fn history_text(answers: &[HistoryAnswer<'_>], details: bool, color: bool) -> String {
+fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
+    let details = style.details;
     let mut out = String::new();
     for (i, a) in answers.iter().enumerate() {
         let told = answers[..i].iter().find(|b| same_violation(a, b));
         let outcome = match told.filter(|_| details) {
-            Some(told) => format!("violated, as shown for {}", model_name(told.model)),
+            Some(told) => format!("violated, as shown for {}", model_name(told.head.model)),
             None => outcome(a),
         };
-        let _ = writeln!(out, "{} {}: {outcome}", head(a), model_name(a.model));
+        let _ = writeln!(out, "{} {}: {outcome}", head(a), model_name(a.head.model));
         if !details {
             continue;
         }
         if i == 0 {
             push_notes(&mut out, a);
         }
-        let why = why(a, &answers[..i], color);
+        let why = why(a, &answers[..i], style);
         if !why.is_empty() {
             out += &why;
             out.push('\n');
@@ -156,6 +177,15 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
     out
 }
 
+/// The counts of [`history_summary`] as a table with commas.
+#[must_use]
+pub fn history_summary_csv(results: &[(HistoryModel, Option<Verdict>)]) -> String {
+    let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
+    let answers: Vec<_> =
+        results.iter().map(|(model, verdict)| (Some(model.key()), end(verdict))).collect();
+    csv::summary(&answers)
+}
+
 /// The name of a model as people write it.
 #[must_use]
 pub fn history_model_name(model: HistoryModel) -> &'static str {
@@ -177,7 +207,7 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
 
 /// The file, and which history of it.
 fn head(a: &HistoryAnswer<'_>) -> String {
-    let file = plain(a.file);
+    let file = plain(a.head.file);
     match (a.id, a.number) {
         (Some(id), _) => format!("{file} {}", plain(id)),
         (None, Some(number)) => format!("{file} history {number}"),
@@ -199,7 +229,7 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
         None => String::new(),
     };
     let unchecked = unchecked(a);
-    match (a.verdict, a.evidence) {
+    match (a.head.verdict, a.evidence) {
         (Verdict::Unknown(limit), _) => {
             format!("unknown: {operations}, {}{}", stopped(limit), hint(limit))
         }
@@ -208,7 +238,7 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
             format!("satisfied{unchecked}: {operations}, shown by a run of {steps}{under}")
         }
         (_, Some(HistoryEvidence::Cycle(cycle))) => {
-            format!("violated: {operations}, shown by {}", cycle::length(a.model, cycle))
+            format!("violated: {operations}, shown by {}", cycle::length(a.head.model, cycle))
         }
         (_, Some(HistoryEvidence::Refuted { pairs, conflicts, .. })) => {
             let pairs = counted(pairs.len() as u64, "pair");
@@ -216,7 +246,7 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
             format!("violated: {operations}, whatever the order of {pairs} of writes: {conflicts}")
         }
         (Verdict::Holds, _) => {
-            let how = match a.certification {
+            let how = match a.head.certified {
                 Certification::Checked => "computed with clocks and checked by the definition",
                 _ => "computed with clocks, there is no small evidence",
             };
@@ -229,7 +259,7 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
 /// What was found in a history that was followed, unless it is a violation.
 fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
     let all = counted(a.followed?.operations, "operation");
-    match a.verdict {
+    match a.head.verdict {
         Verdict::Violated => None,
         Verdict::Holds => Some(format!("satisfied{}: {all}, all in one window", unchecked(a))),
         Verdict::Unknown(limit) => {
@@ -266,7 +296,9 @@ fn unchecked(a: &HistoryAnswer<'_>) -> String {
 
 /// Whether two answers have the same cycle to show.
 fn same_violation(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
-    *a.verdict == Verdict::Violated && a.verdict == b.verdict && a.evidence == b.evidence
+    *a.head.verdict == Verdict::Violated
+        && a.head.verdict == b.head.verdict
+        && a.evidence == b.evidence
 }
 
 fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
@@ -276,32 +308,36 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
 }
 
 /// The evidence, drawn unless it was drawn before.
-fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], color: bool) -> String {
+fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], style: Style) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut out = match a.evidence {
         _ if told.iter().any(|b| same_violation(a, b)) => String::new(),
-        Some(HistoryEvidence::Linear { steps, .. }) => run::drawing(&show, steps, color),
-        Some(HistoryEvidence::Cycle(cycle)) => cycle::drawing(&show, a.model, cycle),
+        Some(HistoryEvidence::Linear { steps, .. }) => {
+            run::drawing(&show, a.head.model, steps, style)
+        }
+        Some(HistoryEvidence::Cycle(cycle)) => {
+            cycle::drawing(&show, a.head.model, cycle, style.columns())
+        }
         Some(HistoryEvidence::Refuted { pairs, conflicts, .. }) => {
-            cycle::conflicts(&show, a.model, pairs, conflicts)
+            cycle::conflicts(&show, a.head.model, pairs, conflicts, style.columns())
         }
         Some(HistoryEvidence::ByDefinition) | None => String::new(),
     };
-    let drawn = |b: &&HistoryAnswer<'_>| b.evidence == a.evidence && b.verdict == a.verdict;
-    if *a.verdict == Verdict::Holds
+    let drawn =
+        |b: &&HistoryAnswer<'_>| b.evidence == a.evidence && b.head.verdict == a.head.verdict;
+    if *a.head.verdict == Verdict::Holds
         && let Some(told) = told.iter().find(drawn).filter(|_| !out.is_empty())
     {
-        out = format!("  It is the run shown for {}.\n", model_name(told.model));
+        out = format!("  It is the run shown for {}.\n", model_name(told.head.model));
     }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");
-        let _ = match part.is_minimal {
-            true => writeln!(out, "\n  {count} of these violate it without the others:\n"),
-            false => writeln!(
-                out,
-                "\n  {count} of these violate it without the others; perhaps fewer do, a limit was reached:\n"
-            ),
+        let perhaps = match part.is_minimal {
+            true => "",
+            false => "; perhaps fewer do, a limit was reached",
         };
+        let text = format!("  {count} of these violate it without the others{perhaps}:");
+        let _ = writeln!(out, "\n{}", paragraph(&text, style.columns(), 2));
         for line in part.text.lines() {
             let _ = writeln!(out, "    {}", plain(line));
         }

@@ -2,10 +2,14 @@
 
 use std::fmt::Write;
 
-use weakspot_core::{HistoryStep, OpKind, Ops};
+use weakspot_core::{
+    HistoryCycle, HistoryModel, HistoryStep, OpKind, Ops, Rule, Why, initial_write_var,
+};
 
 use super::ShowOps;
-use crate::text::table::{Paint, Row, draw};
+use super::cycle::reason;
+use crate::run::object::{Run, RunArc, RunLocation, RunStep, RunThread, RunValue, StepKind, cell};
+use crate::text::table::{Paint, Row, Style, draw};
 
 /// Runs with more steps are not drawn.
 const MAX_STEPS: usize = 40;
@@ -23,56 +27,151 @@ pub(super) fn length(ops: &Ops, steps: &[HistoryStep]) -> usize {
     steps.len() - steps.windows(2).filter(at_once).count()
 }
 
+/// The run that a history has by these steps; `None` if they are not its steps.
+pub(super) fn of_steps(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    steps: &[HistoryStep],
+) -> Option<Run> {
+    let of = |step: &HistoryStep| {
+        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
+        op
+    };
+    if steps.iter().any(|step| of(step) as usize >= show.ops.len()) {
+        return None;
+    }
+    let mut run = empty(show, model);
+    let buffers = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
+    for (i, step) in steps.iter().enumerate() {
+        let n = i as u64 + 1;
+        let op = of(step);
+        let step = match step {
+            HistoryStep::Issue(op) => {
+                let mut step = operation(show, n, *op);
+                let waits = buffers && step.kind == StepKind::Store;
+                step.effect = (!waits).then_some(n);
+                step
+            }
+            HistoryStep::Commit(_) => {
+                let is_store = |other: &HistoryStep| *other == HistoryStep::Issue(op);
+                let store = steps[..i].iter().rposition(is_store);
+                if let Some(store) = store {
+                    run.steps[store].effect = Some(n);
+                }
+                let of = store.map(|store| store as u64 + 1);
+                RunStep { kind: StepKind::Commit, of, ..operation(show, n, op) }
+            }
+        };
+        run.steps.push(step);
+    }
+    Some(run)
+}
+
+/// The operations on a cycle, and why each of them comes before the next.
+pub(super) fn of_cycle(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) -> Run {
+    let mut run = empty(show, model);
+    let mut ops: Vec<u32> = cycle.edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+    // What variables hold at the start is no step.
+    ops.retain(|&op| (op as usize) < show.ops.len());
+    ops.sort_unstable();
+    ops.dedup();
+    run.steps = ops.iter().map(|&op| operation(show, u64::from(op) + 1, op)).collect();
+    for edge in &cycle.edges {
+        let n = |op: u32| if initial_write_var(op).is_some() { 0 } else { u64::from(op) + 1 };
+        let relation = match edge.why {
+            Why::Po => "po",
+            Why::Rf => "rf",
+            Why::Chosen(_) => "co",
+            Why::Derived(index) => match cycle.derivations.get(index as usize).map(|d| d.rule) {
+                Some(Rule::Overtaken { .. }) => "fr",
+                _ => "co",
+            },
+        };
+        let why = reason(show, model, cycle, edge, &[]);
+        run.cycle.push(RunArc { from: n(edge.from), to: n(edge.to), edge: relation, why });
+    }
+    run
+}
+
+/// A run of a history without its steps.
+fn empty(show: &ShowOps<'_>, model: HistoryModel) -> Run {
+    let mut run = Run::new(model.key());
+    run.threads = (0..show.ops.threads()).map(|t| RunThread::new(show.thread(t))).collect();
+    for var in 0..show.ops.vars() as u32 {
+        let name = show.var(var).into_owned();
+        run.locations.push(RunLocation::new(name.clone()));
+        run.init.push((name, RunValue::Number(show.initial(var))));
+    }
+    run
+}
+
+fn operation(show: &ShowOps<'_>, n: u64, op: u32) -> RunStep {
+    let kind = match show.ops.kind(op) {
+        OpKind::Read => StepKind::Load,
+        OpKind::Write => StepKind::Store,
+        OpKind::Update => StepKind::Update,
+        OpKind::Fence => StepKind::Fence,
+    };
+    let mut step = RunStep::new(n, show.ops.thread_of(op), kind);
+    step.text = Some(show.op(op));
+    step.line = show.lines.get(op as usize).map(|&line| line.into());
+    if kind == StepKind::Fence {
+        return step;
+    }
+    let read = || RunValue::Number(show.read(op));
+    step.location = Some(show.var(show.ops.var(op)).into_owned());
+    (step.value, step.old) = match kind {
+        StepKind::Load => (Some(read()), None),
+        StepKind::Update => (Some(RunValue::Number(show.written(op))), Some(read())),
+        _ => (Some(RunValue::Number(show.written(op))), None),
+    };
+    step
+}
+
 /// The run with a column per thread, if it is short.
-pub(super) fn drawing(show: &ShowOps<'_>, steps: &[HistoryStep], color: bool) -> String {
+pub(super) fn drawing(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    steps: &[HistoryStep],
+    style: Style,
+) -> String {
     if steps.is_empty() || steps.len() > MAX_STEPS {
         return String::new();
     }
-    let known = |step: &HistoryStep| {
-        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
-        (op as usize) < show.ops.len()
-    };
-    if !steps.iter().all(known) {
-        return String::new();
-    }
-    let buffers = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
-    let threads: Vec<usize> =
-        (0..show.ops.threads()).filter(|&t| !show.ops.of_thread(t).is_empty()).collect();
-    let column = |op: u32| {
-        let thread = show.ops.thread_of(op);
-        threads.iter().position(|&t| t == thread).unwrap_or(0)
-    };
-    let row = |op: u32, head: String, body: &str, memory: bool| {
-        let written = show.cell(show.ops.var(op), show.written(op));
-        Row {
-            column: column(op),
-            head,
+    let Some(run) = of_steps(show, model, steps) else { return String::new() };
+    let has_ops = |&thread: &usize| !show.ops.of_thread(thread).is_empty();
+    let threads: Vec<usize> = (0..run.threads.len()).filter(has_ops).collect();
+    let row = |step: &RunStep| {
+        // A write that reaches memory at once is one line.
+        let at_once = step.effect.is_some_and(|effect| effect <= step.n + 1);
+        let body = match step.kind {
+            StepKind::Store if !at_once => "waits in the buffer",
+            StepKind::Commit => "reaches memory",
+            _ => "",
+        };
+        let writes = match step.kind {
+            StepKind::Store => at_once,
+            StepKind::Update => true,
+            StepKind::Commit if step.of == step.n.checked_sub(1) => return None,
+            kind => kind == StepKind::Commit,
+        };
+        Some(Row {
+            column: threads.iter().position(|&t| t == step.thread).unwrap_or(0),
+            head: step.text.clone().unwrap_or_default(),
+            site: None,
             body: if body.is_empty() { Vec::new() } else { vec![body.to_owned()] },
-            memory: if memory { written } else { String::new() },
+            memory: if writes { step.cell() } else { String::new() },
             marked: !body.is_empty(),
-        }
+        })
     };
-    let mut rows = Vec::new();
-    let mut at = 0;
-    while let Some(&step) = steps.get(at) {
-        at += 1;
-        rows.push(match step {
-            HistoryStep::Issue(op) if show.ops.kind(op) == OpKind::Write && buffers => {
-                let at_once = steps.get(at) == Some(&HistoryStep::Commit(op));
-                at += usize::from(at_once);
-                let body = if at_once { "" } else { "waits in the buffer" };
-                row(op, show.op(op), body, at_once)
-            }
-            HistoryStep::Issue(op) => row(op, show.op(op), "", show.ops.writes(op)),
-            HistoryStep::Commit(op) => row(op, show.op(op), "reaches memory", true),
-        });
-    }
-    let names: Vec<String> = threads.iter().map(|&t| show.thread(t).into_owned()).collect();
+    let rows: Vec<Row> = run.steps.iter().filter_map(row).collect();
+    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
     let initial: Vec<String> =
-        (0..show.ops.vars() as u32).map(|var| show.cell(var, show.initial(var))).collect();
+        run.init.iter().map(|(name, value)| cell(name, Some(value))).collect();
     let initial = if initial.len() > MAX_VARS { &[] } else { initial.as_slice() };
     let mut out = String::from("\n");
-    for line in draw(&names, initial, &rows, Paint(color)).lines() {
+    let columns = style.indented(2).width;
+    for line in draw(&names, initial, &rows, Paint(style.color), columns).lines() {
         let _ = writeln!(out, "  {line}");
     }
     out

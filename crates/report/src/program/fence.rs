@@ -1,30 +1,28 @@
 //! Which fences a program needs and where they go, as text and as JSON.
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use weakspot_core::{Fence, Goal, Limit, Model, Names, Span, ThreadId, Verdict};
+use serde::Serialize;
+use weakspot_core::{Fence, Goal, Limit, Names, Span, ThreadId, Verdict};
 
-use crate::json::{Object, model_key, push_string, verdict_key};
+use crate::answer::{Answer, Head};
+use crate::json::of_program;
 use crate::text::diff::unified_diff;
-use crate::text::limit::{limit_json, limit_text};
+use crate::text::limit::limit_text;
 use crate::text::show::{clip, one_line, plain, thread_name};
+use crate::text::table::Style;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct FenceAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// What its parts are called.
     pub names: &'a Names,
     /// Its text.
     pub source: &'a str,
-    /// The model asked about.
-    pub model: Model,
     /// What the fences are for.
     pub goal: Goal,
-    /// Holds if the goal is reached without fences.
-    pub verdict: &'a Verdict,
     /// The fences with which it is reached; `None` if there are none, or none are known.
     pub fences: Option<&'a [FenceLine]>,
     /// The text with the fences.
@@ -33,14 +31,24 @@ pub struct FenceAnswer<'a> {
     pub optimal: bool,
     /// What the fences cost, where that is not their number.
     pub cost: Option<u64>,
-    /// What stopped the search.
-    pub limit: Option<&'a Limit>,
     /// How many states the searches visited.
     pub searched: u64,
     /// How many searches there were.
     pub queries: u64,
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for FenceAnswer<'_> {
+    fn text(&self, _style: Style) -> String {
+        fence_text(self)
+    }
+
+    fn json(&self) -> String {
+        fence_json(self)
+    }
+
+    fn dot(&self) -> String {
+        String::new()
+    }
 }
 
 /// A fence in the text.
@@ -59,16 +67,15 @@ pub struct FenceLine {
 }
 
 /// A line that says what was found, a line for each fence, and what changes in the text.
-#[must_use]
-pub fn fence_text(a: &FenceAnswer<'_>) -> String {
-    let mut out = format!("{} {} ", plain(&a.names.program), a.model);
+fn fence_text(a: &FenceAnswer<'_>) -> String {
+    let mut out = format!("{} {} ", plain(&a.names.program), a.head.model);
     let (is, to_be) = match a.goal {
         Goal::Robust => ("robust", "to be robust"),
         Goal::Safe => ("safe", "to be safe"),
     };
     let why =
         |limit: Option<&Limit>| limit.map_or(String::new(), |limit| limit_text(limit, a.names));
-    match (a.verdict, a.fences) {
+    match (a.head.verdict, a.fences) {
         (Verdict::Unknown(limit), None) => {
             let _ = writeln!(out, "unknown: {}", limit_text(limit, a.names));
         }
@@ -79,8 +86,11 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
             let _ = writeln!(out, "is not {is}, and no fences make it so");
         }
         (Verdict::Violated, None) => {
-            let _ =
-                writeln!(out, "is not {is}; which fences make it so is unknown: {}", why(a.limit));
+            let _ = writeln!(
+                out,
+                "is not {is}; which fences make it so is unknown: {}",
+                why(a.head.limit)
+            );
         }
         (Verdict::Violated | Verdict::Unknown(_), Some(fences)) => {
             let count = match fences.len() {
@@ -96,14 +106,14 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
                 (false, _) => writeln!(
                     out,
                     "is {is} with {count}{cost}, but perhaps cheaper ones do: {}",
-                    why(a.limit)
+                    why(a.head.limit)
                 ),
             };
             for fence in fences {
                 out.push_str(&fence_line(a, fence));
             }
             if let Some(patched) = a.patched {
-                out.push_str(&unified_diff(a.file, a.source, patched));
+                out.push_str(&unified_diff(a.head.file, a.source, patched));
             }
         }
     }
@@ -113,7 +123,7 @@ pub fn fence_text(a: &FenceAnswer<'_>) -> String {
 fn fence_line(a: &FenceAnswer<'_>, fence: &FenceLine) -> String {
     let quoted = |span| format!("`{}`", shortened(a.source, span));
     let line = |span: Span| span.line_column(a.source).0;
-    let mut out = format!("  {}:{}: ", plain(a.file), line(fence.after));
+    let mut out = format!("  {}:{}: ", plain(a.head.file), line(fence.after));
     let kind = match fence.kind {
         Fence::Full => "a fence",
         Fence::StoreStore => "a store-store fence",
@@ -158,64 +168,66 @@ fn threads(names: &Names, threads: &[ThreadId]) -> String {
     names.join(", ")
 }
 
-/// The answer as one line of JSON, without a line end.
-#[must_use]
-pub fn fence_json(a: &FenceAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "fence").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict)).raw("time_s", a.time.as_micros() as f64 / 1e6);
-    if let Some(limit) = a.limit {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program);
-    o.string(
-        "goal",
-        match a.goal {
+/// The answer as one line of JSON.
+fn fence_json(a: &FenceAnswer<'_>) -> String {
+    let fences =
+        a.fences.map(|fences| fences.iter().map(|fence| FenceJson::of(a, fence)).collect());
+    let none_do = a.optimal.then(Vec::new);
+    let body = Body {
+        goal: match a.goal {
             Goal::Robust => "robust",
             Goal::Safe => "safe",
         },
-    );
-    match (a.fences, a.optimal) {
-        (None, false) => o.raw("fixable", "null"),
-        (fences, _) => o.raw("fixable", fences.is_some()),
+        fixable: (a.fences.is_some() || a.optimal).then_some(a.fences.is_some()),
+        fences: fences.or(none_do),
+        optimal: a.optimal,
+        cost: a.cost,
+        explored: a.searched,
+        queries: a.queries,
     };
-    match a.fences {
-        None => {
-            o.raw("fences", if a.optimal { "[]" } else { "null" });
-        }
-        Some(fences) => {
-            let list: Vec<String> = fences.iter().map(|f| line_json(a, f)).collect();
-            o.raw("fences", format!("[{}]", list.join(",")));
-        }
-    }
-    o.raw("optimal", a.optimal);
-    if let Some(cost) = a.cost {
-        o.raw("cost", cost);
-    }
-    o.raw("explored", a.searched).raw("queries", a.queries);
-    o.end()
+    of_program(&a.head, a.names, body)
 }
 
-fn line_json(a: &FenceAnswer<'_>, fence: &FenceLine) -> String {
-    let mut o = Object::new();
-    let text = |span| one_line(clip(a.source, span));
-    o.string("thread", &threads(a.names, &fence.threads));
-    o.raw("line", fence.after.line_column(a.source).0);
-    o.string("after", &text(fence.after));
-    match fence.before {
-        Some(before) => push_string(o.key("before"), &text(before)),
-        None => o.key("before").push_str("null"),
+#[derive(Serialize)]
+struct Body<'a> {
+    goal: &'a str,
+    fixable: Option<bool>,
+    fences: Option<Vec<FenceJson>>,
+    optimal: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<u64>,
+    explored: u64,
+    queries: u64,
+}
+
+#[derive(Serialize)]
+struct FenceJson {
+    thread: String,
+    line: usize,
+    after: String,
+    before: Option<String>,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_line: Option<usize>,
+}
+
+impl FenceJson {
+    fn of(a: &FenceAnswer<'_>, fence: &FenceLine) -> FenceJson {
+        let text = |span| one_line(clip(a.source, span));
+        let line = |span: Span| span.line_column(a.source).0;
+        FenceJson {
+            thread: threads(a.names, &fence.threads),
+            line: line(fence.after),
+            after: text(fence.after),
+            before: fence.before.map(text),
+            kind: match fence.kind {
+                Fence::Full => "full",
+                Fence::StoreStore => "store-store",
+            },
+            store_line: fence.keeps.map(|(store, _)| line(store)),
+            access_line: fence.keeps.map(|(_, access)| line(access)),
+        }
     }
-    o.string(
-        "kind",
-        match fence.kind {
-            Fence::Full => "full",
-            Fence::StoreStore => "store-store",
-        },
-    );
-    if let Some((store, access)) = fence.keeps {
-        o.raw("store_line", store.line_column(a.source).0);
-        o.raw("access_line", access.line_column(a.source).0);
-    }
-    o.end()
 }

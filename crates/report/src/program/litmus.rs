@@ -7,45 +7,87 @@
 //! the proposition is a counterexample.
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use weakspot_core::{Limit, Model, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Limit, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
 
-use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::text::limit::{limit_json, limit_text};
-use crate::text::show::{location_name, plain, push_value};
+use crate::answer::{Answer, Head};
+use crate::json::of_program;
+use crate::run::dot::draw_dot;
+use crate::run::drawing::draw_run;
+use crate::run::object::Run;
+use crate::run::of_schedule::of_schedule;
+use crate::text::limit::limit_text;
+use crate::text::show::{Show, location_name, plain, push_value};
+use crate::text::table::Style;
 
 /// The answer to one litmus test under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct LitmusAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The test.
     pub program: &'a Program,
     /// What its parts are called.
     pub names: &'a Names,
-    /// The model asked about.
-    pub model: Model,
-    /// Whether the condition is valid.
-    pub verdict: &'a Verdict,
+    /// Its text.
+    pub source: &'a str,
     /// The final states found.
     pub outcomes: &'a OutcomeSet,
     /// How many of them satisfy the proposition, whatever the quantifier.
     pub positive: u64,
     /// How many of them do not.
     pub negative: u64,
-    /// What stopped the search, if it did not come to its end: there may be more states.
-    pub stopped: Option<&'a Limit>,
     /// How many states of the machine the search visited.
     pub searched: u64,
-    /// How long the search took.
-    pub time: Duration,
+    /// Whether JSON lists the final states.
+    pub with_outcomes: bool,
+    /// The run that was asked for.
+    pub shown: Option<LitmusShown<'a>>,
+}
+
+/// A run that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct LitmusShown<'a> {
+    /// The final state in which it was to end; empty for the one that decides.
+    pub wanted: &'a str,
+    /// The run, if there is one.
+    pub run: Option<&'a Schedule>,
+}
+
+impl Answer for LitmusAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        let mut out = litmus_text(self);
+        if let Some(LitmusShown { wanted, run }) = self.shown {
+            let LitmusAnswer { head, program, names, source, .. } = *self;
+            let model = head.model;
+            let shown = match run {
+                Some(run) => draw_run(program, names, source, model, run, style),
+                None if wanted.trim().is_empty() => "No run ends.\n".to_owned(),
+                None => format!("No run under {model} ends with {wanted}.\n"),
+            };
+            out += &shown;
+            out.push('\n');
+        }
+        out
+    }
+
+    fn json(&self) -> String {
+        litmus_json(self)
+    }
+
+    fn dot(&self) -> String {
+        let LitmusAnswer { head, program, names, source, .. } = *self;
+        let run = self.shown.and_then(|shown| shown.run);
+        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
+    }
 }
 
 /// The lines for people and for tools that compare logs: first the model, then the block of
 /// lines that herd7 prints, then an empty line.
-#[must_use]
-pub fn litmus_text(a: &LitmusAnswer<'_>) -> String {
+fn litmus_text(a: &LitmusAnswer<'_>) -> String {
     let name = plain(&a.names.program);
     let (quantifier, kind) = match quantifier(a) {
         Quantifier::Exists => ("exists", "Allowed"),
@@ -53,14 +95,14 @@ pub fn litmus_text(a: &LitmusAnswer<'_>) -> String {
         Quantifier::Forall => ("forall", "Required"),
     };
     let mut out = String::new();
-    let _ = writeln!(out, "Model {}", a.model);
+    let _ = writeln!(out, "Model {}", a.head.model);
     let _ = writeln!(out, "Test {name} {kind}");
     let _ = writeln!(out, "States {}", a.outcomes.len());
-    if let Some(limit) = limit(a) {
+    if let Some(limit) = a.head.limit() {
         let _ = writeln!(out, "(there may be more: {})", limit_text(limit, a.names));
     }
     push_states(&mut out, a);
-    match a.verdict {
+    match a.head.verdict {
         Verdict::Holds => out.push_str("Ok\n"),
         Verdict::Violated => out.push_str("No\n"),
         Verdict::Unknown(limit) => {
@@ -75,45 +117,84 @@ pub fn litmus_text(a: &LitmusAnswer<'_>) -> String {
     let _ = writeln!(out, "Condition {quantifier} {}", in_parentheses(&plain(&a.names.condition)));
     let (p, n) = (a.positive, a.negative);
     let _ = writeln!(out, "Observation {name} {} {p} {n}", observation(a).unwrap_or("Undecided"));
-    let _ = writeln!(out, "Time {name} {:.2}\n", a.time.as_secs_f64());
+    let _ = writeln!(out, "Time {name} {:.2}\n", a.head.time.as_secs_f64());
     out
 }
 
-/// The answer as one line of JSON, without a line end. `witness_exists` and `observation` are
+/// The answer as one line of JSON. `witness_exists` and `observation` are
 /// `null` where the search stopped too early to know them; `states` counts the states found, and
 /// `complete` says whether they are all.
-#[must_use]
-pub fn litmus_json(a: &LitmusAnswer<'_>, with_outcomes: bool) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "litmus").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict));
-    o.raw("time_s", a.time.as_micros() as f64 / 1e6);
-    if let Some(limit) = limit(a) {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program);
-    o.string(
-        "condition",
-        match quantifier(a) {
-            Quantifier::Exists => "exists",
-            Quantifier::NotExists => "~exists",
-            Quantifier::Forall => "forall",
-        },
-    );
-    match (a.positive > 0, is_complete(a)) {
-        (false, false) => o.raw("witness_exists", "null"),
-        (some, _) => o.raw("witness_exists", some),
+fn litmus_json(a: &LitmusAnswer<'_>) -> String {
+    let show = Show { program: a.program, names: a.names, source: a.source };
+    let shown = a.shown.and_then(|shown| shown.run);
+    let condition = match quantifier(a) {
+        Quantifier::Exists => "exists",
+        Quantifier::NotExists => "~exists",
+        Quantifier::Forall => "forall",
     };
-    o.raw("states", a.outcomes.len());
-    match observation(a) {
-        Some(word) => o.string("observation", word),
-        None => o.raw("observation", "null"),
+    let body = Body {
+        condition,
+        witness_exists: (a.positive > 0 || is_complete(a)).then_some(a.positive > 0),
+        states: a.outcomes.len(),
+        observation: observation(a),
+        complete: is_complete(a),
+        explored: a.searched,
+        outcomes: a.with_outcomes.then_some(States(a)),
+        run: shown.and_then(|run| of_schedule(show, a.head.model, run, true)),
     };
-    o.raw("complete", is_complete(a)).raw("explored", a.searched);
-    if with_outcomes {
-        push_outcomes(o.key("outcomes"), a);
+    of_program(&a.head, a.names, body)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    condition: &'a str,
+    witness_exists: Option<bool>,
+    states: usize,
+    observation: Option<&'a str>,
+    complete: bool,
+    explored: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcomes: Option<States<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+}
+
+/// The states as a list of objects such as `{"0:EAX":0,"x":1}`.
+struct States<'a>(&'a LitmusAnswer<'a>);
+
+impl Serialize for States<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let States(a) = *self;
+        let labels: Vec<String> =
+            (0..a.program.observed.len()).map(|i| observed_name(a.names, i)).collect();
+        let mut list = s.serialize_seq(Some(a.outcomes.len()))?;
+        let mut written = Ok(());
+        a.outcomes.for_each(|state| {
+            written = list.serialize_element(&State { a, labels: &labels, state });
+            written.is_ok()
+        });
+        written?;
+        list.end()
     }
-    o.end()
+}
+
+struct State<'a> {
+    a: &'a LitmusAnswer<'a>,
+    labels: &'a [String],
+    state: &'a [Value],
+}
+
+impl Serialize for State<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut object = s.serialize_map(Some(self.labels.len()))?;
+        for (label, &value) in self.labels.iter().zip(self.state) {
+            match location_name(self.a.program, self.a.names, value) {
+                Some(name) => object.serialize_entry(label, name)?,
+                None => object.serialize_entry(label, &value)?,
+            }
+        }
+        object.end()
+    }
 }
 
 /// `Always`, `Sometimes` or `Never`, by the states that satisfy the proposition; `None` if states
@@ -134,15 +215,8 @@ fn quantifier(a: &LitmusAnswer<'_>) -> Quantifier {
     a.program.condition.as_ref().map_or(Quantifier::Forall, |c| c.quantifier)
 }
 
-fn limit<'a>(a: &LitmusAnswer<'a>) -> Option<&'a Limit> {
-    match a.verdict {
-        Verdict::Unknown(limit) => Some(a.stopped.unwrap_or(limit)),
-        _ => a.stopped,
-    }
-}
-
 fn is_complete(a: &LitmusAnswer<'_>) -> bool {
-    limit(a).is_none()
+    a.head.limit().is_none()
 }
 
 fn undecided(a: &LitmusAnswer<'_>, limit: &Limit) -> String {
@@ -169,40 +243,6 @@ fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
         out.push('\n');
         true
     });
-}
-
-/// The states as a list of objects such as `{"0:EAX":0,"x":1}`.
-fn push_outcomes(out: &mut String, a: &LitmusAnswer<'_>) {
-    let labels: Vec<String> = (0..a.program.observed.len())
-        .map(|i| {
-            let mut label = String::from(if i == 0 { "" } else { "," });
-            push_string(&mut label, &observed_name(a.names, i));
-            label.push(':');
-            label
-        })
-        .collect();
-    let length = labels.iter().map(|l| l.len() + 3).sum::<usize>() + 3;
-    out.reserve(a.outcomes.len().saturating_mul(length));
-    out.push('[');
-    let mut first = true;
-    a.outcomes.for_each(|state| {
-        out.push_str(if first { "{" } else { ",{" });
-        first = false;
-        for (label, &value) in labels.iter().zip(state) {
-            out.push_str(label);
-            push_json_value(out, a, value);
-        }
-        out.push('}');
-        true
-    });
-    out.push(']');
-}
-
-fn push_json_value(out: &mut String, a: &LitmusAnswer<'_>, value: Value) {
-    match location_name(a.program, a.names, value) {
-        Some(name) => push_string(out, name),
-        None => push_value(out, a.program, a.names, value),
-    }
 }
 
 fn observed_name(names: &Names, i: usize) -> String {
@@ -235,7 +275,8 @@ mod tests {
     use super::*;
     use crate::run::sample::sb;
     use expect_test::{Expect, expect};
-    use weakspot_core::{Drain, Factor, ThreadId};
+    use std::time::Duration;
+    use weakspot_core::{Certification, Drain, Factor, Model, ThreadId};
 
     fn outcomes(width: usize, rows: &[Vec<Value>]) -> OutcomeSet {
         let columns: Vec<usize> = (0..width).collect();
@@ -246,11 +287,18 @@ mod tests {
         outcomes(2, &rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>())
     }
 
+    fn head<'a>(file: &'a str, model: Model, verdict: &'a Verdict) -> Head<'a> {
+        let (limit, time) = (None, Duration::from_micros(1234));
+        let certified = Certification::Checked;
+        Head { file, question: "litmus", model, verdict, limit, time, certified }
+    }
+
     fn check(a: &LitmusAnswer<'_>, text: Expect, json: Expect) {
         text.assert_eq(&litmus_text(a));
-        let line = litmus_json(a, true);
-        json.assert_eq(&line);
-        let parsed: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let line = litmus_json(a);
+        let line = line.trim_end();
+        json.assert_eq(line);
+        let parsed: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(parsed["outcomes"].as_array().unwrap().len(), a.outcomes.len());
         assert!(!line.contains('\n'));
     }
@@ -260,17 +308,16 @@ mod tests {
         let sample = sb();
         let outcomes = states(&[[0, 0], [0, 1], [1, 0], [1, 1]]);
         let answer = LitmusAnswer {
-            file: "SB.litmus",
+            head: head("SB.litmus", Model::Tso, &Verdict::Holds),
             program: &sample.program,
             names: &sample.names,
-            model: Model::Tso,
-            verdict: &Verdict::Holds,
+            source: "",
             outcomes: &outcomes,
             positive: 1,
             negative: 3,
-            stopped: None,
             searched: 31,
-            time: Duration::from_micros(1234),
+            with_outcomes: true,
+            shown: None,
         };
         check(
             &answer,
@@ -291,17 +338,18 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","time_s":0.001234,"name":"SB","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
             ]],
         );
-        let without = litmus_json(&answer, false);
-        assert!(without.ends_with(r#""complete":true,"explored":31}"#));
+        let without = litmus_json(&LitmusAnswer { with_outcomes: false, ..answer });
+        assert!(without.ends_with("\"complete\":true,\"explored\":31,\"schema\":1}\n"));
         let asks = |quantifier| {
             let mut program = sample.program.clone();
             program.condition.as_mut().unwrap().quantifier = quantifier;
             program
         };
-        let answer = LitmusAnswer { verdict: &Verdict::Violated, ..answer };
+        let head = Head { verdict: &Verdict::Violated, ..answer.head };
+        let answer = LitmusAnswer { head, ..answer };
         let not_exists = asks(Quantifier::NotExists);
         check(
             &LitmusAnswer { program: &not_exists, ..answer },
@@ -357,17 +405,16 @@ mod tests {
         let outcomes = states(&[[0, 1], [1, 0]]);
         let unknown = Verdict::Unknown(limit.clone());
         let answer = LitmusAnswer {
-            file: "SB.litmus",
+            head: head("SB.litmus", Model::Pso(Drain::All), &unknown),
             program: &sample.program,
             names: &sample.names,
-            model: Model::Pso(Drain::All),
-            verdict: &unknown,
+            source: "",
             outcomes: &outcomes,
             positive: 0,
             negative: 2,
-            stopped: Some(&limit),
             searched: 5_000_000,
-            time: Duration::from_secs(60),
+            with_outcomes: true,
+            shown: None,
         };
         check(
             &answer,
@@ -384,33 +431,34 @@ mod tests {
                 Positive: 0 Negative: 2
                 Condition exists (0:EAX=0 /\ 1:EAX=0)
                 Observation SB Undecided 0 2
-                Time SB 60.00
+                Time SB 0.00
 
             "#]],
             expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","time_s":60,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}]}"#
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
             ]],
         );
-        let answer = LitmusAnswer { verdict: &Verdict::Holds, positive: 2, negative: 0, ..answer };
+        let head = Head { verdict: &Verdict::Holds, limit: Some(&limit), ..answer.head };
+        let answer = LitmusAnswer { head, positive: 2, negative: 0, ..answer };
         check(
             &answer,
             expect![[r#"
-            Model PSO
-            Test SB Allowed
-            States 2
-            (there may be more: the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
-            0:EAX=0; 1:EAX=1;
-            0:EAX=1; 1:EAX=0;
-            Ok
-            Witnesses
-            Positive: 2 Negative: 0
-            Condition exists (0:EAX=0 /\ 1:EAX=0)
-            Observation SB Undecided 2 0
-            Time SB 60.00
+                Model PSO
+                Test SB Allowed
+                States 2
+                (there may be more: the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer)
+                0:EAX=0; 1:EAX=1;
+                0:EAX=1; 1:EAX=0;
+                Ok
+                Witnesses
+                Positive: 2 Negative: 0
+                Condition exists (0:EAX=0 /\ 1:EAX=0)
+                Observation SB Undecided 2 0
+                Time SB 0.00
 
-        "#]],
+            "#]],
             expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","time_s":60,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}]}"#
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
             ]],
         );
     }
@@ -424,17 +472,16 @@ mod tests {
         sample.names.program = "odd \"name\"".to_owned();
         let outcomes = states(&[[-1, 1], [10, 2]]);
         let answer = LitmusAnswer {
-            file: "odd.litmus",
+            head: head("odd.litmus", Model::Sc, &Verdict::Violated),
             program: &sample.program,
             names: &sample.names,
-            model: Model::Sc,
-            verdict: &Verdict::Violated,
+            source: "",
             outcomes: &outcomes,
             positive: 0,
             negative: 2,
-            stopped: None,
             searched: 9,
-            time: Duration::ZERO,
+            with_outcomes: true,
+            shown: None,
         };
         check(
             &answer,
@@ -453,7 +500,7 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","time_s":0,"name":"odd \"name\"","condition":"exists","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}]}"#
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":0.001234,"name":"odd \"name\"","condition":"exists","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}],"schema":1}"#
             ]],
         );
         let mut sample = sb();
@@ -465,7 +512,7 @@ mod tests {
         let answer = LitmusAnswer {
             program: &sample.program,
             names: &sample.names,
-            verdict: &Verdict::Holds,
+            head: Head { verdict: &Verdict::Holds, ..answer.head },
             outcomes: &outcomes,
             positive: 1,
             negative: 0,
@@ -487,7 +534,7 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","time_s":0,"name":"SB","condition":"forall","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}]}"#
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}],"schema":1}"#
             ]],
         );
         let outcomes = super::tests::outcomes(0, &[]);
@@ -507,7 +554,7 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","time_s":0,"name":"SB","condition":"forall","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[]}"#
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[],"schema":1}"#
             ]],
         );
     }
@@ -535,19 +582,18 @@ mod tests {
             columns.iter().map(|c| Factor { columns: c, rows: &digits }).collect();
         let outcomes = OutcomeSet::union(6, &[product], &mut |_, _| true);
         let answer = LitmusAnswer {
-            file: "many.litmus",
+            head: head("many.litmus", Model::Sc, &Verdict::Violated),
             program: &sample.program,
             names: &sample.names,
-            model: Model::Sc,
-            verdict: &Verdict::Violated,
+            source: "",
             outcomes: &outcomes,
             positive: 0,
             negative: 1_000_000,
-            stopped: None,
             searched: 1,
-            time: Duration::ZERO,
+            with_outcomes: true,
+            shown: None,
         };
         assert_eq!(litmus_text(&answer).lines().count(), 1_000_000 + 10);
-        assert_eq!(litmus_json(&answer, true).matches('{').count(), 1_000_000 + 1);
+        assert_eq!(litmus_json(&answer).matches('{').count(), 1_000_000 + 1);
     }
 }

@@ -2,29 +2,50 @@
 
 use std::fmt::Write;
 
-use weakspot_core::{TriangularRace, Verdict};
+use serde::Serialize;
+use weakspot_core::{TriangularRace, Value, Verdict};
 
-use crate::json::{Object, model_key, verdict_key};
-use crate::program::robust::{RobustAnswer, cell, place};
-use crate::run::drawing::draw;
-use crate::run::replay::{Run, Taken};
-use crate::text::limit::{limit_json, limit_text};
-use crate::text::show::{Show, counted, plain};
-use crate::witness::program::steps_json;
+use crate::answer::Answer;
+use crate::json::of_program;
+use crate::program::robust::{PlaceJson, RobustAnswer, location};
+use crate::run::drawing::{explain, title};
+use crate::run::object::{Run, RunStep};
+use crate::text::limit::limit_text;
+use crate::text::show::{counted, plain};
+use crate::text::table::{Style, paragraph};
+use crate::witness::program::StepJson;
+
+/// The answer for one program: what is asked about robustness, with another property.
+#[derive(Clone, Copy, Debug)]
+pub struct RaceAnswer<'a> {
+    /// What it has in common with the answer about robustness.
+    pub robust: RobustAnswer<'a>,
+    /// The race, by the steps of the run.
+    pub race: Option<TriangularRace>,
+}
+
+impl Answer for RaceAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        race_text(&self.robust, self.race, style)
+    }
+
+    fn json(&self) -> String {
+        race_json(&self.robust, self.race)
+    }
+
+    fn dot(&self) -> String {
+        self.robust.dot()
+    }
+}
 
 /// A line that says what was found and, with `details`, the run into the race.
-#[must_use]
-pub fn race_text(
-    a: &RobustAnswer<'_>,
-    race: Option<TriangularRace>,
-    details: bool,
-    color: bool,
-) -> String {
+fn race_text(a: &RobustAnswer<'_>, race: Option<TriangularRace>, style: Style) -> String {
     let mut out = String::new();
-    let _ = write!(out, "{} {} ", plain(&a.names.program), a.model);
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let _ = write!(out, "{} {} ", plain(&a.names.program), a.head.model);
+    let run = a.run();
+    let thread = |step: &RunStep| run.as_ref().map_or("", |run| run.thread(step.thread)).to_owned();
     let searched = counted(a.states, "state");
-    let _ = match (a.verdict, accesses(a, race)) {
+    let _ = match (a.head.verdict, accesses(run.as_ref(), race)) {
         (Verdict::Holds, _) => {
             writeln!(out, "triangular-race free, and therefore robust ({searched} searched)")
         }
@@ -32,13 +53,13 @@ pub fn race_text(
             out,
             "has a triangular race: {}'s store to {}{} can be pending while it loads {}{}, which {} \
              then writes{}",
-            show.thread(store.thread),
-            cell(show, &store),
-            show.at_line(store.edge.span),
-            cell(show, &load),
-            show.at_line(load.edge.span),
-            show.thread(write.thread),
-            show.at_line(write.edge.span),
+            thread(store),
+            location(store),
+            store.at_line(),
+            location(load),
+            load.at_line(),
+            thread(write),
+            write.at_line(),
         ),
         (Verdict::Violated, None) => writeln!(out, "has a triangular race"),
         (Verdict::Unknown(limit), _) => writeln!(
@@ -47,44 +68,66 @@ pub fn race_text(
             limit_text(limit, a.names),
         ),
     };
-    if let (Some(schedule), true) = (a.run, details) {
+    if let (Some(run), true) = (&run, style.details) {
         out.push('\n');
-        out.push_str(&draw(show, a.model, schedule, color, true));
-        out.push_str(
-            "\nA program with such a race may still be robust; `weakspot robust` without --trf tells.\n\n",
-        );
+        out.push_str(&explain(run, &title(a.names, a.head.model), style, true, &[]));
+        out.push('\n');
+        out.push_str(&paragraph(
+            "A program with such a race may still be robust; `weakspot robust` without --trf tells.",
+            style.columns(),
+            0,
+        ));
+        out.push('\n');
     }
     out
 }
 
-/// The answer as one line of JSON, without a line end.
-#[must_use]
-pub fn race_json(a: &RobustAnswer<'_>, race: Option<TriangularRace>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "robust").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict)).raw("time_s", a.time.as_micros() as f64 / 1e6);
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program).string("property", "trf");
-    if let Some([store, load, write]) = accesses(a, race) {
-        o.raw("store", place(a, &store).end());
-        o.raw("load", place(a, &load).end());
-        o.raw("write", place(a, &write).end());
-    }
-    if let Some(schedule) = a.run {
-        o.raw("init", format!("{:?}", schedule.init)).raw("schedule", steps_json(schedule));
-    }
-    o.raw("states", a.states).raw("queries", a.queries).string("algorithm", a.algorithm);
-    o.end()
+/// The answer as one line of JSON.
+fn race_json(a: &RobustAnswer<'_>, race: Option<TriangularRace>) -> String {
+    let run = a.run();
+    let place = |step: &RunStep| PlaceJson::of(run.as_ref(), step);
+    let accesses = accesses(run.as_ref(), race);
+    let body = Body {
+        property: "trf",
+        store: accesses.map(|[store, ..]| place(store)),
+        load: accesses.map(|[_, load, _]| place(load)),
+        write: accesses.map(|[.., write]| place(write)),
+        init: a.run.map(|schedule| &schedule.init[..]),
+        schedule: a.run.map(StepJson::all),
+        states: a.states,
+        queries: a.queries,
+        algorithm: a.algorithm,
+        run: run.as_ref(),
+    };
+    of_program(&a.head, a.names, body)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    property: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<PlaceJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<PlaceJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write: Option<PlaceJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init: Option<&'a [Value]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<Vec<StepJson>>,
+    states: u64,
+    queries: u64,
+    algorithm: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a Run>,
 }
 
 /// The three accesses of the race.
-fn accesses<'a>(a: &RobustAnswer<'a>, race: Option<TriangularRace>) -> Option<[Taken<'a>; 3]> {
-    let run = Run::replay(a.program, a.model, a.run?)?;
+fn accesses(run: Option<&Run>, race: Option<TriangularRace>) -> Option<[&RunStep; 3]> {
     let TriangularRace { store, load, write } = race?;
-    let mut steps: Vec<Option<Taken<'a>>> = run.steps.into_iter().map(Some).collect();
-    let mut at = |step: usize| steps.get_mut(step)?.take();
+    let at = |step: usize| run?.steps.get(step);
     // A write that is a commit has the instruction of its store.
-    Some([at(store)?, at(load)?, at(write)?])
+    let write = at(write)?;
+    let write = write.of.and_then(|store| run?.step(store)).unwrap_or(write);
+    Some([at(store)?, at(load)?, write])
 }

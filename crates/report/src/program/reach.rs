@@ -1,31 +1,33 @@
 //! Answers to everything that a program asks, as text and as JSON.
 
 use std::fmt::Write;
-use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::machine::Schedule;
-use weakspot_core::{Instr, Model, Names, Program, Quantifier, Verdict, Violation};
+use weakspot_core::{Instr, Names, Program, Quantifier, Value, Verdict, Violation};
 
-use crate::json::{Object, model_key, verdict_key};
-use crate::text::limit::{limit_json, limit_text};
-use crate::text::show::plain;
-use crate::witness::program::steps_json;
+use crate::answer::{Answer, Head};
+use crate::json::of_program;
+use crate::run::dot::draw_dot;
+use crate::run::drawing::draw_run;
+use crate::run::object::Run;
+use crate::run::of_schedule::of_schedule;
+use crate::text::limit::limit_text;
+use crate::text::show::{Show, plain};
+use crate::text::table::Style;
+use crate::witness::program::StepJson;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct ReachAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The program.
     pub program: &'a Program,
     /// What its parts are called.
     pub names: &'a Names,
     /// Its text.
     pub source: &'a str,
-    /// The model asked about.
-    pub model: Model,
-    /// Holds if everything holds that the program asks.
-    pub verdict: &'a Verdict,
     /// What is violated.
     pub violation: Option<&'a Violation>,
     /// The run into the violation.
@@ -34,16 +36,34 @@ pub struct ReachAnswer<'a> {
     pub searched: u64,
     /// The algorithm that decided.
     pub algorithm: &'a str,
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for ReachAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        let mut out = reach_text(self);
+        if let (Some(run), true) = (self.run, style.details) {
+            let ReachAnswer { head, program, names, source, .. } = *self;
+            out += &draw_run(program, names, source, head.model, run, style);
+            out.push('\n');
+        }
+        out
+    }
+
+    fn json(&self) -> String {
+        reach_json(self)
+    }
+
+    fn dot(&self) -> String {
+        let ReachAnswer { head, program, names, source, run, .. } = *self;
+        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
+    }
 }
 
 /// One line that says what was found.
-#[must_use]
-pub fn reach_text(a: &ReachAnswer<'_>) -> String {
+fn reach_text(a: &ReachAnswer<'_>) -> String {
     let mut out = String::new();
-    let _ = write!(out, "{} {} ", plain(&a.names.program), a.model);
-    let _ = match (a.verdict, a.violation) {
+    let _ = write!(out, "{} {} ", plain(&a.names.program), a.head.model);
+    let _ = match (a.head.verdict, a.violation) {
         // The complete procedure looks at each thread alone first; that may be enough.
         (Verdict::Holds, _) if a.searched == 0 && a.algorithm == "dual" => {
             write!(out, "holds: {} (no thread can get there by itself)", what_holds(a))
@@ -91,38 +111,50 @@ fn what_holds(a: &ReachAnswer<'_>) -> String {
     parts.join(", ")
 }
 
-/// The answer as one line of JSON, without a line end.
-#[must_use]
-pub fn reach_json(a: &ReachAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "reach").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict)).raw("time_s", a.time.as_micros() as f64 / 1e6);
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program);
-    match a.verdict {
-        Verdict::Holds => o.raw("reachable", false),
-        Verdict::Violated => o.raw("reachable", true),
-        Verdict::Unknown(_) => o.raw("reachable", "null"),
+/// The answer as one line of JSON.
+fn reach_json(a: &ReachAnswer<'_>) -> String {
+    let show = Show { program: a.program, names: a.names, source: a.source };
+    let assertion = match a.violation {
+        Some(Violation::Assertion(failure)) => Some(failure),
+        _ => None,
     };
-    match a.violation {
-        None => {}
-        Some(Violation::ControlPoints) => {
-            o.string("violation", "control points");
-        }
-        Some(Violation::FinalStates) => {
-            o.string("violation", "final states");
-        }
-        Some(Violation::Assertion(failure)) => {
-            o.string("violation", "assertion");
-            o.string("thread", a.names.thread(failure.thread));
-            o.raw("line", failure.span.line_column(a.source).0);
-        }
-    }
-    if let Some(run) = a.run {
-        o.raw("init", format!("{:?}", run.init)).raw("schedule", steps_json(run));
-    }
-    o.raw("explored", a.searched).string("algorithm", a.algorithm);
-    o.end()
+    let body = Body {
+        reachable: match a.head.verdict {
+            Verdict::Holds => Some(false),
+            Verdict::Violated => Some(true),
+            Verdict::Unknown(_) => None,
+        },
+        violation: a.violation.map(|violation| match violation {
+            Violation::ControlPoints => "control points",
+            Violation::FinalStates => "final states",
+            Violation::Assertion(_) => "assertion",
+        }),
+        thread: assertion.map(|failure| a.names.thread(failure.thread)),
+        line: assertion.map(|failure| failure.span.line_column(a.source).0),
+        init: a.run.map(|run| &run.init[..]),
+        schedule: a.run.map(StepJson::all),
+        explored: a.searched,
+        algorithm: a.algorithm,
+        run: a.run.and_then(|run| of_schedule(show, a.head.model, run, true)),
+    };
+    of_program(&a.head, a.names, body)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    reachable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init: Option<&'a [Value]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<Vec<StepJson>>,
+    explored: u64,
+    algorithm: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
 }

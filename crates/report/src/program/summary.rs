@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
+use crate::csv;
+use crate::json::model_key;
 use crate::program::litmus::{LitmusAnswer, observation};
 use crate::text::show::plain;
 use crate::text::table::pad;
@@ -41,7 +43,7 @@ impl LitmusResult {
     /// An answer in short.
     #[must_use]
     pub fn of(a: &LitmusAnswer<'_>) -> LitmusResult {
-        let ok = match a.verdict {
+        let ok = match a.head.verdict {
             Verdict::Holds => Some(true),
             Verdict::Violated => Some(false),
             Verdict::Unknown(_) => None,
@@ -52,7 +54,7 @@ impl LitmusResult {
             observation: observation(a),
             states: a.outcomes.len(),
         };
-        LitmusResult { file: a.file.to_owned(), model: Some(a.model), end }
+        LitmusResult { file: a.head.file.to_owned(), model: Some(a.head.model), end }
     }
 
     /// An error, under one model or under all of them.
@@ -102,6 +104,19 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
     }
     push_differences(&mut out, &tests, &models);
     out
+}
+
+/// The counts of [`litmus_summary`] as a table with commas.
+#[must_use]
+pub fn litmus_summary_csv(results: &[LitmusResult]) -> String {
+    let end = |result: &LitmusResult| match result.end {
+        LitmusEnd::Answer { ok: Some(true), .. } => "holds",
+        LitmusEnd::Answer { ok: Some(false), .. } => "violated",
+        LitmusEnd::Answer { ok: None, .. } => "unknown",
+        LitmusEnd::Error => "error",
+    };
+    let answers: Vec<_> = results.iter().map(|r| (r.model.map(model_key), end(r))).collect();
+    csv::summary(&answers)
 }
 
 fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model]) {

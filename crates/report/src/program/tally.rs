@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
+use crate::csv;
+use crate::json::{model_key, verdict_key};
 use crate::text::show::plain;
 use crate::text::table::{pad, width};
 
@@ -81,6 +83,15 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
     }
     push_differences(&mut out, &programs, models.len(), words);
     out
+}
+
+/// The counts of [`program_summary`] as a table with commas.
+#[must_use]
+pub fn program_summary_csv(results: &[ProgramResult]) -> String {
+    let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
+    let answers: Vec<_> =
+        results.iter().map(|r| (r.model.map(model_key), end(&r.verdict))).collect();
+    csv::summary(&answers)
 }
 
 /// The results of each program, or trace of a log: another one begins with another file, or with a

@@ -1,14 +1,13 @@
-//! An execution as a graph for Graphviz: threads are columns with program order running down, the
-//! arcs between them do not take part in the layout.
+//! A run as a graph for Graphviz: threads are columns with program order running down, the arcs
+//! between them do not take part in the layout.
 
 use std::fmt::Write;
 
-use weakspot_core::cycle::{Arc, Link, sc_cycle};
 use weakspot_core::machine::Schedule;
-use weakspot_core::{EventId, Fence, Model, Names, Op, Program, ThreadId};
+use weakspot_core::{Model, Names, Program};
 
-use crate::run::communication::{MAX_EVENTS, communication};
-use crate::run::replay::{Did, Run};
+use super::object::{ReadFrom, Run, RunArc, RunStep, StepKind, cell};
+use super::of_schedule::of_schedule;
 use crate::text::show::{Show, plain};
 use crate::text::table::cut;
 
@@ -22,135 +21,156 @@ pub fn draw_dot(
     model: Model,
     schedule: &Schedule,
 ) -> String {
-    let show = Show { program, names, source };
+    let title = format!("{} under {model}", plain(&names.program));
+    let run = of_schedule(Show { program, names, source }, model, schedule, true);
+    graph(&title, run.as_ref())
+}
+
+/// The graph of a run; only a title if there is none.
+pub(crate) fn graph(title: &str, run: Option<&Run>) -> String {
     let mut out = String::from("digraph execution {\n");
-    let _ =
-        writeln!(out, "  label={};", quoted(&format!("{} under {model}", plain(&names.program))));
+    let _ = writeln!(out, "  label={};", quoted(title));
     out.push_str("  labelloc=t; fontname=\"monospace\"; nodesep=0.8; ranksep=0.6;\n");
     out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\"];\n");
     out.push_str("  edge [fontname=\"monospace\"];\n");
-    let Some(run) = Run::replay(program, model, schedule) else {
-        out.push_str("}\n");
-        return out;
-    };
-    let events = &run.execution.history.events;
-    let cycle = match events.len() {
-        0..=MAX_EVENTS => sc_cycle(&run.execution).unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    push_init(&mut out, show, &run);
-    for t in 0..program.threads.len() {
-        let thread = ThreadId::new(t);
-        let _ = writeln!(out, "  subgraph cluster_{t} {{");
-        let _ = writeln!(out, "    label={}; color=gray;", quoted(&show.thread(thread)));
-        let mine: Vec<usize> = (0..events.len()).filter(|&i| events[i].thread == thread).collect();
-        for &i in &mine {
-            let (_, taken) = run.issued(EventId::new(i));
-            let instr = cut(&show.instr(thread, taken.edge), 60);
-            let label = format!("{instr}\n{}", event(show, events[i].op, taken.did));
-            let on_cycle = cycle.iter().any(|arc| arc.from.index() == i);
-            let bold = if on_cycle { ", penwidth=3" } else { "" };
-            let _ = writeln!(out, "    e{i} [label={}{bold}];", quoted(&label));
-        }
-        for pair in mine.windows(2) {
-            let arc =
-                Arc { from: EventId::new(pair[0]), link: Link::Po, to: EventId::new(pair[1]) };
-            push_arc(&mut out, "    ", &arc, &cycle);
-        }
-        out.push_str("  }\n");
-    }
-    let drawn = communication(&run.execution);
-    for arc in &drawn {
-        push_arc(&mut out, "  ", arc, &cycle);
-    }
-    // A shortest cycle takes shortcuts: program order past events between, coherence past writes.
-    let next_in_thread = |arc: &Arc| {
-        let between = &events[arc.from.index() + 1..arc.to.index().max(arc.from.index() + 1)];
-        between.iter().all(|e| e.thread != events[arc.from.index()].thread)
-    };
-    for arc in &cycle {
-        let shown = match arc.link {
-            Link::Po => next_in_thread(arc),
-            _ => drawn.contains(arc),
-        };
-        if !shown {
-            push_arc(&mut out, "  ", arc, &cycle);
-        }
+    if let Some(run) = run {
+        let events: Vec<&RunStep> = run.steps.iter().filter(|step| step.is_event()).collect();
+        let graph = Graph { run, events };
+        graph.push_init(&mut out);
+        graph.push_threads(&mut out);
+        graph.push_arcs(&mut out);
     }
     out.push_str("}\n");
     out
 }
 
-/// The initial values, above everything, with an arc to each read that saw one.
-fn push_init(out: &mut String, show: Show<'_>, run: &Run<'_>) {
-    let events = run.execution.history.events.iter().zip(&run.execution.history.reads_from);
-    let readers: Vec<usize> = events
-        .enumerate()
-        .filter(|(_, (event, from))| event.op.read().is_some() && from.is_none())
-        .map(|(i, _)| i)
-        .collect();
-    if readers.is_empty() {
-        return;
+struct Graph<'a> {
+    run: &'a Run,
+    /// What memory sees, by the numbers of the nodes.
+    events: Vec<&'a RunStep>,
+}
+
+impl Graph<'_> {
+    /// The node of a step.
+    fn node(&self, n: u64) -> usize {
+        self.events.binary_search_by_key(&n, |step| step.n).unwrap_or_else(|at| at)
     }
-    let mut values: Vec<String> = Vec::new();
-    for &i in &readers {
-        let value = match run.issued(EventId::new(i)).1.did {
-            Did::Load { addr, value, .. } => show.cell_value(addr, value),
-            Did::Update { addr, old, .. } => show.cell_value(addr, old),
-            _ => continue,
-        };
-        if !values.contains(&value) {
-            values.push(value);
+
+    /// The initial values, above everything, with an arc to each read that saw one.
+    fn push_init(&self, out: &mut String) {
+        let saw_start = |step: &&&RunStep| step.from == Some(ReadFrom::Memory);
+        let readers: Vec<&RunStep> = self.events.iter().filter(saw_start).copied().collect();
+        if readers.is_empty() {
+            return;
+        }
+        let mut values: Vec<String> = Vec::new();
+        for step in &readers {
+            let read = if step.kind == StepKind::Update { &step.old } else { &step.value };
+            let value = cell(step.location.as_deref().unwrap_or_default(), read.as_ref());
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.sort();
+        let label = format!("initially {}", values.join(" "));
+        let _ = writeln!(out, "  init [label={}, color=gray];", quoted(&label));
+        for step in readers {
+            let _ = writeln!(
+                out,
+                "  init -> e{} [label=\"rf\", color=\"gray\", fontcolor=\"gray\", style=dashed];",
+                self.node(step.n)
+            );
         }
     }
-    values.sort();
-    let label = format!("initially {}", values.join(" "));
-    let _ = writeln!(out, "  init [label={}, color=gray];", quoted(&label));
-    for i in readers {
+
+    /// A column for each thread.
+    fn push_threads(&self, out: &mut String) {
+        for (t, thread) in self.run.threads.iter().enumerate() {
+            let _ = writeln!(out, "  subgraph cluster_{t} {{");
+            let _ = writeln!(out, "    label={}; color=gray;", quoted(&thread.name));
+            let mine: Vec<&RunStep> =
+                self.events.iter().filter(|step| step.thread == t).copied().collect();
+            for step in &mine {
+                let instr = cut(step.text.as_deref().unwrap_or_default(), 60);
+                let label = format!("{instr}\n{}", event(step));
+                let on_cycle = self.run.cycle.iter().any(|arc| arc.from == step.n);
+                let bold = if on_cycle { ", penwidth=3" } else { "" };
+                let node = self.node(step.n);
+                let _ = writeln!(out, "    e{node} [label={}{bold}];", quoted(&label));
+            }
+            for pair in mine.windows(2) {
+                self.push_arc(out, "    ", &po(pair[0].n, pair[1].n));
+            }
+            out.push_str("  }\n");
+        }
+    }
+
+    /// What goes from thread to thread, and what the cycle has besides: program order past events
+    /// between, coherence past writes.
+    fn push_arcs(&self, out: &mut String) {
+        let same = |a: &RunArc, b: &RunArc| (a.from, a.to, a.edge) == (b.from, b.to, b.edge);
+        for arc in &self.run.relations {
+            self.push_arc(out, "  ", arc);
+        }
+        for arc in &self.run.cycle {
+            let shown = match arc.edge {
+                "po" => self.is_next_in_thread(arc),
+                _ => self.run.relations.iter().any(|other| same(arc, other)),
+            };
+            if !shown {
+                self.push_arc(out, "  ", arc);
+            }
+        }
+    }
+
+    fn is_next_in_thread(&self, arc: &RunArc) -> bool {
+        let (from, to) = (self.node(arc.from), self.node(arc.to));
+        let thread = self.events.get(from).map(|step| step.thread);
+        let between = self.events.get(from + 1..to.max(from + 1)).unwrap_or_default();
+        between.iter().all(|step| Some(step.thread) != thread)
+    }
+
+    fn push_arc(&self, out: &mut String, indent: &str, arc: &RunArc) {
+        let color = match arc.edge {
+            "po" => "black",
+            "rf" => "red3",
+            "co" => "blue3",
+            "fr" => "darkorange3",
+            _ => "gray40",
+        };
+        let (from, to, name) = (self.node(arc.from), self.node(arc.to), arc.edge);
+        let on_cycle =
+            |other: &RunArc| (other.from, other.to, other.edge) == (arc.from, arc.to, arc.edge);
+        let bold = if self.run.cycle.iter().any(on_cycle) { ", penwidth=3" } else { "" };
+        let free = if name == "po" { ", weight=10" } else { ", constraint=false" };
         let _ = writeln!(
             out,
-            "  init -> e{i} [label=\"rf\", color=\"gray\", fontcolor=\"gray\", style=dashed];"
+            "{indent}e{from} -> e{to} [label=\"{name}\", color=\"{color}\", \
+             fontcolor=\"{color}\"{bold}{free}];",
         );
     }
 }
 
-fn push_arc(out: &mut String, indent: &str, arc: &Arc, cycle: &[Arc]) {
-    let color = match arc.link {
-        Link::Po => "black",
-        Link::Rf => "red3",
-        Link::Co => "blue3",
-        Link::Fr => "darkorange3",
-        Link::Block | Link::Start | Link::Join => "gray40",
-    };
-    let name = arc.link.name();
-    let bold = if cycle.contains(arc) { ", penwidth=3" } else { "" };
-    let free = if arc.link == Link::Po { ", weight=10" } else { ", constraint=false" };
-    let _ = writeln!(
-        out,
-        "{indent}e{} -> e{} [label=\"{name}\", color=\"{color}\", fontcolor=\"{color}\"{bold}{free}];",
-        arc.from.0, arc.to.0,
-    );
+fn po(from: u64, to: u64) -> RunArc {
+    RunArc { from, to, edge: "po", why: String::new() }
 }
 
 /// The event in the usual letters: `W x=1`, `R y=0`.
-fn event(show: Show<'_>, op: Op, did: Did) -> String {
-    match did {
-        Did::Load { addr, value, .. } => format!("R {}", show.cell_value(addr, value)),
-        Did::Store { addr, value, .. } => format!("W {}", show.cell_value(addr, value)),
-        Did::Update { addr, old, new } => {
-            format!("U {} to {}", show.cell_value(addr, old), show.value(new))
-        }
-        _ => match op {
-            Op::Fence(Fence::StoreStore) => "store-store fence".to_owned(),
-            Op::Lock => "lock".to_owned(),
-            Op::Unlock => "unlock".to_owned(),
-            _ => "fence".to_owned(),
-        },
+fn event(step: &RunStep) -> String {
+    let old = || cell(step.location.as_deref().unwrap_or_default(), step.old.as_ref());
+    match (step.kind, &step.value) {
+        (StepKind::Load, _) => format!("R {}", step.cell()),
+        (StepKind::Store, _) => format!("W {}", step.cell()),
+        (StepKind::Update, Some(new)) => format!("U {} to {new}", old()),
+        (StepKind::StoreFence, _) => "store-store fence".to_owned(),
+        (StepKind::Lock, _) => "lock".to_owned(),
+        (StepKind::Unlock, _) => "unlock".to_owned(),
+        _ => "fence".to_owned(),
     }
 }
 
 /// The text as a quoted string of the DOT language.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

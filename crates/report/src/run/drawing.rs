@@ -1,18 +1,13 @@
 //! One run of the machine, drawn so that it explains itself: who delayed what past whom, and why
 //! no interleaving of the threads gives the same.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Model, Names, Program};
 
-use weakspot_core::cycle::{Arc, Link};
-use weakspot_core::machine::{Local, Schedule};
-use weakspot_core::{EventId, Fence, Model, Names, Program, ThreadId, Value};
-
-use crate::run::communication::MAX_EVENTS;
-use crate::run::replay::{Did, Run, Stop, Taken};
-use crate::text::diagnostic::failure_message;
-use crate::text::show::{Show, clip, plain};
-use crate::text::table::{self, Paint, Row, cut, pad, width};
+use super::object::{ReadFrom, Run, RunArc, RunEnd, RunStep, ScSays, StepKind, cell};
+use super::of_schedule::of_schedule;
+use crate::text::show::{Show, plain};
+use crate::text::table::{self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, width};
 
 /// Explains one run: a table with a column per thread and one for memory, time running downwards,
 /// then the final state, the delays that matter and, if SC does not allow the run, the cycle that
@@ -24,9 +19,9 @@ pub fn draw_run(
     source: &str,
     model: Model,
     schedule: &Schedule,
-    color: bool,
+    style: Style,
 ) -> String {
-    draw(Show { program, names, source }, model, schedule, color, false)
+    draw(Show { program, names, source }, model, schedule, style, false)
 }
 
 /// The same, on demand with the source line of each event of the cycle.
@@ -34,10 +29,10 @@ pub(crate) fn draw(
     show: Show<'_>,
     model: Model,
     schedule: &Schedule,
-    color: bool,
+    style: Style,
     lines: bool,
 ) -> String {
-    draw_with(show, model, schedule, color, Some(lines), &[])
+    draw_with(show, model, schedule, style, Some(lines), &[])
 }
 
 /// The run alone, not what SC says to it, with the numbers of events, for each of which there is the
@@ -46,10 +41,10 @@ pub(crate) fn draw_only(
     show: Show<'_>,
     model: Model,
     schedule: &Schedule,
-    color: bool,
+    style: Style,
     events: &[usize],
 ) -> String {
-    draw_with(show, model, schedule, color, None, events)
+    draw_with(show, model, schedule, style, None, events)
 }
 
 /// With a comparison if it is known whether that has source lines.
@@ -57,107 +52,142 @@ fn draw_with(
     show: Show<'_>,
     model: Model,
     schedule: &Schedule,
-    color: bool,
+    style: Style,
     lines: Option<bool>,
     events: &[usize],
 ) -> String {
-    let Show { program, names, .. } = show;
-    let paint = Paint(color);
-    let mut out = String::new();
-    let of = if names.program.is_empty() { "" } else { " of " };
-    let title = format!("A run{of}{} under {model}", plain(&names.program));
-    let _ = writeln!(out, "{}, time running downwards\n", paint.bold(&title));
-    let Some(run) = Run::replay(program, model, schedule) else {
-        out.push_str("the run does not fit the program: it starts with other locations\n");
-        return out;
+    let title = title(show.names, model);
+    match of_schedule(show, model, schedule, lines.is_some()) {
+        Some(run) => explain(&run, &title, style, lines == Some(true), events),
+        None => {
+            heading(&title, style)
+                + "the run does not fit the program: it starts with other locations\n"
+        }
+    }
+}
+
+/// What a run of a program is called.
+pub(crate) fn title(names: &Names, model: Model) -> String {
+    let name = plain(&names.program);
+    let of = if name.is_empty() { "" } else { " of " };
+    format!("A run{of}{name} under {model}")
+}
+
+/// The title, and how to read what comes below.
+fn heading(title: &str, style: Style) -> String {
+    let lines = paragraph(&format!("{title}, time running downwards"), style.columns(), 0);
+    let painted = match lines.strip_prefix(title) {
+        Some(rest) => Paint(style.color).bold(title) + rest,
+        None => lines,
     };
-    let drawing =
-        Drawing { show, run: &run, marks: marks(&run), lines: lines == Some(true), events };
-    let threads: Vec<String> =
-        (0..program.threads.len()).map(|t| show.thread(ThreadId::new(t)).into_owned()).collect();
-    out.push_str(&table::draw(&threads, &drawing.memory(), &drawing.rows(), paint));
+    painted + "\n"
+}
+
+/// The run in a table and in words. `lines`: whether events of the cycle are shown with their source
+/// lines; `events`: for each event that has a number the step that it comes from.
+pub(crate) fn explain(
+    run: &Run,
+    title: &str,
+    style: Style,
+    lines: bool,
+    events: &[usize],
+) -> String {
+    let drawing = Drawing { run, marks: marks(run), lines, events, columns: style.columns() };
+    let threads: Vec<String> = run.threads.iter().map(|thread| thread.name.clone()).collect();
+    let memory: Vec<String> =
+        run.init.iter().map(|(location, value)| cell(location, Some(value))).collect();
+    let mut out = heading(title, style);
+    out.push_str(&table::draw(
+        &threads,
+        &memory,
+        &drawing.rows(),
+        Paint(style.color),
+        style.columns(),
+    ));
     out.push('\n');
     out.push_str(&drawing.end());
-    if lines.is_some() && model != Model::Sc && !matches!(run.stop, Stop::Impossible(_)) {
-        drawing.push_comparison(&mut out);
-    }
+    drawing.push_comparison(&mut out);
     out
 }
 
 struct Drawing<'a> {
-    show: Show<'a>,
-    run: &'a Run<'a>,
+    run: &'a Run,
     /// For each step the number by which the drawing refers to its store.
     marks: Vec<Option<usize>>,
     /// Whether the events of the cycle are shown with their source lines.
     lines: bool,
     /// For each event that has a number the step that it comes from.
     events: &'a [usize],
+    /// How many columns there are.
+    columns: usize,
 }
 
 /// Numbers the stores that stayed in a buffer for longer than it took to get there.
-fn marks(run: &Run<'_>) -> Vec<Option<usize>> {
+fn marks(run: &Run) -> Vec<Option<usize>> {
     let mut last = 0;
-    let mut mark = |(i, taken): (usize, &Taken<'_>)| match taken.did {
-        Did::Store { commit, .. } if commit.is_none_or(|c| c > i + 1) => {
+    let mut mark = |step: &RunStep| {
+        let waits = step.effect.is_none_or(|effect| effect > step.n + 1);
+        (step.kind == StepKind::Store && waits).then(|| {
             last += 1;
-            Some(last)
-        }
-        _ => None,
+            last
+        })
     };
-    run.steps.iter().enumerate().map(&mut mark).collect()
+    run.steps.iter().map(&mut mark).collect()
+}
+
+/// The number of the step with which an access took effect in memory, never for a store that did
+/// not.
+fn effect(step: &RunStep) -> u64 {
+    match step.kind {
+        StepKind::Store => step.effect.unwrap_or(u64::MAX),
+        _ => step.n,
+    }
+}
+
+/// The instruction of a step.
+fn text(step: &RunStep) -> &str {
+    step.text.as_deref().unwrap_or_default()
 }
 
 impl Drawing<'_> {
-    /// The initial values of the cells that the run touches, or of all if it touches none.
-    fn memory(&self) -> Vec<String> {
-        let touched: BTreeSet<Value> =
-            self.run.steps.iter().filter_map(|t| address(&t.did)).collect();
-        let start = &self.run.start.memory;
-        let all = || start.keys().copied().collect();
-        let shown = if touched.is_empty() { all() } else { touched };
-        let value = |addr: &Value| start.get(addr).copied().unwrap_or(0);
-        shown.iter().map(|addr| self.show.cell_value(*addr, value(addr))).collect()
+    fn step(&self, n: u64) -> Option<(usize, &RunStep)> {
+        let at = self.run.steps.binary_search_by_key(&n, |step| step.n).ok()?;
+        Some((at, &self.run.steps[at]))
     }
 
     fn rows(&self) -> Vec<Row> {
         let locals = self.local_effects();
         let steps = self.run.steps.iter().enumerate();
-        let mut rows: Vec<Row> =
-            steps.filter_map(|(i, taken)| self.row(i, taken, locals[i].as_deref())).collect();
-        if let Stop::Failed(failure, edge) = &self.run.stop {
-            rows.push(Row {
-                column: failure.thread.index(),
-                head: self.show.instr(failure.thread, edge),
-                body: vec!["fails".to_owned()],
-                memory: String::new(),
-                marked: true,
-            });
-        }
-        rows
+        steps.filter_map(|(i, step)| self.row(i, step, locals[i].as_deref())).collect()
     }
 
     /// `None` for a step that is not worth a line: one that goes with another step of the same
-    /// instruction, or a commit that its store's line tells of.
-    fn row(&self, i: usize, taken: &Taken<'_>, local: Option<&str>) -> Option<Row> {
-        let buffers = self.run.machine.model != Model::Sc;
+    /// instruction, or a commit that the line of its store shows.
+    fn row(&self, i: usize, step: &RunStep, local: Option<&str>) -> Option<Row> {
+        let buffers = self.run.model != "sc";
         let mut memory = String::new();
         let mut marked = false;
         let mut head = None;
-        let numbers = self.numbers(i, &taken.did);
-        let body = match taken.did {
-            Did::Local(_) => vec![local?.to_owned()],
-            Did::Load { addr, value, own } => {
-                let read = format!("reads {}", self.show.cell_value(addr, value));
-                vec![match own.map(|store| self.marks[store]) {
-                    Some(Some(mark)) => format!("{read} from its buffer ({mark})"),
-                    Some(None) => format!("{read} from its buffer"),
-                    None if buffers => format!("{read} from memory"),
-                    None => read,
+        let numbers = self.numbers(i, step);
+        let body = match step.kind {
+            StepKind::Local => vec![local?.to_owned()],
+            StepKind::Fail => {
+                marked = true;
+                vec!["fails".to_owned()]
+            }
+            StepKind::Load => {
+                let read = format!("reads {}", step.cell());
+                vec![match (step.from, self.own_store(i, step)) {
+                    (Some(ReadFrom::Buffer), Some(mark)) => {
+                        format!("{read} from its buffer ({mark})")
+                    }
+                    (Some(ReadFrom::Buffer), None) => format!("{read} from its buffer"),
+                    _ if buffers => format!("{read} from memory"),
+                    _ => read,
                 }]
             }
-            Did::Store { addr, value, .. } => {
-                let written = self.show.cell_value(addr, value);
+            StepKind::Store => {
+                let written = step.cell();
                 vec![match self.marks[i] {
                     Some(mark) => format!("buffers {written} as ({mark})"),
                     None => {
@@ -166,23 +196,20 @@ impl Drawing<'_> {
                     }
                 }]
             }
-            Did::Update { addr, old, new } => {
-                memory = self.show.cell_value(addr, new);
-                let old = self.show.cell_value(addr, old);
+            StepKind::Update => {
+                memory = step.cell();
+                let old = cell(step.location.as_deref().unwrap_or_default(), step.old.as_ref());
                 vec![format!("reads {old} and writes {memory} at once")]
             }
-            Did::Fence(Fence::Full, _) if buffers => vec!["finds its buffer empty".to_owned()],
-            Did::Fence(Fence::StoreStore, true)
-                if matches!(self.run.machine.model, Model::Pso(_)) =>
-            {
+            StepKind::Fence if buffers => vec!["finds its buffer empty".to_owned()],
+            StepKind::StoreFence if self.run.model.starts_with("pso") && self.waits(i, step) => {
                 vec!["holds later stores back".to_owned()]
             }
-            Did::Fence(..) => Vec::new(),
-            Did::Lock => vec!["takes the lock".to_owned()],
-            Did::Unlock => vec!["frees the lock".to_owned()],
-            Did::Commit { store } => {
-                let Did::Store { addr, value, .. } = self.run.steps[store].did else { return None };
-                memory = self.show.cell_value(addr, value);
+            StepKind::Lock => vec!["takes the lock".to_owned()],
+            StepKind::Unlock => vec!["frees the lock".to_owned()],
+            StepKind::Commit => {
+                let (store, _) = self.step(step.of?)?;
+                memory = step.cell();
                 head = Some(format!("({})", self.marks[store]?));
                 let late = self.overtaken_by(store);
                 marked = late.is_some();
@@ -192,27 +219,46 @@ impl Drawing<'_> {
                     None => vec![reaches],
                 }
             }
+            _ => Vec::new(),
         };
-        let head =
-            head.unwrap_or_else(|| numbers.clone() + &self.show.instr(taken.thread, taken.edge));
+        let head = head.unwrap_or_else(|| numbers.clone() + text(step));
         let body = body.into_iter().filter(|line| !line.is_empty()).collect();
-        Some(Row { column: taken.thread.index(), head, body, memory, marked })
+        Some(Row { column: step.thread, head, site: None, body, memory, marked })
+    }
+
+    /// The mark of the store in its own buffer that a load reads from.
+    fn own_store(&self, i: usize, load: &RunStep) -> Option<usize> {
+        let is_own = |step: &RunStep| {
+            step.thread == load.thread
+                && step.kind == StepKind::Store
+                && step.location == load.location
+        };
+        let own = (0..i).rev().find(|&store| is_own(&self.run.steps[store]))?;
+        self.marks[own]
+    }
+
+    /// Whether a store of the step's thread waits in a buffer.
+    fn waits(&self, i: usize, step: &RunStep) -> bool {
+        self.run.steps[..i].iter().any(|store| {
+            store.thread == step.thread && store.kind == StepKind::Store && effect(store) > step.n
+        })
     }
 
     /// The numbers of the events of a line: `4. `, or `4, 5. ` for a store and how it reaches memory
     /// if that has no line.
-    fn numbers(&self, step: usize, did: &Did) -> String {
-        let commit = match did {
-            Did::Store { commit, .. } if self.marks[step].is_none() => *commit,
+    fn numbers(&self, i: usize, step: &RunStep) -> String {
+        let commit = match step.kind {
+            StepKind::Store if self.marks[i].is_none() => step.effect,
             _ => None,
         };
+        let commit = commit.filter(|&commit| commit != step.n);
+        let commit = commit.and_then(|commit| self.step(commit)).map(|(at, _)| at);
         // The steps rise.
         let of = |step: usize| {
             let (from, to) = (|s: &usize| *s < step, |s: &usize| *s <= step);
             self.events.partition_point(from)..self.events.partition_point(to)
         };
-        let commit = commit.filter(|&commit| commit != step);
-        let numbers = of(step).chain(commit.map_or(0..0, of));
+        let numbers = of(i).chain(commit.map_or(0..0, of));
         let numbers: Vec<String> = numbers.map(|number| (number + 1).to_string()).collect();
         if numbers.is_empty() { String::new() } else { numbers.join(", ") + ". " }
     }
@@ -222,28 +268,24 @@ impl Drawing<'_> {
     fn local_effects(&self) -> Vec<Option<String>> {
         let steps = &self.run.steps;
         let mut effects = vec![None; steps.len()];
-        for t in 0..self.run.start.threads.len() {
-            let mine: Vec<usize> = (0..steps.len())
-                .filter(|&i| {
-                    steps[i].thread.index() == t && !matches!(steps[i].did, Did::Commit { .. })
-                })
-                .collect();
-            for group in mine.chunk_by(|&a, &b| steps[a].edge.span == steps[b].edge.span) {
-                let is_local = |&i: &usize| matches!(steps[i].did, Did::Local(_));
-                let in_source = !clip(self.show.source, steps[group[0]].edge.span).is_empty();
-                if !in_source || !group.iter().all(is_local) {
+        for thread in 0..self.run.threads.len() {
+            let is_mine = |&i: &usize| {
+                steps[i].thread == thread
+                    && !matches!(steps[i].kind, StepKind::Commit | StepKind::Fail)
+            };
+            let mine: Vec<usize> = (0..steps.len()).filter(is_mine).collect();
+            let place = |i: usize| (steps[i].line, steps[i].column, &steps[i].text);
+            for group in mine.chunk_by(|&a, &b| place(a) == place(b)) {
+                let is_local = |&i: &usize| steps[i].kind == StepKind::Local;
+                if steps[group[0]].line.is_none() || !group.iter().all(is_local) {
                     continue;
                 }
-                let mut set: Vec<(String, Value)> = Vec::new();
-                for &i in group {
-                    if let Did::Local(Some((reg, value))) = steps[i].did {
-                        let name = self.show.reg(steps[i].thread, reg).into_owned();
-                        set.retain(|(known, _)| *known != name);
-                        set.push((name, value));
-                    }
+                let mut set: Vec<&(String, _)> = Vec::new();
+                for sets in group.iter().flat_map(|&i| &steps[i].sets) {
+                    set.retain(|(known, _)| *known != sets.0);
+                    set.push(sets);
                 }
-                let set: Vec<String> =
-                    set.iter().map(|(name, v)| format!("{name}={}", self.show.value(*v))).collect();
+                let set: Vec<String> = set.iter().map(|(name, v)| format!("{name}={v}")).collect();
                 effects[group[0]] = Some(set.join(" "));
             }
         }
@@ -252,12 +294,11 @@ impl Drawing<'_> {
 
     /// Which later accesses of its thread overtook the store of this step.
     fn overtaken_by(&self, store: usize) -> Option<String> {
-        let all = self.run.overtakers(store);
+        let all = self.overtakers(store);
         let (&first, rest) = all.split_first()?;
-        let taken = &self.run.steps[first];
         let first = match self.marks[first] {
             Some(mark) => format!("({mark})"),
-            None => cut(&self.show.instr(taken.thread, taken.edge), 24),
+            None => cut(text(&self.run.steps[first]), 24),
         };
         Some(match rest.len() {
             0 => format!("overtaken by {first}"),
@@ -265,183 +306,162 @@ impl Drawing<'_> {
         })
     }
 
+    /// The later accesses of its thread that took effect in memory before the store of this step.
+    fn overtakers(&self, store: usize) -> Vec<usize> {
+        let steps = &self.run.steps;
+        let until = effect(&steps[store]);
+        let is_overtaker = |&i: &usize| {
+            steps[i].thread == steps[store].thread
+                && match steps[i].kind {
+                    StepKind::Load => steps[i].from != Some(ReadFrom::Buffer),
+                    StepKind::Store | StepKind::Update => effect(&steps[i]) < until,
+                    _ => false,
+                }
+        };
+        let before = (store + 1..steps.len()).take_while(|&i| steps[i].n < until);
+        before.filter(is_overtaker).collect()
+    }
+
     /// What the run comes to.
     fn end(&self) -> String {
         let mut out = String::new();
-        let run = self.run;
-        match &run.stop {
-            Stop::End if run.machine.is_final(&run.end) => {
-                let values = run.machine.observe(&run.end);
-                let named = values.iter().zip(&self.show.names.observed);
-                let state: Vec<String> = named
-                    .map(|(v, name)| format!("{}={};", plain(name), self.show.value(*v)))
-                    .collect();
-                if !state.is_empty() {
-                    let _ = writeln!(out, "Final state: {}", state.join(" "));
-                }
+        let mut say = |text: &str| out.push_str(&paragraph(text, self.columns, 2));
+        match &self.run.end {
+            Some(RunEnd::State(state)) if !state.is_empty() => {
+                let state: Vec<String> = state.iter().map(|(n, v)| format!("{n}={v};")).collect();
+                say(&format!("Final state: {}", state.join(" ")));
             }
-            Stop::End => self.push_points(&mut out),
-            Stop::Failed(failure, edge) => {
-                let message = failure_message(self.show.program, self.show.names, failure);
-                let at = self.show.at_line(edge.span);
-                let _ = writeln!(out, "The run fails{at}: {message}");
+            Some(RunEnd::At(points)) if !points.is_empty() => {
+                let at: Vec<String> = points.iter().map(|(t, p)| format!("{t} at {p}")).collect();
+                say(&format!("The run ends with {}.", at.join(", ")));
             }
-            Stop::Impossible(step) => {
-                let _ = writeln!(
-                    out,
-                    "step {} is not possible: the run does not fit the program",
-                    step + 1
-                );
+            Some(RunEnd::Fails(message)) => {
+                let at = self.run.steps.last().map_or(String::new(), RunStep::at_line);
+                say(&format!("The run fails{at}: {message}"));
             }
+            Some(RunEnd::Impossible(step)) => {
+                say(&format!("step {step} is not possible: the run does not fit the program"));
+            }
+            Some(RunEnd::State(_) | RunEnd::At(_)) | None => {}
         }
-        for (i, taken) in run.steps.iter().enumerate() {
-            if let Did::Store { addr, value, commit: None } = taken.did
-                && let Some(mark) = self.marks[i]
-            {
-                let written = self.show.cell_value(addr, value);
-                let thread = self.show.thread(taken.thread);
-                let _ = writeln!(
-                    out,
-                    "At the end ({mark}) {written} is still in the buffer of {thread}."
-                );
+        for (step, mark) in self.run.steps.iter().zip(&self.marks) {
+            if let (Some(mark), None) = (mark, step.effect) {
+                let (written, thread) = (step.cell(), self.run.thread(step.thread));
+                say(&format!("At the end ({mark}) {written} is still in the buffer of {thread}."));
             }
         }
         out
     }
 
-    /// Where the threads stand, as far as these places have names.
-    fn push_points(&self, out: &mut String) {
-        let names = &self.show.names.points;
-        let stand = |(t, local): (usize, &Local)| {
-            let point = names.get(t)?.get(local.point.index()).filter(|name| !name.is_empty())?;
-            Some(format!("{} at {}", self.show.thread(ThreadId::new(t)), plain(point)))
-        };
-        let stand: Vec<String> =
-            self.run.end.threads.iter().enumerate().filter_map(stand).collect();
-        if !stand.is_empty() {
-            let _ = writeln!(out, "The run ends with {}.", stand.join(", "));
+    /// Whether SC allows the run, too, and if not, why not.
+    fn push_comparison(&self, out: &mut String) {
+        let mut say = |text: &str| out.push_str(&paragraph(text, self.columns, 0));
+        match self.run.sc {
+            None => {}
+            Some(ScSays::NotChecked) => {
+                let events = self.run.steps.iter().filter(|step| step.is_event()).count();
+                say(&format!(
+                    "Whether SC allows this was not checked: the run has {events} events."
+                ));
+            }
+            Some(ScSays::Allows) => {
+                let delayed = self.marks.iter().any(Option::is_some);
+                say(match (delayed, self.is_locked()) {
+                    // The open block keeps buffers from draining, so that this moment is not one of
+                    // SC.
+                    (true, true) => {
+                        "SC allows the same accesses, but only with stores delayed past an open \
+                         atomic block can the threads stand at these points together."
+                    }
+                    (true, false) => {
+                        "SC allows the same: no thread can tell that stores were delayed."
+                    }
+                    (false, _) => "SC allows the same.",
+                });
+            }
+            Some(ScSays::Forbids) => {
+                for sentence in self.run.cycle.iter().filter_map(|arc| self.delay(arc)) {
+                    say(&sentence);
+                }
+                out.push('\n');
+                out.push_str(&paragraph(
+                    "SC cannot do this: each arrow means \"comes before\", and together they form a \
+                     circle.",
+                    self.columns,
+                    0,
+                ));
+                self.push_cycle(out);
+            }
         }
     }
 
-    /// Whether SC allows the run, too, and if not, why not.
-    fn push_comparison(&self, out: &mut String) {
-        let events = self.run.execution.history.events.len();
-        if events > MAX_EVENTS {
-            let _ = writeln!(
-                out,
-                "Whether SC allows this was not checked: the run has {events} events."
-            );
-            return;
-        }
-        let Some(cycle) = self.run.cycle() else {
-            let delayed = self.marks.iter().any(Option::is_some);
-            if delayed && self.run.end.lock.is_some() {
-                // The open block keeps buffers from draining, so that this moment is not one of SC.
-                out.push_str(
-                    "SC allows the same accesses, but only with stores delayed past an open atomic \
-                     block can the threads stand at these points together.\n",
-                );
-                return;
-            }
-            out.push_str(match delayed {
-                true => "SC allows the same: no thread can tell that stores were delayed.\n",
-                false => "SC allows the same.\n",
-            });
-            return;
-        };
-        for arc in &cycle {
-            if let Some(sentence) = self.delay(arc) {
-                let _ = writeln!(out, "{sentence}");
-            }
-        }
-        out.push_str("\nSC cannot do this: each arrow means \"comes before\", and together they form a circle.\n");
-        self.push_cycle(out, &cycle);
+    /// Whether an atomic block is open at the end.
+    fn is_locked(&self) -> bool {
+        let is_about = |step: &&RunStep| matches!(step.kind, StepKind::Lock | StepKind::Unlock);
+        let last = self.run.steps.iter().rev().find(is_about);
+        last.is_some_and(|step| step.kind == StepKind::Lock)
     }
 
     /// The sentence for a step of the cycle that goes against time: the store was issued first and
     /// reached memory last.
-    fn delay(&self, arc: &Arc) -> Option<String> {
-        let (_, store) = self.run.issued(arc.from);
-        let (_, access) = self.run.issued(arc.to);
-        let Did::Store { addr, value, .. } = store.did else { return None };
-        if !self.run.goes_back(arc) {
+    fn delay(&self, arc: &RunArc) -> Option<String> {
+        let ((_, store), (_, access)) = (self.step(arc.from)?, self.step(arc.to)?);
+        let goes_back = arc.edge == "po" && effect(store) > effect(access);
+        if store.kind != StepKind::Store || !goes_back {
             return None;
         }
-        let thread = self.show.thread(store.thread);
-        let at = self.show.at_line(access.edge.span);
-        let then = match access.did {
-            Did::Load { addr, .. } => format!("{thread} loaded {}{at}", self.show.cell(addr)),
-            Did::Store { addr, value, .. } => {
-                format!("its later store {}{at} reached memory", self.show.cell_value(addr, value))
-            }
-            Did::Update { addr, .. } => format!("{thread} updated {}{at}", self.show.cell(addr)),
+        let thread = self.run.thread(store.thread);
+        let at = access.at_line();
+        let location = access.location.as_deref().unwrap_or_default();
+        let then = match access.kind {
+            StepKind::Load => format!("{thread} loaded {location}{at}"),
+            StepKind::Store => format!("its later store {}{at} reached memory", access.cell()),
+            StepKind::Update => format!("{thread} updated {location}{at}"),
             _ => return None,
         };
         Some(format!(
             "{thread}'s store {}{} was still in its buffer when {then}.",
-            self.show.cell_value(addr, value),
-            self.show.at_line(store.edge.span),
+            store.cell(),
+            store.at_line(),
         ))
     }
 
-    fn push_cycle(&self, out: &mut String, cycle: &[Arc]) {
-        let thread = |arc: &Arc| self.show.thread(self.run.issued(arc.from).1.thread);
-        let name_width = cycle.iter().map(|arc| width(&thread(arc))).max().unwrap_or(0);
-        let line = |arc: &Arc| match self.lines {
-            true => self.show.line(self.run.issued(arc.from).1.edge.span),
-            false => None,
-        };
-        let digits = cycle.iter().filter_map(line).max().map_or(0, |n| n.to_string().len());
-        let text = |arc: &Arc| {
-            let (_, taken) = self.run.issued(arc.from);
-            let instr = cut(&self.show.instr(taken.thread, taken.edge), 40);
-            let at = match line(arc) {
+    fn push_cycle(&self, out: &mut String) {
+        let steps: Vec<&RunStep> =
+            self.run.cycle.iter().filter_map(|arc| Some(self.step(arc.from)?.1)).collect();
+        let thread = |step: &RunStep| self.run.thread(step.thread).to_owned();
+        let name_width = steps.iter().map(|step| width(&thread(step))).max().unwrap_or(0);
+        let line = |step: &RunStep| step.line.filter(|_| self.lines);
+        let digits = steps.iter().filter_map(|s| line(s)).max().map_or(0, |n| n.to_string().len());
+        let instr = (self.columns / 2).min(40);
+        let text = |step: &&RunStep| {
+            let at = match line(step) {
                 Some(line) => format!("line {line:digits$}  "),
                 None => String::new(),
             };
-            format!("{}  {at}{instr}", pad(&thread(arc), name_width))
+            format!("{}  {at}{}", pad(&thread(step), name_width), cut(text(step), instr))
         };
-        let texts: Vec<String> = cycle.iter().map(text).collect();
+        let texts: Vec<String> = steps.iter().map(text).collect();
         let widest = texts.iter().map(|t| width(t)).max().unwrap_or(0);
-        let arrow = |arc: &Arc| format!("-{}->", arc.link.name());
-        let longest = cycle.iter().map(|arc| arrow(arc).len()).max().unwrap_or(0);
-        for (arc, text) in cycle.iter().zip(&texts) {
+        let arrow = |arc: &RunArc| format!("-{}->", arc.edge);
+        let longest = self.run.cycle.iter().map(|arc| arrow(arc).len()).max().unwrap_or(0);
+        for (arc, text) in self.run.cycle.iter().zip(&texts) {
             let (text, arrow) = (pad(text, widest), pad(&arrow(arc), longest));
-            let _ = writeln!(out, "  {text}  {arrow}  {}", self.reason(arc));
+            let left = format!("  {text}  {arrow}");
+            let taken = width(&left);
+            out.push_str(&match taken <= self.columns {
+                true => beside_each_other(&left, &arc.why, self.columns),
+                // The arrow is what the reason is about.
+                false => {
+                    let right = format!("{}  {}", arrow.trim_end(), arc.why);
+                    beside_each_other(&format!("  {text}"), &right, self.columns)
+                }
+            });
         }
         if let Some(first) = texts.first() {
-            let _ = writeln!(out, "  {first}  (back at the start)");
+            let first = format!("  {first}");
+            out.push_str(&beside_each_other(&first, "(back at the start)", self.columns));
         }
-    }
-
-    fn reason(&self, arc: &Arc) -> String {
-        let op = |e: EventId| self.run.issued(e).1;
-        let cell_value = |read: bool| match op(arc.from).did {
-            Did::Load { addr, value, .. } | Did::Store { addr, value, .. } => {
-                self.show.cell_value(addr, value)
-            }
-            Did::Update { addr, old, new } => {
-                self.show.cell_value(addr, if read { old } else { new })
-            }
-            _ => String::new(),
-        };
-        match arc.link {
-            Link::Po => format!("program order of {}", self.show.thread(op(arc.from).thread)),
-            Link::Rf => format!("wrote {}, which the next reads", cell_value(false)),
-            Link::Co => format!("wrote {}, which the next overwrites", cell_value(false)),
-            Link::Fr => format!("read {}, which the next overwrites", cell_value(true)),
-            Link::Block => "in one atomic block with the next".to_owned(),
-            Link::Start => "starts the thread of the next".to_owned(),
-            Link::Join => "in the thread that the next waits for".to_owned(),
-        }
-    }
-}
-
-/// The cell that a step reads or writes.
-fn address(did: &Did) -> Option<Value> {
-    match *did {
-        Did::Load { addr, .. } | Did::Store { addr, .. } | Did::Update { addr, .. } => Some(addr),
-        _ => None,
     }
 }
 

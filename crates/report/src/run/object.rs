@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use weakspot_core::Value;
+use weakspot_core::{Span, Value};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -115,6 +115,9 @@ pub struct RunStep {
     /// once; `None` if it never does.
     #[serde(skip)]
     pub effect: Option<u64>,
+    /// The piece of a program's text that it is.
+    #[serde(skip)]
+    pub span: Option<Span>,
 }
 
 /// What a step is.
@@ -292,6 +295,7 @@ impl RunStep {
             buffers: None,
             memory: None,
             effect: None,
+            span: None,
         }
     }
 

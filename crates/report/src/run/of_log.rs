@@ -66,7 +66,21 @@ pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> R
 
 /// The event with this number as a step.
 fn step(tables: &LogTables, n: u64, event: &LogEvent) -> RunStep {
-    let kind = match event.kind {
+    let mut step = RunStep::new(n, event.thread.into(), kind(event.kind));
+    if event.kind.is_access() || event.kind == LogKind::Commit {
+        step.location = Some(loc_name(tables, event.loc));
+    }
+    let LogEvent { thread, kind, loc, site: number, .. } = *event;
+    step.text = Some(did(tables, &End { thread, kind, loc, site: number }));
+    if let Some(site) = site(tables, number) {
+        step.put_at(&plain(site));
+    }
+    step
+}
+
+/// What kind of step an event is.
+pub(crate) fn kind(kind: LogKind) -> StepKind {
+    match kind {
         LogKind::Read => StepKind::Load,
         LogKind::Write => StepKind::Store,
         LogKind::Update => StepKind::Update,
@@ -79,17 +93,7 @@ fn step(tables: &LogTables, n: u64, event: &LogEvent) -> RunStep {
         LogKind::Begin => StepKind::Begin,
         LogKind::End => StepKind::End,
         LogKind::Commit => StepKind::Commit,
-    };
-    let mut step = RunStep::new(n, event.thread.into(), kind);
-    if event.kind.is_access() || event.kind == LogKind::Commit {
-        step.location = Some(loc_name(tables, event.loc));
     }
-    let LogEvent { thread, kind, loc, site: number, .. } = *event;
-    step.text = Some(did(tables, &End { thread, kind, loc, site: number }));
-    if let Some(site) = site(tables, number) {
-        step.put_at(&plain(site));
-    }
-    step
 }
 
 /// `wr x`, `spawn T1`, `fence`.

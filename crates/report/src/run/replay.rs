@@ -1,13 +1,13 @@
 //! A run taken apart: what each step did, and when each access took effect.
 
 use weakspot_core::cycle::{Arc, Link, sc_cycle};
-use weakspot_core::machine::{Entry, Failure, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{Failure, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
     Edge, EventId, Execution, Fence, Instr, Model, Program, RegId, ThreadId, Value, record,
 };
 
 /// A run of a program, step by step.
-pub(crate) struct Run<'a> {
+pub(crate) struct Replay<'a> {
     pub(crate) machine: Machine<'a>,
     /// The state before the first step.
     pub(crate) start: State,
@@ -55,8 +55,7 @@ pub(crate) enum Did {
         old: Value,
         new: Value,
     },
-    /// Passed a fence; `open` tells whether the buffer held stores at that moment.
-    Fence(Fence, bool),
+    Fence(Fence),
     Lock,
     Unlock,
     /// The store of an earlier step reached memory.
@@ -75,13 +74,13 @@ pub(crate) enum Stop<'a> {
     Impossible(usize),
 }
 
-impl<'a> Run<'a> {
+impl<'a> Replay<'a> {
     /// Replays `schedule`; `None` if it does not give each location an initial value.
     pub(crate) fn replay(
         program: &'a Program,
         model: Model,
         schedule: &Schedule,
-    ) -> Option<Run<'a>> {
+    ) -> Option<Replay<'a>> {
         if schedule.init.len() != program.locs.len() {
             return None;
         }
@@ -140,32 +139,29 @@ impl<'a> Run<'a> {
                 execution.coherence[loc.index()].push(event);
             }
         }
-        Some(Run { machine, start, end: state, steps, execution, step_of, stop })
+        Some(Replay { machine, start, end: state, steps, execution, step_of, stop })
     }
 
     /// The step with which an access took effect in memory, never for a store that did not.
-    pub(crate) fn effect(&self, step: usize) -> usize {
+    fn effect(&self, step: usize) -> usize {
         match self.steps[step].did {
             Did::Store { commit, .. } => commit.unwrap_or(usize::MAX),
             _ => step,
         }
     }
 
-    /// The later accesses of its thread that took effect in memory before the store of this step.
-    pub(crate) fn overtakers(&self, store: usize) -> Vec<usize> {
+    /// The first later access of its thread that took effect in memory before the store of this step.
+    pub(crate) fn overtaker(&self, store: usize) -> Option<usize> {
         let until = self.effect(store);
         let thread = self.steps[store].thread;
-        let before = until.min(self.steps.len());
-        (store + 1..before.max(store + 1))
-            .filter(|&i| {
-                self.steps[i].thread == thread
-                    && match self.steps[i].did {
-                        Did::Load { own, .. } => own.is_none(),
-                        Did::Store { .. } | Did::Update { .. } => self.effect(i) < until,
-                        _ => false,
-                    }
-            })
-            .collect()
+        (store + 1..until.min(self.steps.len())).find(|&i| {
+            self.steps[i].thread == thread
+                && match self.steps[i].did {
+                    Did::Load { own, .. } => own.is_none(),
+                    Did::Store { .. } | Did::Update { .. } => self.effect(i) < until,
+                    _ => false,
+                }
+        })
     }
 
     /// A plainest cycle that shows that SC does not allow the run, beginning with two accesses that
@@ -179,7 +175,7 @@ impl<'a> Run<'a> {
 
     /// Whether program order goes against time here: the store of the first event was issued first
     /// and reached memory last.
-    pub(crate) fn goes_back(&self, arc: &Arc) -> bool {
+    fn goes_back(&self, arc: &Arc) -> bool {
         let (first, second) = (self.step_of[arc.from.index()], self.step_of[arc.to.index()]);
         arc.link == Link::Po && self.effect(first) > self.effect(second)
     }
@@ -235,9 +231,7 @@ fn take_apart<'a>(
             let old = before.memory.get(&addr).copied().unwrap_or(0);
             Did::Update { addr, old, new: after.memory.get(&addr).copied()? }
         }
-        Instr::Fence(fence) => {
-            Did::Fence(*fence, was.buffer.iter().any(|e| matches!(e, Entry::Store { .. })))
-        }
+        Instr::Fence(fence) => Did::Fence(*fence),
         Instr::Lock => Did::Lock,
         Instr::Unlock => Did::Unlock,
     };

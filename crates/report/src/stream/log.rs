@@ -3,31 +3,32 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{
-    DelayedRun, End, EventId, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
+    DelayedRun, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
 };
 
-use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::text::limit::{limit_json, limit_text};
+use crate::answer::{Answer, Head};
+use crate::json::of_record;
+use crate::run::dot::quoted;
+use crate::run::object::{Run, RunArc, RunStep};
+use crate::run::of_log::{did, loc_name, of_delay, site, thread_name};
+use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
-use crate::text::table::{Paint, Row, draw};
+use crate::text::table::{Paint, Row, Style, cut_left, draw, fold, paragraph, width};
 
 /// The answer for one log under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitorAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The name of the trace, if the file has several.
     pub id: Option<&'a str>,
     /// The names in the log.
     pub tables: &'a LogTables,
     /// The first events of the log, as far as they were kept.
     pub log: &'a [LogEvent],
-    /// The model asked about.
-    pub model: Model,
-    /// Holds if nothing was reported.
-    pub verdict: &'a Verdict,
     /// The reports, each with the run that shows it.
     pub reports: &'a [(Overtaking, Option<DelayedRun>)],
     /// How many reports there were, also of the same positions, and of those that are not listed.
@@ -40,8 +41,20 @@ pub struct MonitorAnswer<'a> {
     pub algorithm: &'a str,
     /// What the user should know about the log, or about how well it was followed.
     pub remarks: &'a [String],
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for MonitorAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        monitor_text(self, style)
+    }
+
+    fn json(&self) -> String {
+        monitor_json(self)
+    }
+
+    fn dot(&self) -> String {
+        monitor_dot(self)
+    }
 }
 
 /// How many pairs are told one by one in text.
@@ -51,42 +64,41 @@ const MAX_DRAWN: usize = 40;
 
 /// A line that says what was found and, with `details`, for each pair of positions what overtakes
 /// what, and a drawing of the first.
-#[must_use]
-pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String {
+fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
     let mut out = String::new();
-    let _ = write!(out, "{}", plain(a.file));
+    let _ = write!(out, "{}", plain(a.head.file));
     if let Some(id) = a.id {
         let _ = write!(out, " {}", plain(id));
     }
     let events = counted(a.events, "event");
-    let _ = match a.verdict {
+    let _ = match a.head.verdict {
         Verdict::Holds => writeln!(
             out,
             " {}: nothing in {events} can be overtaken (this execution only)",
-            a.model
+            a.head.model
         ),
         Verdict::Violated => {
             let pairs = counted(a.reports.len() as u64, "pair");
             let times = counted(a.total, "report");
-            writeln!(out, " {}: breaks SC: {pairs} of accesses, {times} in {events}", a.model)
+            writeln!(out, " {}: breaks SC: {pairs} of accesses, {times} in {events}", a.head.model)
         }
         Verdict::Unknown(limit) => {
             let why = limit_text(limit, &Names::default());
-            writeln!(out, " {}: unknown: {why}; nothing found in {events}", a.model)
+            writeln!(out, " {}: unknown: {why}; nothing found in {events}", a.head.model)
         }
     };
     for remark in a.remarks {
         let _ = writeln!(out, "  note: {remark}");
     }
-    if !details {
+    if !style.details {
         return out;
     }
     for (i, (report, run)) in a.reports.iter().enumerate().take(MAX_TOLD) {
         out.push('\n');
-        out.push_str(&told(a, report, run.as_ref()));
+        out.push_str(&told(a, report, run.as_ref(), style));
         if let (0, Some(run)) = (i, run) {
             out.push('\n');
-            out.push_str(&drawing(a, run, color));
+            out.push_str(&drawing(a, run, style));
         }
     }
     if a.reports.len() > MAX_TOLD {
@@ -105,7 +117,7 @@ pub fn monitor_text(a: &MonitorAnswer<'_>, details: bool, color: bool) -> String
 pub fn monitor_news(tables: &LogTables, model: Model, report: &Overtaking) -> String {
     let end = |end: &End| {
         let thread = thread_name(tables, end.thread);
-        format!("{thread} {}{}", did_end(tables, end), at(tables, end.site).replacen("  ", " ", 1))
+        format!("{thread} {}{}", did(tables, end), at(tables, end.site).replacen("  ", " ", 1))
     };
     format!(
         "{model}: event {}: {} can take effect before {}\n",
@@ -134,110 +146,179 @@ pub fn monitor_statistics(tables: &LogTables, events: u64, time: Duration) -> St
 }
 
 /// The answer as a JSON object on one line.
-#[must_use]
-pub fn monitor_json(a: &MonitorAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "monitor");
-    if let Some(id) = a.id {
-        o.string("id", id);
-    }
-    o.string("model", model_key(a.model)).string("verdict", verdict_key(a.verdict));
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(&Names::default())));
-    }
-    let list = o.key("violations");
-    list.push('[');
-    for (i, (report, run)) in a.reports.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        let v = violation(a, report, run.as_ref());
-        list.push_str(&v.end());
-    }
-    list.push(']');
-    o.raw("threads", a.tables.threads.len()).raw("locations", a.tables.locs.len());
-    o.raw("reports", a.total).raw("unlisted", a.unlisted).raw("events", a.events);
-    o.string("algorithm", a.algorithm);
-    let list = o.key("remarks");
-    list.push('[');
-    for (i, remark) in a.remarks.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        push_string(list, remark);
-    }
-    list.push(']');
-    o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
-    o.end()
+fn monitor_json(a: &MonitorAnswer<'_>) -> String {
+    let violation = |(report, run): &(Overtaking, Option<DelayedRun>)| {
+        ViolationJson::of(a, report, run.as_ref())
+    };
+    let body = Body {
+        violations: a.reports.iter().map(violation).collect(),
+        threads: a.tables.threads.len(),
+        locations: a.tables.locs.len(),
+        reports: a.total,
+        unlisted: a.unlisted,
+        events: a.events,
+        algorithm: a.algorithm,
+        remarks: a.remarks,
+    };
+    of_record(&a.head, &Names::default(), About { id: a.id }, body)
 }
 
-/// A report as a JSON object that is still open.
-pub(crate) fn violation(
-    a: &MonitorAnswer<'_>,
-    report: &Overtaking,
-    run: Option<&DelayedRun>,
-) -> Object {
-    let mut v = Object::new();
-    v.raw("store", end_json(a.tables, &report.store));
-    v.raw("access", end_json(a.tables, &report.access));
-    v.raw("previous", end_json(a.tables, &report.previous));
-    v.raw("count", report.count).raw("event", report.first + 1);
-    if let Some(run) = run {
-        v.raw("store_event", run.store + 1);
-        v.raw("cycle", cycle_json(&run.cycle));
-        if let Some(mending) = mending(a, run) {
-            v.string("mend", &mending);
+#[derive(Serialize)]
+struct About<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    violations: Vec<ViolationJson>,
+    threads: usize,
+    locations: usize,
+    reports: u64,
+    unlisted: u64,
+    events: u64,
+    algorithm: &'a str,
+    remarks: &'a [String],
+}
+
+/// A report.
+#[derive(Serialize)]
+pub(crate) struct ViolationJson {
+    store: EndJson,
+    access: EndJson,
+    previous: EndJson,
+    count: u64,
+    event: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store_event: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle: Option<Vec<ArcJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+    certified: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+}
+
+impl ViolationJson {
+    pub(crate) fn of(
+        a: &MonitorAnswer<'_>,
+        report: &Overtaking,
+        run: Option<&DelayedRun>,
+    ) -> ViolationJson {
+        ViolationJson {
+            store: EndJson::of(a.tables, &report.store),
+            access: EndJson::of(a.tables, &report.access),
+            previous: EndJson::of(a.tables, &report.previous),
+            count: report.count,
+            event: report.first + 1,
+            store_event: run.map(|run| run.store + 1),
+            cycle: run.map(|run| run.cycle.iter().map(ArcJson::of).collect()),
+            mend: run.and_then(|run| mending(a, run)),
+            certified: run.is_some(),
+            run: run.map(|run| of_delay(a.tables, a.log, run)),
         }
     }
-    v.raw("certified", run.is_some());
-    v
+}
+
+#[derive(Serialize)]
+struct ArcJson {
+    from: usize,
+    link: &'static str,
+    to: usize,
+}
+
+impl ArcJson {
+    fn of(arc: &Arc) -> ArcJson {
+        ArcJson { from: arc.from.index() + 1, link: arc.link.name(), to: arc.to.index() + 1 }
+    }
+}
+
+/// One side of a report.
+#[derive(Serialize)]
+struct EndJson {
+    thread: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+}
+
+impl EndJson {
+    fn of(tables: &LogTables, end: &End) -> EndJson {
+        let is_about_thread = matches!(end.kind, LogKind::Spawn | LogKind::Join);
+        let is_access = end.kind.is_access() && !is_about_thread;
+        EndJson {
+            thread: thread_name(tables, end.thread),
+            kind: end.kind.word(),
+            other: is_about_thread.then(|| thread_name(tables, end.loc as u16)),
+            location: is_access.then(|| loc_name(tables, end.loc)),
+            at: site(tables, end.site).map(str::to_owned),
+        }
+    }
 }
 
 /// The cycle behind the first report that has one, as a graph for Graphviz; nothing if there is
 /// none.
-#[must_use]
-pub fn monitor_dot(a: &MonitorAnswer<'_>) -> String {
-    let Some(run) = a.reports.iter().find_map(|(_, run)| run.as_ref()) else {
+fn monitor_dot(a: &MonitorAnswer<'_>) -> String {
+    let Some(delayed) = a.reports.iter().find_map(|(_, run)| run.as_ref()) else {
         return String::new();
     };
-    let quoted = |text: &str| {
-        let mut out = String::new();
-        push_string(&mut out, text);
-        out
-    };
+    let run = of_delay(a.tables, a.log, delayed);
     let mut out = String::from("digraph execution {\n");
-    let label = format!("{} under {}", plain(a.file), a.model);
+    let label = format!("{} under {}", plain(a.head.file), a.head.model);
     let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
     out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\"];\n");
     out.push_str("  edge [fontname=\"monospace\"];\n");
-    let (threads, places) = parts(a, run);
-    for (column, thread) in threads.iter().enumerate() {
+    let events = || run.steps.iter().filter(|step| step.of.is_none());
+    for (column, thread) in columns(&run).into_iter().enumerate() {
         let _ = writeln!(out, "  subgraph cluster_{column} {{");
-        let _ = writeln!(out, "    label={}; color=gray;", quoted(&thread_name(a.tables, *thread)));
-        for &place in places.iter().filter(|&&place| a.log[place].thread == *thread) {
-            let event = &a.log[place];
-            let label =
-                format!("{}. {}{}", place + 1, did(a.tables, event), at(a.tables, event.site));
-            let _ = writeln!(out, "    e{place} [label={}];", quoted(&label));
+        let _ = writeln!(out, "    label={}; color=gray;", quoted(run.thread(thread)));
+        for step in events().filter(|step| step.thread == thread) {
+            let at = step.site().map_or(String::new(), |site| format!("  at {site}"));
+            let label = format!("{}. {}{at}", step.n, step.text.as_deref().unwrap_or_default());
+            let _ = writeln!(out, "    e{} [label={}];", step.n - 1, quoted(&label));
         }
         out.push_str("  }\n");
     }
-    for arc in &run.cycle {
-        let (from, to) = (arc.from.index(), arc.to.index());
-        let _ = writeln!(out, "  e{from} -> e{to} [label=\"{}\"];", arc.link.name());
+    for RunArc { from, to, edge, .. } in &run.cycle {
+        let _ = writeln!(out, "  e{} -> e{} [label=\"{edge}\"];", from - 1, to - 1);
     }
     out.push_str("}\n");
     out
 }
 
+/// The threads that do something in a run, in the order of their numbers.
+fn columns(run: &Run) -> Vec<usize> {
+    let takes_part = |&thread: &usize| run.steps.iter().any(|step| step.thread == thread);
+    (0..run.threads.len()).filter(takes_part).collect()
+}
+
 /// One pair in words.
-pub(crate) fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&DelayedRun>) -> String {
+pub(crate) fn told(
+    a: &MonitorAnswer<'_>,
+    report: &Overtaking,
+    run: Option<&DelayedRun>,
+    style: Style,
+) -> String {
     let Overtaking { store, access, previous, count, first } = report;
     let line = |role: &str, end: &End| {
         let thread = thread_name(a.tables, end.thread);
-        format!("  {role:<9}{thread}  {}{}\n", did_end(a.tables, end), at(a.tables, end.site))
+        labelled(
+            role,
+            &format!("{thread}  {}", did(a.tables, end)),
+            site(a.tables, end.site),
+            style,
+        )
     };
     let mut out = line("store", store);
     out += &line("access", access);
     out += &line("after", previous);
     if let Some(mending) = run.and_then(|run| mending(a, run)) {
-        let _ = writeln!(out, "  {:<9}{mending}", "mend by");
+        out += &labelled("mend by", &mending, None, style);
     }
     let times = match count {
         1 => "once".to_owned(),
@@ -247,12 +328,29 @@ pub(crate) fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&Dela
         Some(_) => "the run that shows it was checked",
         None => "not checked again",
     };
-    let _ = writeln!(
-        out,
-        "  {:<9}{times}, first by event {}; {checked}",
-        "reported",
-        grouped(u128::from(first + 1))
-    );
+    let text = format!("{times}, first by event {}; {checked}", grouped(u128::from(first + 1)));
+    out + &labelled("reported", &text, None, style)
+}
+
+/// A line of a finding, in as many lines as it takes: what it is about, what it says, and a place.
+pub(crate) fn labelled(label: &str, text: &str, site: Option<&str>, style: Style) -> String {
+    let room = style.columns() - 11;
+    let site = site.map(|site| plain(site).into_owned());
+    let whole = site.as_ref().map_or(text.to_owned(), |site| format!("{text}  at {site}"));
+    let mut lines = match (width(&whole) <= room, &site) {
+        (true, _) => vec![whole],
+        (false, None) => fold(text, room),
+        (false, Some(site)) => {
+            let mut lines = fold(text, room);
+            lines.push(format!("at {}", cut_left(site, room - 3)));
+            lines
+        }
+    }
+    .into_iter();
+    let mut out = format!("  {label:<9}{}\n", lines.next().unwrap_or_default());
+    for line in lines {
+        let _ = writeln!(out, "  {:<9}{line}", "");
+    }
     out
 }
 
@@ -261,7 +359,7 @@ pub(crate) fn told(a: &MonitorAnswer<'_>, report: &Overtaking, run: Option<&Dela
 fn mending(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
     let arc = run.cycle.iter().find(|arc| arc.from.index() == run.store)?;
     let next = a.log.get(arc.to.index()).filter(|_| arc.link == Link::Po)?;
-    let fence = match (a.model, next.kind) {
+    let fence = match (a.head.model, next.kind) {
         // Something that stores waits for a store-store fence.
         (Model::Pso(_), kind) if kind.writes() => "a store-store fence",
         _ => "a fence",
@@ -280,131 +378,56 @@ fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
 }
 
 /// The run from the delayed store to its end, as far as the cycle goes through it.
-pub(crate) fn drawing(a: &MonitorAnswer<'_>, run: &DelayedRun, color: bool) -> String {
-    let (threads, places) = parts(a, run);
-    let mut rows: Vec<Row> = Vec::new();
-    for &place in places.iter().take(MAX_DRAWN) {
-        let event = &a.log[place];
-        let body = if place == run.store {
-            vec!["stays in the buffer".to_owned()]
-        } else if place == run.access {
-            vec![format!("takes effect before {}", run.store + 1)]
-        } else {
-            Vec::new()
+pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style) -> String {
+    let run = of_delay(a.tables, a.log, delayed);
+    let threads = columns(&run);
+    let (store, access) = (delayed.store as u64 + 1, delayed.access as u64 + 1);
+    let row = |step: &RunStep| {
+        let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
+        if let Some(of) = step.of {
+            return Row {
+                column,
+                head: format!("{of}. reaches memory"),
+                site: None,
+                body: Vec::new(),
+                memory: step.location.clone().unwrap_or_default(),
+                marked: true,
+            };
+        }
+        let body = match step.n {
+            n if n == store => vec!["stays in the buffer".to_owned()],
+            n if n == access => vec![format!("takes effect before {store}")],
+            _ => Vec::new(),
         };
-        let marked = place == run.store || place == run.access;
-        rows.push(Row {
-            column: threads.iter().position(|&t| t == event.thread).unwrap_or(0),
-            head: format!("{}. {}{}", place + 1, did(a.tables, event), at(a.tables, event.site)),
+        Row {
+            column,
+            head: format!("{}. {}", step.n, step.text.as_deref().unwrap_or_default()),
+            site: step.site(),
+            marked: !body.is_empty(),
             body,
             memory: String::new(),
-            marked,
-        });
-    }
-    let store = &a.log[run.store];
-    rows.push(Row {
-        column: threads.iter().position(|&t| t == store.thread).unwrap_or(0),
-        head: format!("{}. reaches memory", run.store + 1),
-        body: Vec::new(),
-        memory: loc_name(a.tables, store.loc),
-        marked: true,
-    });
-    let names: Vec<String> = threads.iter().map(|&t| thread_name(a.tables, t)).collect();
+        }
+    };
+    let (commits, events): (Vec<&RunStep>, Vec<&RunStep>) =
+        run.steps.iter().partition(|step| step.of.is_some());
+    let shown = events.into_iter().take(MAX_DRAWN).chain(commits);
+    let rows: Vec<Row> = shown.map(row).collect();
+    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
     let mut out = String::new();
-    for line in draw(&names, &[], &rows, Paint(color)).lines() {
+    let columns = style.indented(2).width;
+    for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {
         let _ = writeln!(out, "  {line}");
     }
-    let _ = write!(out, "  cycle: {}", run.cycle.first().map_or(0, |arc| arc.from.index() + 1));
+    let mut cycle = format!("  cycle: {}", run.cycle.first().map_or(0, |arc| arc.from));
     for arc in run.cycle.iter().take(MAX_DRAWN) {
-        let _ = write!(out, " {} {}", arrow(arc.link), arc.to.index() + 1);
+        let _ = write!(cycle, " -{}-> {}", arc.edge, arc.to);
     }
     if run.cycle.len() > MAX_DRAWN {
-        let _ = write!(out, " … ({} steps)", run.cycle.len());
+        let _ = write!(cycle, " … ({} steps)", run.cycle.len());
     }
-    out.push('\n');
-    out
-}
-
-/// The threads and events on the cycle, in the order of the log.
-fn parts(a: &MonitorAnswer<'_>, run: &DelayedRun) -> (Vec<u16>, Vec<usize>) {
-    let mut places: Vec<usize> = run.cycle.iter().map(|arc| arc.from.index()).collect();
-    places.retain(|&place| place < a.log.len());
-    places.sort_unstable();
-    places.dedup();
-    let mut threads: Vec<u16> = places.iter().map(|&place| a.log[place].thread).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    (threads, places)
-}
-
-fn arrow(link: Link) -> String {
-    format!("-{}->", link.name())
-}
-
-fn cycle_json(cycle: &[Arc]) -> String {
-    let one = |arc: &Arc| {
-        let number = |event: EventId| event.index() + 1;
-        let mut o = Object::new();
-        o.raw("from", number(arc.from)).string("link", arc.link.name()).raw("to", number(arc.to));
-        o.end()
-    };
-    let arcs: Vec<String> = cycle.iter().map(one).collect();
-    format!("[{}]", arcs.join(","))
-}
-
-fn end_json(tables: &LogTables, end: &End) -> String {
-    let mut o = Object::new();
-    o.string("thread", &thread_name(tables, end.thread)).string("kind", end.kind.word());
-    match end.kind {
-        LogKind::Spawn | LogKind::Join => {
-            o.string("other", &thread_name(tables, end.loc as u16));
-        }
-        kind if kind.is_access() => {
-            o.string("location", &loc_name(tables, end.loc));
-        }
-        _ => {}
-    }
-    if let Some(site) = site(tables, end.site) {
-        o.string("at", site);
-    }
-    o.end()
-}
-
-fn did(tables: &LogTables, event: &LogEvent) -> String {
-    let LogEvent { thread, kind, loc, site, .. } = *event;
-    did_end(tables, &End { thread, kind, loc, site })
-}
-
-fn did_end(tables: &LogTables, end: &End) -> String {
-    match end.kind {
-        LogKind::Spawn | LogKind::Join => {
-            format!("{} {}", end.kind.word(), thread_name(tables, end.loc as u16))
-        }
-        kind if kind.is_access() || kind == LogKind::Commit => {
-            format!("{} {}", end.kind.word(), loc_name(tables, end.loc))
-        }
-        kind => kind.word().to_owned(),
-    }
+    out + &paragraph(&cycle, style.columns(), 4)
 }
 
 fn at(tables: &LogTables, number: u32) -> String {
     site(tables, number).map_or(String::new(), |site| format!("  at {}", plain(site)))
-}
-
-fn site(tables: &LogTables, number: u32) -> Option<&str> {
-    tables.sites.get((number as usize).checked_sub(1)?).map(String::as_str)
-}
-
-fn thread_name(tables: &LogTables, thread: u16) -> String {
-    match tables.threads.get(thread as usize) {
-        Some(name) => plain(name).into_owned(),
-        None => format!("t{thread}"),
-    }
-}
-
-fn loc_name(tables: &LogTables, loc: u32) -> String {
-    match tables.locs.get(loc as usize) {
-        Some(loc) => plain(&loc.name).into_owned(),
-        None => format!("location {loc}"),
-    }
 }

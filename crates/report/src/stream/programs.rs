@@ -4,40 +4,53 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::machine::Schedule;
-use weakspot_core::{Instr, Limit, Model, Names, PlaceEdge, Program, Verdict};
+use weakspot_core::{Instr, Model, Names, PlaceEdge, Program, Verdict};
 
-use crate::json::{Object, model_key, verdict_key};
+use crate::answer::{Answer, Head};
+use crate::json::of_program;
+use crate::program::robust::PlaceJson;
+use crate::run::dot::draw_dot;
 use crate::run::drawing::draw;
-use crate::text::limit::{limit_json, limit_text};
+use crate::run::object::Run;
+use crate::run::of_schedule::of_schedule;
+use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, grouped, plain};
-use crate::text::table::{pad, width};
+use crate::text::table::{Style, pad, width};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramMonitorAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The program.
     pub program: &'a Program,
     /// What its parts are called.
     pub names: &'a Names,
     /// Its text.
     pub source: &'a str,
-    /// The model asked about.
-    pub model: Model,
-    /// Violated if there are pairs.
-    pub verdict: &'a Verdict,
-    /// Why there may be more pairs than were found.
-    pub limit: Option<&'a Limit>,
     /// The pairs.
     pub pairs: &'a [MonitorPair],
     /// A run under the model for the first pair.
     pub run: Option<&'a Schedule>,
     /// Which executions were monitored.
     pub monitored: Monitored,
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for ProgramMonitorAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        program_monitor_text(self, style)
+    }
+
+    fn json(&self) -> String {
+        program_monitor_json(self)
+    }
+
+    fn dot(&self) -> String {
+        let ProgramMonitorAnswer { head, program, names, source, run, .. } = *self;
+        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
+    }
 }
 
 /// A store and an access of another thread that can overtake it.
@@ -212,11 +225,11 @@ fn columns(lines: &[Vec<String>]) -> String {
 }
 
 /// What was found: a line that says it, and, with `details`, each pair, and a run for the first.
-#[must_use]
-pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: bool) -> String {
+fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, style: Style) -> String {
+    let details = style.details;
     let mut out = String::new();
     let show = Show { program: a.program, names: a.names, source: a.source };
-    let _ = writeln!(out, "{} {} {}", plain(&a.names.program), a.model, summary(a));
+    let _ = writeln!(out, "{} {} {}", plain(&a.names.program), a.head.model, summary(a));
     if !details || a.pairs.is_empty() {
         return out;
     }
@@ -243,7 +256,7 @@ pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: 
         out.push('\n');
         let steps = run.steps.len();
         match steps <= MOST_DRAWN {
-            true => out.push_str(&draw(show, a.model, run, color, true)),
+            true => out.push_str(&draw(show, a.head.model, run, style, true)),
             false => {
                 let _ =
                     writeln!(out, "The run of the first pair has {steps} steps, too many to draw.");
@@ -257,10 +270,10 @@ pub fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, details: bool, color: 
 fn summary(a: &ProgramMonitorAnswer<'_>) -> String {
     let pairs = counted(a.pairs.len() as u64, "distinct pair");
     let limit = |what: &str| {
-        let limit = a.limit.map(|limit| limit_text(limit, a.names));
+        let limit = a.head.limit.map(|limit| limit_text(limit, a.names));
         limit.map_or(String::new(), |limit| format!("{what}{limit}"))
     };
-    let mut text = match (a.verdict, a.monitored) {
+    let mut text = match (a.head.verdict, a.monitored) {
         (Verdict::Violated, Monitored::All { states, .. }) => format!(
             "violated: {pairs} of a store and an access that can overtake it ({} searched{})",
             counted(states, "state"),
@@ -334,83 +347,115 @@ fn place_text(show: Show<'_>, at: PlaceEdge) -> String {
     format!("{} {line}{}", show.thread(at.thread), show.instr(at.thread, edge))
 }
 
-/// The answer as one line of JSON, without a line end.
-#[must_use]
-pub fn program_monitor_json(a: &ProgramMonitorAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "monitor").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict)).raw("time_s", a.time.as_micros() as f64 / 1e6);
-    if let Some(limit) = a.limit {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program);
-    let violations: Vec<String> = a.pairs.iter().map(|pair| pair_json(a, pair)).collect();
-    o.raw("violations", format!("[{}]", violations.join(",")));
-    let cut_off = a.monitored.executions().map_or(0, |e| e.cut_off);
-    let mut bound = Object::new();
+/// The answer as one line of JSON.
+fn program_monitor_json(a: &ProgramMonitorAnswer<'_>) -> String {
+    let show = Show { program: a.program, names: a.names, source: a.source };
+    let executions = a.monitored.executions();
+    let mut bound = Bound { schedules: None, preemptions: None, seed: None, steps: None };
+    bound.steps = executions.map(|e| e.most_steps);
+    let exactly = |n: u128| Some(n);
     let (interleavings, random) = match a.monitored {
         Monitored::All { interleavings, .. } => {
-            bound.string("schedules", "all");
-            (interleavings, false)
+            bound.schedules = Some("all");
+            let count = match interleavings {
+                Counted::Exactly(n) => exactly(n),
+                Counted::Endless | Counted::NotCounted => None,
+            };
+            (count, false)
         }
         Monitored::Preemptions { bound: most, executions } => {
-            bound.raw("preemptions", most);
-            (Counted::Exactly(executions.count.into()), false)
+            bound.preemptions = Some(most);
+            (exactly(executions.count.into()), false)
         }
         Monitored::Random { seed, executions } => {
-            bound.string("schedules", "random").raw("seed", seed);
-            (Counted::Exactly(executions.count.into()), true)
+            bound.schedules = Some("random");
+            bound.seed = Some(seed);
+            (exactly(executions.count.into()), true)
         }
     };
-    match interleavings {
-        Counted::Exactly(n) => o.raw("interleavings", n),
-        Counted::Endless | Counted::NotCounted => o.raw("interleavings", "null"),
+    let cut_off = executions.map_or(0, |e| e.cut_off);
+    let drawn = a.run.filter(|run| run.steps.len() <= MOST_DRAWN);
+    let body = Body {
+        violations: a.pairs.iter().map(|pair| PairJson::of(show, pair)).collect(),
+        interleavings,
+        complete: a.head.limit.is_none() && cut_off == 0 && !random,
+        bound,
+        states: match a.monitored {
+            Monitored::All { states, .. } => Some(states),
+            _ => None,
+        },
+        violating: executions.map(|e| e.violating),
+        cut_off: executions.map(|e| e.cut_off),
+        events: executions.map(|e| e.events),
+        waits_in_loops: executions.map(|e| e.waited),
+        run: drawn.and_then(|run| of_schedule(show, a.head.model, run, true)),
     };
-    o.raw("complete", a.limit.is_none() && cut_off == 0 && !random);
-    if let Some(e) = a.monitored.executions() {
-        bound.raw("steps", e.most_steps);
-    }
-    o.raw("bound", bound.end());
-    match a.monitored {
-        Monitored::All { states, .. } => {
-            o.raw("states", states);
-        }
-        Monitored::Preemptions { executions: e, .. } | Monitored::Random { executions: e, .. } => {
-            o.raw("violating", e.violating).raw("cut_off", e.cut_off).raw("events", e.events);
-            o.raw("waits_in_loops", e.waited);
-        }
-    }
-    o.end()
+    of_program(&a.head, a.names, body)
 }
 
-fn pair_json(a: &ProgramMonitorAnswer<'_>, pair: &MonitorPair) -> String {
-    let mut o = Object::new();
-    o.raw("store", place_json(a, pair.store)).raw("access", place_json(a, pair.access));
-    match pair.previous {
-        Some(previous) => o.raw("previous", place_json(a, previous)),
-        None => o.raw("previous", "null"),
-    };
-    match pair.count {
-        Some(count) => o.raw("count", count),
-        None => o.raw("count", "null"),
-    };
-    o.end()
+#[derive(Serialize)]
+struct Body {
+    violations: Vec<PairJson>,
+    interleavings: Option<u128>,
+    complete: bool,
+    bound: Bound,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    states: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violating: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_off: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_in_loops: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
 }
 
-fn place_json(a: &ProgramMonitorAnswer<'_>, at: PlaceEdge) -> String {
-    let show = Show { program: a.program, names: a.names, source: a.source };
-    let edge = a.program.edge(at.thread, at.point, at.edge);
-    let mut o = Object::new();
-    o.string("thread", &show.thread(at.thread));
-    match clip(a.source, edge.span).is_empty() {
-        true => o.raw("line", "null").raw("column", "null"),
-        false => {
-            let (line, column) = edge.span.line_column(a.source);
-            o.raw("line", line).raw("column", column)
+#[derive(Serialize)]
+struct Bound {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedules: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preemptions: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct PairJson {
+    store: PlaceJson,
+    access: PlaceJson,
+    previous: Option<PlaceJson>,
+    count: Option<u64>,
+}
+
+impl PairJson {
+    fn of(show: Show<'_>, pair: &MonitorPair) -> PairJson {
+        PairJson {
+            store: place(show, pair.store),
+            access: place(show, pair.access),
+            previous: pair.previous.map(|previous| place(show, previous)),
+            count: pair.count,
         }
-    };
-    o.string("text", &show.instr(at.thread, edge)).string("kind", kind(&edge.instr));
-    o.end()
+    }
+}
+
+fn place(show: Show<'_>, at: PlaceEdge) -> PlaceJson {
+    let edge = show.program.edge(at.thread, at.point, at.edge);
+    let is_known = !clip(show.source, edge.span).is_empty();
+    let (line, column) = is_known.then(|| edge.span.line_column(show.source)).unzip();
+    PlaceJson {
+        thread: show.thread(at.thread).into_owned(),
+        line: line.map(|line| line as u64),
+        column: column.map(|column| column as u64),
+        text: show.instr(at.thread, edge),
+        kind: Some(kind(&edge.instr)),
+        edge: None,
+    }
 }
 
 fn kind(instr: &Instr) -> &'static str {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use weakspot_core::{Limit, Names, ThreadId};
 
-use crate::json::Object;
+use crate::json::{line, seconds};
 use crate::text::show::thread_name;
 
 /// One line that says what stopped a search: a clause without a full stop.
@@ -13,7 +14,7 @@ use crate::text::show::thread_name;
 pub fn limit_text(limit: &Limit, names: &Names) -> String {
     match limit {
         Limit::Time(time) => {
-            format!("the search stopped at the time limit of {}", seconds(*time))
+            format!("the search stopped at the time limit of {}", in_seconds(*time))
         }
         Limit::Memory(bytes) => {
             format!("the search stopped at the memory limit of {}", size(*bytes))
@@ -58,31 +59,85 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
     }
 }
 
-/// The limit as a JSON object. With `names`, a `message` says it in words as well.
-pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
-    let mut o = Object::new();
-    match limit {
-        Limit::Time(time) => o.string("kind", "time").raw("seconds", time.as_secs_f64()),
-        Limit::Memory(bytes) => o.string("kind", "memory").raw("bytes", bytes),
-        Limit::Buffer { thread, entries, unbounded } => o
-            .string("kind", "buffer")
-            .raw("thread", thread.0)
-            .raw("entries", entries)
-            .raw("unbounded", unbounded),
-        Limit::Interrupted => o.string("kind", "interrupted"),
-        Limit::Torn(offset) => o.string("kind", "torn").raw("offset", offset),
-        Limit::Window(operations) => o.string("kind", "window").raw("operations", operations),
-        Limit::Overlap => o.string("kind", "overlap"),
-        Limit::Executions(n) => o.string("kind", "executions").raw("executions", n),
-        Limit::Preemptions(most) => o.string("kind", "preemptions").raw("preemptions", most),
-        Limit::Unrepeatable => o.string("kind", "unrepeatable"),
-        Limit::Loops => o.string("kind", "loops"),
-        Limit::Uncontrolled => o.string("kind", "uncontrolled"),
-    };
-    if let Some(names) = names {
-        o.string("message", &limit_text(limit, names));
+/// The limit as a JSON object.
+#[derive(Serialize)]
+pub(crate) struct LimitJson {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_seconds")]
+    seconds: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unbounded: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preemptions: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl LimitJson {
+    /// Without words.
+    fn plain(limit: &Limit) -> LimitJson {
+        let none = |kind| LimitJson {
+            kind,
+            seconds: None,
+            bytes: None,
+            thread: None,
+            entries: None,
+            unbounded: None,
+            offset: None,
+            operations: None,
+            executions: None,
+            preemptions: None,
+            message: None,
+        };
+        match limit {
+            Limit::Time(time) => LimitJson { seconds: Some(*time), ..none("time") },
+            Limit::Memory(bytes) => LimitJson { bytes: Some(*bytes), ..none("memory") },
+            Limit::Buffer { thread, entries, unbounded } => LimitJson {
+                thread: Some(thread.0),
+                entries: Some(*entries),
+                unbounded: Some(*unbounded),
+                ..none("buffer")
+            },
+            Limit::Interrupted => none("interrupted"),
+            Limit::Torn(offset) => LimitJson { offset: Some(*offset), ..none("torn") },
+            Limit::Window(n) => LimitJson { operations: Some(*n), ..none("window") },
+            Limit::Overlap => none("overlap"),
+            Limit::Executions(n) => LimitJson { executions: Some(*n), ..none("executions") },
+            Limit::Preemptions(n) => LimitJson { preemptions: Some(*n), ..none("preemptions") },
+            Limit::Unrepeatable => none("unrepeatable"),
+            Limit::Loops => none("loops"),
+            Limit::Uncontrolled => none("uncontrolled"),
+        }
     }
-    o.end()
+
+    /// With a `message` that says it in words as well.
+    pub(crate) fn told(limit: &Limit, names: &Names) -> LimitJson {
+        LimitJson { message: Some(limit_text(limit, names)), ..LimitJson::plain(limit) }
+    }
+}
+
+fn some_seconds<S: Serializer>(time: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+    seconds(&time.unwrap_or_default(), s)
+}
+
+/// The limit as JSON on one line. With `names`, a `message` says it in words as well.
+pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
+    line(&match names {
+        Some(names) => LimitJson::told(limit, names),
+        None => LimitJson::plain(limit),
+    })
 }
 
 /// The limit that [`limit_json`] wrote.
@@ -110,7 +165,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
     })
 }
 
-fn seconds(time: Duration) -> String {
+fn in_seconds(time: Duration) -> String {
     let ms = time.as_millis();
     match (ms / 1000, ms % 1000) {
         (0, ms) => format!("{ms} ms"),

@@ -63,11 +63,6 @@ impl<'a> Show<'a> {
         (!text.is_empty()).then(|| span.line_column(self.source).0)
     }
 
-    /// ` (line 5)`, or nothing.
-    pub(crate) fn at_line(&self, span: Span) -> String {
-        self.line(span).map(|line| format!(" (line {line})")).unwrap_or_default()
-    }
-
     fn rendered(&self, thread: ThreadId, instr: &Instr) -> String {
         let reg = |r: &RegId| self.reg(thread, *r);
         let expr = |e: &Expr| self.expr(thread, e, 0);

@@ -10,6 +10,8 @@ pub(crate) struct Row {
     pub(crate) column: usize,
     /// The instruction, or the mark of a buffered store.
     pub(crate) head: String,
+    /// Where that is in the source. Of a place that is too long its end is kept: `…/queue.c:14`.
+    pub(crate) site: Option<String>,
     /// What it did; lines after the first go below it.
     pub(crate) body: Vec<String>,
     /// What changed in memory.
@@ -18,14 +20,40 @@ pub(crate) struct Row {
     pub(crate) marked: bool,
 }
 
+/// How an answer is written for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether it is explained, or only said.
+    pub details: bool,
+    /// Whether there are colours.
+    pub color: bool,
+    /// How many columns drawings may take. Less than 40 is taken for 40.
+    pub width: usize,
+}
+
+impl Style {
+    /// The columns of a drawing.
+    pub(crate) fn columns(self) -> usize {
+        self.width.max(MIN_WIDTH)
+    }
+
+    /// The same for text that is indented.
+    pub(crate) fn indented(self, by: usize) -> Style {
+        Style { width: self.columns().saturating_sub(by), ..self }
+    }
+}
+
 /// Terminal styles. Empty strings where colours are off.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
-const MAX_WIDTH: usize = 100;
+/// The least that a drawing has to fit.
+const MIN_WIDTH: usize = 40;
 const MAX_HEAD: usize = 40;
 const MAX_MEMORY: usize = 24;
-const MIN_COLUMN: usize = 24;
+/// A column of a thread is not narrower than this, nor what is said beside an instruction.
+const MIN_COLUMN: usize = 16;
+const MIN_BODY: usize = 14;
 const MAX_MARK: usize = 4;
 
 impl Paint {
@@ -59,95 +87,205 @@ impl Paint {
     }
 }
 
-/// Draws the table. Columns stand side by side if they fit about a hundred characters, what an
-/// instruction did going below it if need be; else each step says which thread it belongs to.
-pub(crate) fn draw(threads: &[String], memory: &[String], rows: &[Row], paint: Paint) -> String {
-    let rows: Vec<Row> =
-        rows.iter().map(|row| Row { head: cut(&row.head, MAX_HEAD), ..row.clone() }).collect();
-    let memory = wrap(memory, MAX_MEMORY);
-    let memory_width = rows.iter().map(|row| &row.memory).chain(&memory).map(|m| width(m));
-    let memory_width = memory_width.max().unwrap_or(0).max("memory".len());
-    let room = MAX_WIDTH.saturating_sub(memory_width + 3 * threads.len());
-    let narrow = room / threads.len().max(1);
-    let beside = beside(threads.len(), &rows);
-    let below = || (narrow >= MIN_COLUMN).then(|| below(&rows, narrow));
-    for cells in std::iter::once(beside).chain(std::iter::once_with(below).flatten()) {
-        let mut widths: Vec<usize> = threads.iter().map(|name| width(name)).collect();
-        for (row, cell) in rows.iter().zip(&cells) {
-            if let Some(widest) = widths.get_mut(row.column) {
-                *widest = cell.iter().map(|line| width(line)).chain([*widest]).max().unwrap_or(0);
-            }
+/// Draws the table in at most `columns` columns. What threads do stands side by side, what an
+/// instruction did beside it, in as many lines as it takes, or below it; else each step says which
+/// thread it belongs to.
+pub(crate) fn draw(
+    threads: &[String],
+    memory: &[String],
+    rows: &[Row],
+    paint: Paint,
+    columns: usize,
+) -> String {
+    let cut_row = |row: &Row| Row {
+        head: cut(&row.head, MAX_HEAD),
+        site: row.site.as_deref().map(|site| cut_left(site, MAX_HEAD)),
+        ..row.clone()
+    };
+    let rows: Vec<Row> = rows.iter().map(cut_row).collect();
+    let least = widest(&mut memory.iter().chain(rows.iter().map(|row| &row.memory)));
+    let narrow = least.clamp("memory".len(), columns / 4);
+    let wide = widest(&mut wrap(memory, MAX_MEMORY).iter()).clamp(narrow, MAX_MEMORY.max(narrow));
+    let mut best: Option<(usize, Table)> = None;
+    for (shape, memory_width) in [
+        (Shape::Beside, wide),
+        (Shape::Wrapped, narrow),
+        (Shape::Wrapped, wide),
+        (Shape::Below, narrow),
+        (Shape::Below, wide),
+    ] {
+        let room = columns.saturating_sub(memory_width + 3 * threads.len());
+        let Some(table) = lay_out(threads, &rows, shape, room) else { continue };
+        let memory = wrap(memory, memory_width);
+        let lines = memory.len() + table.cells.iter().map(Vec::len).sum::<usize>();
+        let table = Table { memory, memory_width, ..table };
+        if best.as_ref().is_none_or(|(fewest, _)| lines < *fewest) {
+            best = Some((lines, table));
         }
-        if widths.iter().sum::<usize>() <= room {
-            widths.push(memory_width);
-            return side_by_side(threads, &memory, &rows, &cells, &widths, paint);
+        if shape == Shape::Beside {
+            break;
         }
     }
-    listed(threads, &memory, &rows, paint)
+    match best {
+        Some((_, table)) => side_by_side(threads, &rows, &table, paint),
+        None => listed(threads, memory, &rows, paint, columns, [wide, narrow]),
+    }
 }
 
-/// The lines of each step's cell, with what was done beside the instruction.
-fn beside(threads: usize, rows: &[Row]) -> Vec<Vec<String>> {
+/// How what an instruction did stands to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Beside it on one line.
+    Beside,
+    /// Beside it, in as many lines as that takes.
+    Wrapped,
+    /// Below it.
+    Below,
+}
+
+/// A table that fits.
+struct Table {
+    widths: Vec<usize>,
+    /// The lines of each step's cell.
+    cells: Vec<Vec<String>>,
+    memory: Vec<String>,
+    memory_width: usize,
+}
+
+/// The cells in a shape, if they fit so many columns together.
+fn lay_out(threads: &[String], rows: &[Row], shape: Shape, room: usize) -> Option<Table> {
+    let heads = heads(threads.len(), rows);
+    let natural = match shape {
+        Shape::Below => below(rows, &vec![room; threads.len()]),
+        _ => beside(rows, &heads, &vec![usize::MAX; threads.len()]),
+    };
+    let most = taken(threads, rows, &natural);
+    let least: Vec<usize> = (most.iter().zip(&heads))
+        .map(|(&most, &head)| match shape {
+            Shape::Beside => most,
+            Shape::Wrapped => most.min(head + 2 + MIN_BODY),
+            Shape::Below => most.min(MIN_COLUMN),
+        })
+        .collect();
+    let widths = shared_out(most, &least, room)?;
+    let cells = match shape {
+        Shape::Below => below(rows, &widths),
+        _ => beside(rows, &heads, &widths),
+    };
+    // Lines that were folded may be shorter than there was room for.
+    let taken = taken(threads, rows, &cells);
+    let widths = widths.into_iter().zip(taken).map(|(room, taken)| room.min(taken)).collect();
+    Some(Table { widths, cells, memory: Vec::new(), memory_width: 0 })
+}
+
+/// Per thread how many columns its name and its cells take.
+fn taken(threads: &[String], rows: &[Row], cells: &[Vec<String>]) -> Vec<usize> {
+    let mut taken: Vec<usize> = threads.iter().map(|name| width(name)).collect();
+    for (row, cell) in rows.iter().zip(cells) {
+        if let Some(taken) = taken.get_mut(row.column) {
+            *taken = widest(&mut cell.iter()).max(*taken);
+        }
+    }
+    taken
+}
+
+/// Widths that fit the room together: the widest become narrower, but none less than its least.
+fn shared_out(mut widths: Vec<usize>, least: &[usize], room: usize) -> Option<Vec<usize>> {
+    if least.iter().sum::<usize>() > room {
+        return None;
+    }
+    while widths.iter().sum::<usize>() > room {
+        let can = (0..widths.len()).filter(|&i| widths[i] > least[i]);
+        let widest = can.max_by_key(|&i| widths[i])?;
+        widths[widest] -= 1;
+    }
+    Some(widths)
+}
+
+/// An instruction with its place, on one line.
+fn head_line(row: &Row) -> String {
+    match &row.site {
+        Some(site) => format!("{}  at {site}", row.head),
+        None => row.head.clone(),
+    }
+}
+
+/// Per thread the widest instruction that something is said beside.
+fn heads(threads: usize, rows: &[Row]) -> Vec<usize> {
     let mut heads = vec![0; threads];
     for row in rows.iter().filter(|row| !row.body.is_empty()) {
         if let Some(widest) = heads.get_mut(row.column) {
-            *widest = width(&row.head).max(*widest);
+            *widest = width(&head_line(row)).max(*widest);
         }
     }
-    let cell = |row: &Row| {
-        let indent = heads.get(row.column).copied().unwrap_or(0);
-        let line = |(i, text): (usize, &String)| {
-            format!("{}  {text}", pad(if i == 0 { &row.head } else { "" }, indent))
-        };
-        match row.body.is_empty() {
-            true => vec![row.head.clone()],
-            false => row.body.iter().enumerate().map(line).collect(),
-        }
-    };
-    rows.iter().map(cell).collect()
+    heads
 }
 
-/// The same with what was done below the instruction, in columns of at most `columns`.
-fn below(rows: &[Row], columns: usize) -> Vec<Vec<String>> {
+/// The lines of each step's cell, with what was done beside the instruction.
+fn beside(rows: &[Row], heads: &[usize], widths: &[usize]) -> Vec<Vec<String>> {
     let cell = |row: &Row| {
-        let mut lines = vec![cut(&row.head, columns)];
-        for (i, text) in row.body.iter().enumerate() {
-            let words: Vec<String> = text.split(' ').map(|word| cut(word, columns - 2)).collect();
-            let mut wrapped = wrap(&words, columns - 2).into_iter();
-            // The mark of a store needs no line of its own.
-            if i == 0 && width(&row.head) <= MAX_MARK {
-                let room = columns - MAX_MARK - 1;
-                wrapped = wrap(&words, room).into_iter();
-                if let (Some(head), Some(first)) = (lines.last_mut(), wrapped.next()) {
-                    *head = format!("{head} {first}");
-                }
-            }
-            lines.extend(wrapped.map(|line| format!("  {line}")));
+        let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
+        if row.body.is_empty() {
+            return placed(row, columns);
+        }
+        let indent = heads.get(row.column).copied().unwrap_or(0);
+        let room = columns.saturating_sub(indent + 2).max(1);
+        let mut head = head_line(row);
+        let mut lines = Vec::new();
+        for text in row.body.iter().flat_map(|text| fold(text, room)) {
+            lines.push(format!("{}  {text}", pad(&std::mem::take(&mut head), indent)));
         }
         lines
     };
     rows.iter().map(cell).collect()
 }
 
-fn side_by_side(
-    threads: &[String],
-    memory: &[String],
-    rows: &[Row],
-    cells: &[Vec<String>],
-    widths: &[usize],
-    paint: Paint,
-) -> String {
+/// The same with what was done below the instruction.
+fn below(rows: &[Row], widths: &[usize]) -> Vec<Vec<String>> {
+    let cell = |row: &Row| {
+        let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
+        let mut lines = placed(row, columns);
+        for (i, text) in row.body.iter().enumerate() {
+            let mut folded = fold(text, columns.saturating_sub(2)).into_iter();
+            // The mark of a store needs no line of its own.
+            if i == 0 && row.site.is_none() && width(&row.head) <= MAX_MARK {
+                folded = fold(text, columns.saturating_sub(MAX_MARK + 1)).into_iter();
+                if let (Some(head), Some(first)) = (lines.last_mut(), folded.next()) {
+                    *head = format!("{head} {first}");
+                }
+            }
+            lines.extend(folded.map(|line| format!("  {line}")));
+        }
+        lines
+    };
+    rows.iter().map(cell).collect()
+}
+
+/// An instruction and its place, on one line or on two.
+fn placed(row: &Row, columns: usize) -> Vec<String> {
+    let line = head_line(row);
+    match &row.site {
+        Some(site) if width(&line) > columns => {
+            let at = format!("  at {}", cut_left(site, columns.saturating_sub(5)));
+            vec![cut(&row.head, columns), at]
+        }
+        _ => vec![cut(&line, columns)],
+    }
+}
+
+fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -> String {
     let bar = paint.dim("│");
     let mut out = String::new();
+    let widths: Vec<usize> = table.widths.iter().copied().chain([table.memory_width]).collect();
     let headings = threads.iter().map(String::as_str).chain(["memory"]);
     let headings: Vec<String> =
-        headings.zip(widths).map(|(name, &w)| paint.bold(&pad(name, w))).collect();
+        headings.zip(&widths).map(|(name, &w)| paint.bold(&pad(&cut(name, w), w))).collect();
     push_line(&mut out, &headings.join(&format!(" {bar} ")));
     let rule: Vec<String> = widths.iter().map(|&w| "─".repeat(w)).collect();
     push_line(&mut out, &paint.dim(&rule.join("─┼─")));
     let mut row_line = |column: usize, text: &str, memory: &str, marked: bool| {
         let cell = |(i, &w): (usize, &usize)| match i {
-            i if i == threads.len() => paint.memory(&pad(memory, w)),
+            i if i == threads.len() => paint.memory(&pad(&cut(memory, w), w)),
             i if i == column && marked => paint.mark(&pad(text, w)),
             i if i == column => pad(text, w),
             _ => pad("", w),
@@ -155,10 +293,10 @@ fn side_by_side(
         let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
         push_line(&mut out, &cells.join(&format!(" {bar} ")));
     };
-    for values in memory {
+    for values in &table.memory {
         row_line(usize::MAX, "", values, false);
     }
-    for (row, cell) in rows.iter().zip(cells) {
+    for (row, cell) in rows.iter().zip(&table.cells) {
         for (i, text) in cell.iter().enumerate() {
             row_line(row.column, text, if i == 0 { &row.memory } else { "" }, row.marked);
         }
@@ -166,36 +304,59 @@ fn side_by_side(
     out
 }
 
-fn listed(threads: &[String], memory: &[String], rows: &[Row], paint: Paint) -> String {
-    let widest = |texts: &mut dyn Iterator<Item = &String>| texts.map(|t| width(t)).max();
-    let name_width = widest(&mut threads.iter()).unwrap_or(0).max("thread".len());
-    let head_width = widest(&mut rows.iter().map(|row| &row.head)).unwrap_or(0);
-    let body_width = widest(&mut rows.iter().flat_map(|row| &row.body)).unwrap_or(0);
+/// One column of steps, each with the name of its thread.
+fn listed(
+    threads: &[String],
+    memory: &[String],
+    rows: &[Row],
+    paint: Paint,
+    columns: usize,
+    memory_widths: [usize; 2],
+) -> String {
+    let name_width = widest(&mut threads.iter()).clamp("thread".len(), columns / 4);
+    let room = |memory: usize| columns.saturating_sub(name_width + 2 + 3 + memory);
+    // In one column, all threads are one.
+    let one: Vec<Row> = rows.iter().map(|row| Row { column: 0, ..row.clone() }).collect();
+    let step = ["step".to_owned()];
+    let [wide, narrow] = memory_widths;
+    let shapes = [
+        (Shape::Beside, wide),
+        (Shape::Beside, narrow),
+        (Shape::Wrapped, narrow),
+        (Shape::Below, narrow),
+    ];
+    let mut laid = shapes.into_iter().filter_map(|(shape, memory)| {
+        let table = lay_out(&step, &one, shape, room(memory))?;
+        Some((table.cells, table.widths[0], memory))
+    });
+    let least = || (below(&one, &[room(narrow)]), room(narrow), narrow);
+    let (cells, step_width, memory_width) = laid.next().unwrap_or_else(least);
     let bar = paint.dim("│");
     let mut out = String::new();
-    let title =
-        format!("{}  {}", pad("thread", name_width), pad("step", head_width + 2 + body_width));
+    let title = format!("{}  {}", pad("thread", name_width), pad("step", step_width));
     push_line(&mut out, &format!("{} {bar} {}", paint.bold(&title), paint.bold("memory")));
     let rule = "─".repeat(width(&title) + 1);
-    push_line(&mut out, &paint.dim(&format!("{rule}┼───────")));
-    for values in memory {
+    push_line(&mut out, &paint.dim(&format!("{rule}┼{}", "─".repeat(memory_width + 1))));
+    for values in &wrap(memory, memory_width) {
         let blank = pad("", width(&title));
-        push_line(&mut out, &format!("{blank} {bar} {}", paint.memory(values)));
+        push_line(&mut out, &format!("{blank} {bar} {}", paint.memory(&cut(values, memory_width))));
     }
-    for row in rows {
-        let name = threads.get(row.column).map_or("", String::as_str);
-        let lines = row.body.len().max(1);
-        for i in 0..lines {
-            let (name, head, memory) =
-                if i == 0 { (name, &*row.head, &*row.memory) } else { ("", "", "") };
-            let body = row.body.get(i).map_or("", String::as_str);
-            let step = format!("{}  {}", pad(head, head_width), pad(body, body_width));
+    for (row, cell) in rows.iter().zip(&cells) {
+        for (i, text) in cell.iter().enumerate() {
+            let name = threads.get(row.column).map_or("", String::as_str);
+            let (name, memory) = if i == 0 { (name, &*row.memory) } else { ("", "") };
+            let step = pad(text, step_width);
             let step = if row.marked { paint.mark(&step) } else { step };
-            let name = pad(name, name_width);
-            push_line(&mut out, &format!("{name}  {step} {bar} {}", paint.memory(memory)));
+            let name = pad(&cut(name, name_width), name_width);
+            let memory = paint.memory(&cut(memory, memory_width));
+            push_line(&mut out, &format!("{name}  {step} {bar} {memory}"));
         }
     }
     out
+}
+
+fn widest(texts: &mut dyn Iterator<Item = &String>) -> usize {
+    texts.map(|text| width(text)).max().unwrap_or(0)
 }
 
 fn push_line(out: &mut String, line: &str) {
@@ -216,6 +377,63 @@ fn wrap(words: &[String], max: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A text as lines of at most `columns` columns. Words that are longer are cut.
+pub(crate) fn fold(text: &str, columns: usize) -> Vec<String> {
+    if width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let words: Vec<String> = text.split(' ').map(|word| cut(word, columns)).collect();
+    wrap(&words, columns)
+}
+
+/// A sentence in lines of at most `columns` columns, each with a line end, all but the first
+/// indented by so much.
+pub(crate) fn paragraph(text: &str, columns: usize, indent: usize) -> String {
+    if width(text) <= columns {
+        return format!("{text}\n");
+    }
+    // What is indented already stays so.
+    let blanks = text.len() - text.trim_start_matches(' ').len();
+    let mut words = text[blanks..].split(' ').peekable();
+    let mut out = String::new();
+    let mut line = " ".repeat(blanks);
+    while let Some(word) = words.next() {
+        line += &cut(word, columns.saturating_sub(width(&line)).max(1));
+        let fits = |next: &&str| width(&line) + 1 + width(next) <= columns;
+        match words.peek() {
+            Some(next) if fits(next) => line.push(' '),
+            Some(_) => {
+                push_line(&mut out, &line);
+                line = " ".repeat(indent.min(columns / 2));
+            }
+            None => push_line(&mut out, &line),
+        }
+    }
+    out
+}
+
+/// Two texts beside each other in lines of at most `columns` columns, each with a line end: the
+/// second in a column of its own if there is room for one, else below the first.
+pub(crate) fn beside_each_other(left: &str, right: &str, columns: usize) -> String {
+    const LEAST: usize = 24;
+    let mut out = String::new();
+    let taken = width(left) + 2;
+    if taken + width(right) <= columns {
+        push_line(&mut out, &format!("{left}  {right}"));
+    } else if taken + LEAST <= columns {
+        let mut left = left.to_owned();
+        for line in fold(right, columns - taken) {
+            push_line(&mut out, &format!("{}  {line}", pad(&std::mem::take(&mut left), taken - 2)));
+        }
+    } else {
+        push_line(&mut out, &cut(left.trim_end(), columns));
+        for line in fold(right, columns - 6) {
+            push_line(&mut out, &format!("      {line}"));
+        }
+    }
+    out
 }
 
 /// The text with blanks up to `columns` columns.
@@ -241,6 +459,23 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     }
     out.push('…');
     out
+}
+
+/// The text, with its beginning cut off if it is longer: of a path the end says more.
+pub(crate) fn cut_left(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = Vec::new();
+    let mut used = 1;
+    for c in text.chars().rev() {
+        used += char_width(c);
+        if used > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
 /// How many columns of a terminal the text takes.
@@ -279,6 +514,7 @@ mod tests {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdefg", 6), "abcde…");
         assert_eq!(cut("変数変数", 6), "変数…");
+        assert_eq!(cut_left("src/queue.c:14", 11), "…queue.c:14");
         let words: Vec<String> = ["x=0", "y=0", "z=0"].map(str::to_owned).into();
         assert_eq!(wrap(&words, 7), ["x=0 y=0", "z=0"]);
     }

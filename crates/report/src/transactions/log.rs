@@ -1,30 +1,29 @@
 //! What is said about logs with transactions, as text, JSON and DOT.
 
 use std::fmt::Write;
-use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::{LogEvent, LogKind, LogTables, Model, Names, Verdict};
 
-use crate::json::{Object, model_key, push_string, verdict_key};
-use crate::text::limit::{limit_json, limit_text};
+use crate::answer::{Answer, Head};
+use crate::json::{model_key, of_record, verdict_key};
+use crate::run::dot::quoted;
+use crate::run::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
+use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
-use crate::text::table::{Paint, cut, pad, width};
+use crate::text::table::{Paint, Style, cut, cut_left, pad, paragraph, width};
 
 /// The answer for one log under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct SerialAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The name of the trace, if the file has several.
     pub id: Option<&'a str>,
     /// The names in the log.
     pub tables: &'a LogTables,
-    /// The model asked about.
-    pub model: Model,
     /// What the log was taken for.
     pub of: SerialOf,
-    /// Whether it is serializable.
-    pub verdict: &'a Verdict,
     /// Why it is not, if that can be shown.
     pub cycle: Option<&'a SerialCycle>,
     /// The serial order, if there is one and it is not too long.
@@ -43,8 +42,20 @@ pub struct SerialAnswer<'a> {
     pub transactions: u64,
     /// What the user should know about the answer.
     pub remarks: &'a [String],
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for SerialAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        serial_text(self, style)
+    }
+
+    fn json(&self) -> String {
+        serial_json(self)
+    }
+
+    fn dot(&self) -> String {
+        serial_dot(self)
+    }
 }
 
 /// What a log is taken for.
@@ -177,23 +188,23 @@ const MAX_EVENT: usize = 60;
 const MAX_NAME: usize = 40;
 
 /// A line that says whether the log is serializable and, with `details`, the cycle or the order.
-#[must_use]
-pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
-    let mut out = plain(a.file).into_owned();
+fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
+    let details = style.details;
+    let mut out = plain(a.head.file).into_owned();
     if let Some(id) = a.id {
         let _ = write!(out, " {}", plain(id));
     }
     let size =
         format!("{} in {}", counted(a.transactions, "transaction"), counted(a.events, "event"));
     let fences = if a.fenced.is_some() { " with the fences" } else { "" };
-    let of = match (a.of, a.model) {
+    let of = match (a.of, a.head.model) {
         _ if a.fenced.is_some() => "as far as this execution of SC tells",
         (SerialOf::Trace, _) => "in all executions of this trace",
         (SerialOf::Execution, Model::Sc) => "in this execution",
         (SerialOf::Execution, _) => "in this execution of TSO",
     };
-    let _ = match a.verdict {
-        Verdict::Holds => writeln!(out, " {}: serializable{fences} ({of}): {size}", a.model),
+    let _ = match a.head.verdict {
+        Verdict::Holds => writeln!(out, " {}: serializable{fences} ({of}): {size}", a.head.model),
         Verdict::Violated => {
             let of = match a.of {
                 SerialOf::Trace => "an execution of this trace has a cycle",
@@ -206,18 +217,18 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
                 }
                 None => size,
             };
-            writeln!(out, " {}: not serializable{fences}: {through}", a.model)
+            writeln!(out, " {}: not serializable{fences}: {through}", a.head.model)
         }
         Verdict::Unknown(limit) => {
             let why = limit_text(limit, &Names::default());
-            writeln!(out, " {}: unknown: {why}; no cycle found in {size}", a.model)
+            writeln!(out, " {}: unknown: {why}; no cycle found in {size}", a.head.model)
         }
     };
     if a.sc_equivalent == Some(false) {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
     }
     // The limit was just told.
-    let told = match a.verdict {
+    let told = match a.head.verdict {
         Verdict::Unknown(limit) => Some(limit_text(limit, &Names::default())),
         _ => None,
     };
@@ -230,138 +241,303 @@ pub fn serial_text(a: &SerialAnswer<'_>, details: bool, color: bool) -> String {
     }
     if let (Some(cycle), true) = (a.cycle, details) {
         out.push('\n');
-        out.push_str(&drawing(a.tables, cycle, Paint(color)));
-        push_commits(&mut out, a, cycle);
-        push_delays(&mut out, a, cycle);
+        out.push_str(&drawing(a.tables, cycle, style));
+        push_commits(&mut out, a, cycle, style.columns());
+        push_delays(&mut out, a, cycle, style.columns());
     } else if let Some(order) = a.order.filter(|order| !order.is_empty() && details) {
         let shown: Vec<String> =
             order.iter().take(MAX_ORDER).map(|txn| txn_name(a.tables, txn)).collect();
         let more = if order.len() > shown.len() { ", …" } else { "" };
-        let _ = writeln!(out, "  serial order: {}{more}", shown.join(", "));
+        let text = format!("  serial order: {}{more}", shown.join(", "));
+        out.push_str(&paragraph(&text, style.columns(), 4));
     }
     for other in a.others {
-        push_other(&mut out, a, other, details.then_some(Paint(color)));
+        push_other(&mut out, a, other, style);
     }
     out
 }
 
-/// What else was asked about a trace: the answer and, if there is paint for it, the cycle.
-fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, paint: Option<Paint>) {
+/// What else was asked about a trace: the answer and, with details, the cycle.
+fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, style: Style) {
     // A cycle of the trace is one of both of the others, and need not be drawn again.
-    let is_known = *a.verdict == Verdict::Violated && other.verdict == Verdict::Violated;
-    out.push_str(match (other.is_literal, &other.verdict) {
+    let is_known = *a.head.verdict == Verdict::Violated && other.verdict == Verdict::Violated;
+    let text = match (other.is_literal, &other.verdict) {
         (false, Verdict::Holds) => {
-            "  predicted: no violation on schedules that keep the order of all conflicts that TSO cannot \
-             turn in this trace; others, in which transactions overlap that did not here, were not \
-             looked at\n"
+            "  predicted: no violation on schedules that keep the order of all conflicts that TSO \
+             cannot turn in this trace; others, in which transactions overlap that did not here, \
+             were not looked at"
         }
-        (false, Verdict::Violated) if is_known => "  predicted: not serializable, as above\n",
+        (false, Verdict::Violated) if is_known => "  predicted: not serializable, as above",
         (false, Verdict::Violated) => {
-            "  warning: if the threads did the same on another schedule, it would not be serializable\n"
+            "  warning: if the threads did the same on another schedule, it would not be \
+             serializable"
         }
-        (false, Verdict::Unknown(_)) => "  predicted: unknown\n",
-        (true, Verdict::Holds) => "  the test of the paper: serializable\n",
-        (true, Verdict::Violated) if is_known => "  the test of the paper: not serializable, either\n",
+        (false, Verdict::Unknown(_)) => "  predicted: unknown",
+        (true, Verdict::Holds) => "  the test of the paper: serializable",
+        (true, Verdict::Violated) if is_known => {
+            "  the test of the paper: not serializable, either"
+        }
         (true, Verdict::Violated) => {
             "  the test of the paper: not serializable, counting directions of conflicts that no \
-             execution of this trace need have\n"
+             execution of this trace need have"
         }
-        (true, Verdict::Unknown(_)) => "  the test of the paper: unknown\n",
-    });
-    if let (Some(cycle), Some(paint), false) = (&other.cycle, paint, is_known) {
+        (true, Verdict::Unknown(_)) => "  the test of the paper: unknown",
+    };
+    let columns = if style.details { style.columns() } else { usize::MAX };
+    out.push_str(&paragraph(text, columns, 4));
+    if let (Some(cycle), true, false) = (&other.cycle, style.details, is_known) {
         out.push('\n');
-        out.push_str(&drawing(a.tables, cycle, paint));
+        out.push_str(&drawing(a.tables, cycle, style));
     }
 }
 
 /// The answer as a JSON object on one line.
-#[must_use]
-pub fn serial_json(a: &SerialAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "serial");
-    match a.id {
-        Some(id) => o.string("id", id),
-        None => o.raw("id", "null"),
+fn serial_json(a: &SerialAnswer<'_>) -> String {
+    let delay = |delay: &SerialDelay| DelayJson {
+        store: delay.store.number + 1,
+        during: delay.during.number + 1,
+        fence_before: delay.overtaker.map(|overtaker| overtaker.number + 1),
     };
-    o.string("of", a.of.key()).string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict));
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(&Names::default())));
-    }
-    if let Some(sc_equivalent) = a.sc_equivalent {
-        o.raw("sc_equivalent", sc_equivalent);
-    }
-    if let Some(cycle) = a.cycle {
-        o.raw("cycle", cycle_json(a.tables, cycle));
-        if a.of == SerialOf::Trace {
-            let commit = |(commit, before): &(SerialEvent, Option<u64>)| {
-                let before = before.map_or("null".to_owned(), |before| (before + 1).to_string());
-                format!("{{\"store\":{},\"before\":{before}}}", commit.number + 1)
-            };
-            let commits: Vec<String> = cycle.commits.iter().map(commit).collect();
-            o.raw("commits", format_args!("[{}]", commits.join(",")));
-        }
-        let delay = |delay: &SerialDelay| {
-            let mut d = Object::new();
-            d.raw("store", delay.store.number + 1).raw("during", delay.during.number + 1);
-            match &delay.overtaker {
-                Some(overtaker) => d.raw("fence_before", overtaker.number + 1),
-                None => d.raw("fence_before", "null"),
-            };
-            d.end()
-        };
-        let delays: Vec<String> = cycle.delays.iter().map(delay).collect();
-        o.raw("delays", format_args!("[{}]", delays.join(",")));
-    }
-    for other in a.others {
-        let key = if other.is_literal { "literal" } else { "predicted" };
-        o.string(key, verdict_key(&other.verdict));
-        if let Some(cycle) = &other.cycle {
-            o.raw(&format!("{key}_cycle"), cycle_json(a.tables, cycle));
-        }
-    }
-    if let Some(order) = a.order {
-        let order: Vec<String> = order.iter().map(|txn| txn_json(a.tables, txn)).collect();
-        o.raw("order", format_args!("[{}]", order.join(",")));
-    }
-    if let Some(fenced) = a.fenced {
-        let after: Vec<String> =
-            fenced.after.iter().map(|event| event_json(a.tables, event)).collect();
-        o.raw("fences", format_args!("[{}]", after.join(",")));
-        o.string("without_fences", verdict_key(&fenced.without));
-        o.string("sc_serializable", verdict_key(&fenced.sc_serializable));
-        o.string("robust", verdict_key(&fenced.robust));
-        push_strings(o.key("overtaken"), &fenced.overtaken);
-    }
-    if let Some(decided_by) = a.decided_by {
-        o.string("decided_by", decided_by);
-    }
-    o.raw("events", a.events).raw("transactions", a.transactions);
-    o.raw("threads", a.tables.threads.len()).raw("locations", a.tables.locs.len());
-    push_strings(o.key("remarks"), a.remarks);
-    o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
-    o.end()
+    let commit = |&(commit, before): &(SerialEvent, Option<u64>)| CommitJson {
+        store: commit.number + 1,
+        before: before.map(|before| before + 1),
+    };
+    let is_trace = a.of == SerialOf::Trace;
+    let verdict_of = |literal: bool| {
+        let other = a.others.iter().find(|other| other.is_literal == literal)?;
+        Some((verdict_key(&other.verdict), other.cycle.as_ref()))
+    };
+    let cycle_of = |literal: bool| {
+        verdict_of(literal).and_then(|(_, cycle)| cycle).map(|cycle| cycle_json(a.tables, cycle))
+    };
+    let fenced = a.fenced;
+    let events = |events: &[SerialEvent]| {
+        events.iter().map(|event| EventJson::of(a.tables, event)).collect::<Vec<_>>()
+    };
+    let body = Body {
+        sc_equivalent: a.sc_equivalent,
+        cycle: a.cycle.map(|cycle| cycle_json(a.tables, cycle)),
+        commits: a.cycle.filter(|_| is_trace).map(|c| c.commits.iter().map(commit).collect()),
+        delays: a.cycle.map(|cycle| cycle.delays.iter().map(delay).collect()),
+        predicted: verdict_of(false).map(|(verdict, _)| verdict),
+        predicted_cycle: cycle_of(false),
+        literal: verdict_of(true).map(|(verdict, _)| verdict),
+        literal_cycle: cycle_of(true),
+        order: a.order.map(|order| order.iter().map(|t| TxnJson::of(a.tables, t)).collect()),
+        fences: fenced.map(|fenced| events(&fenced.after)),
+        without_fences: fenced.map(|fenced| verdict_key(&fenced.without)),
+        sc_serializable: fenced.map(|fenced| verdict_key(&fenced.sc_serializable)),
+        robust: fenced.map(|fenced| verdict_key(&fenced.robust)),
+        overtaken: fenced.map(|fenced| &fenced.overtaken[..]),
+        decided_by: a.decided_by,
+        events: a.events,
+        transactions: a.transactions,
+        threads: a.tables.threads.len(),
+        locations: a.tables.locs.len(),
+        remarks: a.remarks,
+        run: a.cycle.map(|cycle| of_cycle(a.head.model, a.tables, cycle)),
+    };
+    of_record(&a.head, &Names::default(), About { id: a.id, of: a.of.key() }, body)
 }
 
-pub(crate) fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> String {
-    let edge = |edge: &SerialEdge| {
-        let mut e = Object::new();
-        e.raw("transaction", txn_json(tables, &edge.txn));
-        e.raw("from", event_json(tables, &edge.from));
-        e.raw("to", event_json(tables, &edge.to));
-        e.string("why", &reason(tables, edge));
-        e.end()
+#[derive(Serialize)]
+struct About<'a> {
+    id: Option<&'a str>,
+    of: &'static str,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sc_equivalent: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle: Option<Vec<EdgeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<Vec<CommitJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delays: Option<Vec<DelayJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_cycle: Option<Vec<EdgeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    literal: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    literal_cycle: Option<Vec<EdgeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<Vec<TxnJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fences: Option<Vec<EventJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_fences: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sc_serializable: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robust: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overtaken: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<&'a str>,
+    events: u64,
+    transactions: u64,
+    threads: usize,
+    locations: usize,
+    remarks: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+}
+
+#[derive(Serialize)]
+struct DelayJson {
+    store: u64,
+    during: u64,
+    fence_before: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct CommitJson {
+    store: u64,
+    before: Option<u64>,
+}
+
+/// Why one transaction comes before the next.
+#[derive(Serialize)]
+pub(crate) struct EdgeJson {
+    transaction: TxnJson,
+    from: EventJson,
+    to: EventJson,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct TxnJson {
+    thread: String,
+    tr: Option<u32>,
+    first: u64,
+    last: u64,
+}
+
+#[derive(Serialize)]
+struct EventJson {
+    event: u64,
+    thread: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+}
+
+impl TxnJson {
+    fn of(tables: &LogTables, txn: &SerialTxn) -> TxnJson {
+        TxnJson {
+            thread: raw_thread(tables, txn.thread),
+            tr: txn.label,
+            first: txn.events.0 + 1,
+            last: txn.events.1 + 1,
+        }
+    }
+}
+
+impl EventJson {
+    fn of(tables: &LogTables, event: &SerialEvent) -> EventJson {
+        let has_location = event.log.kind.is_access() || event.log.kind == LogKind::Commit;
+        let location = tables.locs.get(event.log.loc as usize).map_or("", |loc| &loc.name);
+        EventJson {
+            event: event.number + 1,
+            thread: raw_thread(tables, acting(event)),
+            kind: word(event),
+            location: has_location.then(|| location.to_owned()),
+            at: site(tables, event.log.site).map(str::to_owned),
+        }
+    }
+}
+
+pub(crate) fn cycle_json(tables: &LogTables, cycle: &SerialCycle) -> Vec<EdgeJson> {
+    let edge = |edge: &SerialEdge| EdgeJson {
+        transaction: TxnJson::of(tables, &edge.txn),
+        from: EventJson::of(tables, &edge.from),
+        to: EventJson::of(tables, &edge.to),
+        why: reason(tables, edge),
     };
-    let edges: Vec<String> = cycle.edges.iter().map(edge).collect();
-    format!("[{}]", edges.join(","))
+    cycle.edges.iter().map(edge).collect()
+}
+
+/// The events of a cycle of transactions as a run. Several steps may come from one event of the log,
+/// such as a store and how it reaches memory; they have one number.
+pub(crate) fn of_cycle(model: Model, tables: &LogTables, cycle: &SerialCycle) -> Run {
+    let mut run = Run::new(model_key(model));
+    run.threads = tables.threads.iter().map(|name| RunThread::new(plain(name))).collect();
+    let count = cycle.edges.len();
+    for (i, edge) in cycle.edges.iter().enumerate() {
+        let entering = &cycle.edges[(i + count - 1) % count].to;
+        for event in [entering, &edge.from] {
+            let thread = usize::from(acting(event));
+            for thread in run.threads.len()..=thread {
+                run.threads.push(RunThread::new(format!("t{thread}")));
+            }
+            let mut step = RunStep::new(event.number + 1, thread, step_kind(event));
+            step.text = Some(event_words(tables, event));
+            step.transaction = Some(txn_name(tables, &edge.txn));
+            if event.log.kind.is_access() || event.log.kind == LogKind::Commit {
+                let location = loc_name(tables, event.log.loc);
+                if !run.locations.iter().any(|known| known.name == location) {
+                    run.locations.push(RunLocation::new(location.clone()));
+                }
+                step.location = Some(location);
+            }
+            if let Some(site) = site(tables, event.log.site) {
+                step.put_at(&plain(site));
+            }
+            if !run.steps.contains(&step) {
+                run.steps.push(step);
+            }
+        }
+        run.cycle.push(RunArc {
+            from: edge.from.number + 1,
+            to: edge.to.number + 1,
+            edge: relation(edge),
+            why: reason(tables, edge),
+        });
+    }
+    run.steps.sort_by_key(|step| step.n);
+    let late = |delay: &SerialDelay| {
+        let behind = delay.overtaker.unwrap_or(delay.during).number + 1;
+        RunLate { store: delay.store.number + 1, behind }
+    };
+    run.late = cycle.delays.iter().map(late).collect();
+    run
+}
+
+fn step_kind(event: &SerialEvent) -> StepKind {
+    match (event.role, event.log.kind) {
+        (SerialRole::Start, _) => StepKind::Begin,
+        (SerialRole::End, _) => StepKind::End,
+        (SerialRole::Commit, _) => StepKind::Commit,
+        (SerialRole::Fence, _) => StepKind::Fence,
+        (SerialRole::Itself, kind) => crate::run::of_log::kind(kind),
+    }
+}
+
+/// The relation that an edge between transactions is.
+fn relation(edge: &SerialEdge) -> &'static str {
+    match (edge.from.role, edge.to.role) {
+        _ if acting(&edge.from) == acting(&edge.to) => "po",
+        (_, SerialRole::Start) => "start",
+        (SerialRole::End, _) => "join",
+        _ => match (reads_only(&edge.from), reads_only(&edge.to)) {
+            (true, _) => "fr",
+            (false, true) => "rf",
+            (false, false) => "co",
+        },
+    }
 }
 
 /// The cycle as a graph for Graphviz, a box around each transaction; nothing if there is none.
-#[must_use]
-pub fn serial_dot(a: &SerialAnswer<'_>) -> String {
+fn serial_dot(a: &SerialAnswer<'_>) -> String {
     let Some(cycle) = a.cycle else { return String::new() };
-    let of = a.id.map_or(a.file.to_owned(), |id| format!("{} {id}", a.file));
-    cycle_dot(&of, a.model, a.tables, cycle)
+    let of = a.id.map_or(a.head.file.to_owned(), |id| format!("{} {id}", a.head.file));
+    cycle_dot(&of, a.head.model, a.tables, cycle)
 }
 
 pub(crate) fn cycle_dot(
@@ -370,11 +546,6 @@ pub(crate) fn cycle_dot(
     tables: &LogTables,
     cycle: &SerialCycle,
 ) -> String {
-    let quoted = |text: &str| {
-        let mut out = String::new();
-        push_string(&mut out, text);
-        out
-    };
     let mut out = String::from("digraph transactions {\n");
     let label = format!("{} under {model}", plain(file));
     let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
@@ -404,7 +575,8 @@ pub(crate) fn cycle_dot(
 }
 
 /// The cycle with a box for each transaction, with the events by which it is entered and left.
-pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> String {
+pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, style: Style) -> String {
+    let (paint, columns) = (Paint(style.color), style.columns());
     let count = cycle.edges.len();
     let shown = count.min(MAX_DRAWN);
     let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
@@ -415,17 +587,21 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
             events.push(edge.from);
         }
         events.sort_by_key(|event| event.number);
-        let lines = events.iter().map(|event| cut(&event_text(tables, event), MAX_EVENT));
-        boxes.push((txn_name(tables, &edge.txn), lines.collect()));
+        let most = MAX_EVENT.min(columns - 6);
+        let lines = events.iter().flat_map(|event| event_lines(tables, event, most));
+        boxes.push((cut(&txn_name(tables, &edge.txn), columns - 8), lines.collect()));
     }
     let widths = boxes
         .iter()
         .flat_map(|(name, lines)| lines.iter().map(|line| width(line)).chain([width(name) + 2]));
     let inner = widths.max().unwrap_or(0);
-    let mut out = String::from(
+    let mut out = paragraph(
         "  No order of the transactions explains this: each comes before the next, and they form a \
-         circle.\n\n",
+         circle.",
+        columns,
+        2,
     );
+    out.push('\n');
     for (i, (name, lines)) in boxes.iter().enumerate() {
         let rule = "─".repeat(inner - width(name));
         let _ = writeln!(out, "  ┌ {} {rule}┐", paint.bold(name));
@@ -434,7 +610,8 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
         }
         let _ = writeln!(out, "  └{}┘", "─".repeat(inner + 2));
         let back = if i + 1 == count { "back to the first: " } else { "" };
-        let _ = writeln!(out, "    ↓ {back}{}", reason(tables, &cycle.edges[i]));
+        let text = format!("    ↓ {back}{}", reason(tables, &cycle.edges[i]));
+        out.push_str(&paragraph(&text, columns, 6));
     }
     if count > shown {
         let more = counted((count - shown) as u64, "more transaction");
@@ -444,7 +621,7 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, paint: Paint) -> 
 }
 
 /// Where the stores of a trace reach memory.
-fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
+fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, columns: usize) {
     if a.of == SerialOf::Trace {
         let early = || cycle.commits.iter().filter_map(|(c, before)| Some((c, (*before)?)));
         let place = |(commit, before): (&SerialEvent, u64)| {
@@ -454,21 +631,21 @@ fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
         if early().count() > places.len() {
             places.push("…".to_owned());
         }
-        let _ = match places.is_empty() {
-            true => writeln!(out, "  There all stores reach memory as late as they can."),
-            false => writeln!(
-                out,
+        let text = match places.is_empty() {
+            true => "  There all stores reach memory as late as they can.".to_owned(),
+            false => format!(
                 "  There stores reach memory so: {}; all others as late as they can.",
                 places.join(", ")
             ),
         };
+        out.push_str(&paragraph(&text, columns, 4));
     }
 }
 
 /// Which stores are late, and which fences would be in the way.
-fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
+fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, columns: usize) {
     let place = |event: &SerialEvent| match site(a.tables, event.log.site) {
-        Some(site) => cut(&plain(site), MAX_NAME),
+        Some(site) => cut_left(&plain(site), MAX_NAME.min(columns / 2)),
         None => format!("event {}", grouped(u128::from(event.number) + 1)),
     };
     for delay in cycle.delays.iter().take(MAX_DRAWN) {
@@ -481,24 +658,26 @@ fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle) {
             _ => format!("{other} changes {loc} ({})", place(during)),
         };
         let to = loc_name(a.tables, store.log.loc);
-        let _ = writeln!(
-            out,
+        let text = format!(
             "  {thread}'s store to {to} ({}) is still in its buffer when {does}.",
             place(store)
         );
+        out.push_str(&paragraph(&text, columns, 4));
         if let Some(overtaker) = overtaker {
             let (after, before) = (place(store), place(overtaker));
-            let _ = writeln!(
-                out,
+            let text = format!(
                 "    A fence in {thread} between {after} and {before} would be in the way."
             );
+            out.push_str(&paragraph(&text, columns, 6));
         }
     }
     let mendable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
     if mendable && a.of == SerialOf::Trace {
-        out.push_str(
-            "  --fence-transactions tells what a fence at the end of each transaction buys.\n",
-        );
+        out.push_str(&paragraph(
+            "  --fence-transactions tells what a fence at the end of each transaction buys.",
+            columns,
+            4,
+        ));
     }
 }
 
@@ -601,31 +780,6 @@ fn txn_name(tables: &LogTables, txn: &SerialTxn) -> String {
     }
 }
 
-fn txn_json(tables: &LogTables, txn: &SerialTxn) -> String {
-    let mut o = Object::new();
-    o.string("thread", &raw_thread(tables, txn.thread));
-    match txn.label {
-        Some(label) => o.raw("tr", label),
-        None => o.raw("tr", "null"),
-    };
-    o.raw("first", txn.events.0 + 1).raw("last", txn.events.1 + 1);
-    o.end()
-}
-
-fn event_json(tables: &LogTables, event: &SerialEvent) -> String {
-    let mut o = Object::new();
-    o.raw("event", event.number + 1).string("thread", &raw_thread(tables, acting(event)));
-    o.string("kind", word(event));
-    if event.log.kind.is_access() || event.log.kind == LogKind::Commit {
-        let name = tables.locs.get(event.log.loc as usize).map_or("", |loc| &loc.name);
-        o.string("location", name);
-    }
-    if let Some(site) = site(tables, event.log.site) {
-        o.string("at", site);
-    }
-    o.end()
-}
-
 fn word(event: &SerialEvent) -> &'static str {
     match event.role {
         SerialRole::Itself => event.log.kind.word(),
@@ -636,9 +790,28 @@ fn word(event: &SerialEvent) -> &'static str {
     }
 }
 
+/// `5. rd x  at main.c:12`, on two lines if one is too short.
+fn event_lines(tables: &LogTables, event: &SerialEvent, columns: usize) -> Vec<String> {
+    let line = event_text(tables, event);
+    match line.rsplit_once("  at ") {
+        _ if width(&line) <= columns => vec![line],
+        Some((what, site)) => {
+            vec![cut(what, columns), format!("  at {}", cut_left(site, columns - 5))]
+        }
+        None => vec![cut(&line, columns)],
+    }
+}
+
 /// `5. rd x  at main.c:12`.
 fn event_text(tables: &LogTables, event: &SerialEvent) -> String {
-    let what = match event.role {
+    let at = site(tables, event.log.site).map_or(String::new(), |s| format!("  at {}", plain(s)));
+    let what = event_words(tables, event);
+    format!("{}. {what}{at}", grouped(u128::from(event.number) + 1))
+}
+
+/// `rd x`.
+fn event_words(tables: &LogTables, event: &SerialEvent) -> String {
+    match event.role {
         SerialRole::Start | SerialRole::End | SerialRole::Fence => word(event).to_owned(),
         _ => match event.log.kind {
             LogKind::Spawn | LogKind::Join => {
@@ -647,18 +820,7 @@ fn event_text(tables: &LogTables, event: &SerialEvent) -> String {
             LogKind::Fence => word(event).to_owned(),
             _ => format!("{} {}", word(event), loc_name(tables, event.log.loc)),
         },
-    };
-    let at = site(tables, event.log.site).map_or(String::new(), |s| format!("  at {}", plain(s)));
-    format!("{}. {what}{at}", grouped(u128::from(event.number) + 1))
-}
-
-fn push_strings(list: &mut String, strings: &[String]) {
-    list.push('[');
-    for (i, string) in strings.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        push_string(list, string);
     }
-    list.push(']');
 }
 
 fn site(tables: &LogTables, number: u32) -> Option<&str> {

@@ -2,39 +2,39 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::time::Duration;
 
+use serde::Serialize;
 use weakspot_core::machine::Schedule;
 use weakspot_core::serial::{TxnCycle, TxnRun};
 use weakspot_core::{
-    LogEvent, LogKind, LogLoc, LogTables, Model, Names, Program, Span, ThreadId, TxnKind, Verdict,
+    LogEvent, LogKind, LogLoc, LogTables, Names, Program, Span, ThreadId, TxnKind, Value, Verdict,
 };
 
-use crate::json::{Object, model_key, verdict_key};
+use crate::answer::{Answer, Head};
+use crate::json::{of_record, verdict_key};
 use crate::run::drawing::draw_only;
-use crate::text::limit::{limit_json, limit_text};
+use crate::run::object::Run;
+use crate::run::of_schedule::of_schedule;
+use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
-use crate::text::table::Paint;
+use crate::text::table::Style;
 use crate::transactions::log::{
-    SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot, cycle_json, drawing,
+    EdgeJson, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot, cycle_json,
+    drawing,
 };
-use crate::witness::program::steps_json;
+use crate::witness::program::StepJson;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
 pub struct SerialProgramAnswer<'a> {
-    /// The file as the user named it.
-    pub file: &'a str,
+    /// What it has in common with all answers.
+    pub head: Head<'a>,
     /// The program that the answer is about: with fences, if some were added.
     pub program: &'a Program,
     /// What its parts are called.
     pub names: &'a Names,
     /// Its text.
     pub source: &'a str,
-    /// The model asked about.
-    pub model: Model,
-    /// Whether all of its executions are serializable.
-    pub verdict: &'a Verdict,
     /// A run that is not, what it did, and a cycle of its transactions.
     pub run: Option<(&'a Schedule, &'a TxnRun, &'a TxnCycle)>,
     /// How many states the searches visited.
@@ -49,8 +49,20 @@ pub struct SerialProgramAnswer<'a> {
     pub robust: Option<&'a Verdict>,
     /// The fences that were added.
     pub added: Option<AddedFences<'a>>,
-    /// How long it took.
-    pub time: Duration,
+}
+
+impl Answer for SerialProgramAnswer<'_> {
+    fn text(&self, style: Style) -> String {
+        serial_program_text(self, style)
+    }
+
+    fn json(&self) -> String {
+        serial_program_json(self)
+    }
+
+    fn dot(&self) -> String {
+        serial_program_dot(self)
+    }
 }
 
 /// Fences that were added to a program.
@@ -68,12 +80,12 @@ const MAX_FENCES: usize = 20;
 
 /// A line that says whether the program is serializable and, with `details`, a run that is not, and
 /// the cycle.
-#[must_use]
-pub fn serial_program_text(a: &SerialProgramAnswer<'_>, details: bool, color: bool) -> String {
-    let mut out = format!("{} {}: ", plain(a.file), a.model);
+fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
+    let details = style.details;
+    let mut out = format!("{} {}: ", plain(a.head.file), a.head.model);
     let searched = format!("{} searched", counted(a.states, "state"));
     let fences = if a.added.is_some() { " with the fences" } else { "" };
-    let _ = match (a.verdict, a.run) {
+    let _ = match (a.head.verdict, a.run) {
         (Verdict::Holds, _) if a.decided_by == "sc-and-robust" => writeln!(
             out,
             "serializable{fences}: all executions, because the program is robust and serializable \
@@ -96,18 +108,18 @@ pub fn serial_program_text(a: &SerialProgramAnswer<'_>, details: bool, color: bo
     if let Some(added) = a.added {
         push_fences(&mut out, a, added, details);
     }
-    if *a.verdict == Verdict::Violated && a.sc == Some(&Verdict::Holds) {
+    if *a.head.verdict == Verdict::Violated && a.sc == Some(&Verdict::Holds) {
         out.push_str("  note: under SC it is serializable\n");
     }
     if let (Some((schedule, run, cycle)), true) = (a.run, details) {
         let show = Show { program: a.program, names: a.names, source: a.source };
         out.push('\n');
-        out.push_str(&draw_only(show, a.model, schedule, color, &run.steps));
+        out.push_str(&draw_only(show, a.head.model, schedule, style, &run.steps));
         if !out.ends_with("\n\n") {
             out.push('\n');
         }
         let (tables, cycle) = shown(a, run, cycle);
-        out.push_str(&drawing(&tables, &cycle, Paint(color)));
+        out.push_str(&drawing(&tables, &cycle, style));
     }
     out
 }
@@ -158,62 +170,82 @@ fn push_fences(out: &mut String, a: &SerialProgramAnswer<'_>, added: AddedFences
 }
 
 /// The answer as a JSON object on one line.
-#[must_use]
-pub fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
-    let mut o = Object::new();
-    o.string("file", a.file).string("question", "serial").raw("id", "null");
-    o.string("of", "program").string("model", model_key(a.model));
-    o.string("verdict", verdict_key(a.verdict));
-    if let Verdict::Unknown(limit) = a.verdict {
-        o.raw("limit", limit_json(limit, Some(a.names)));
-    }
-    o.string("name", &a.names.program);
-    if let Some((schedule, run, cycle)) = a.run {
+fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
+    let show = Show { program: a.program, names: a.names, source: a.source };
+    let cycle = a.run.map(|(_, run, cycle)| {
         let (tables, cycle) = shown(a, run, cycle);
-        o.raw("cycle", cycle_json(&tables, &cycle));
-        o.raw("init", format_args!("{:?}", schedule.init)).raw("schedule", steps_json(schedule));
-        o.raw("events", run.events.len());
-    }
-    if let Some(added) = a.added {
-        let show = Show { program: a.program, names: a.names, source: a.source };
-        let place = |&(thread, span, ends): &(ThreadId, Span, Option<Span>)| {
-            let mut o = Object::new();
-            o.string("thread", &show.thread(thread));
-            match show.line(span) {
-                Some(line) => o.raw("line", line),
-                None => o.raw("line", "null"),
-            };
-            o.string("before", &one_line(clip(a.source, span)));
-            match ends.and_then(|ends| show.line(ends)) {
-                Some(line) => o.raw("ends", line),
-                None => o.raw("ends", "null"),
-            };
-            o.end()
-        };
-        let places: Vec<String> = added.places.iter().map(place).collect();
-        o.raw("fences", format_args!("[{}]", places.join(",")));
-        o.string("without_fences", verdict_key(added.before));
-    }
-    if let Some(fenced) = a.fenced {
-        o.raw("fenced", fenced);
-    }
-    if let Some(sc) = a.sc {
-        o.string("sc_serializable", verdict_key(sc));
-    }
-    if let Some(robust) = a.robust {
-        o.string("robust", verdict_key(robust));
-    }
-    o.string("decided_by", a.decided_by).raw("states", a.states);
-    o.raw("time_s", format_args!("{:.6}", a.time.as_secs_f64()));
-    o.end()
+        cycle_json(&tables, &cycle)
+    });
+    let place = |&(thread, span, ends): &(ThreadId, Span, Option<Span>)| FenceJson {
+        thread: show.thread(thread).into_owned(),
+        line: show.line(span),
+        before: one_line(clip(a.source, span)),
+        ends: ends.and_then(|ends| show.line(ends)),
+    };
+    let body = Body {
+        name: &a.names.program,
+        cycle,
+        init: a.run.map(|(schedule, ..)| &schedule.init[..]),
+        schedule: a.run.map(|(schedule, ..)| StepJson::all(schedule)),
+        events: a.run.map(|(_, run, _)| run.events.len()),
+        fences: a.added.map(|added| added.places.iter().map(place).collect()),
+        without_fences: a.added.map(|added| verdict_key(added.before)),
+        fenced: a.fenced,
+        sc_serializable: a.sc.map(verdict_key),
+        robust: a.robust.map(verdict_key),
+        decided_by: a.decided_by,
+        states: a.states,
+        run: a.run.and_then(|(schedule, ..)| of_schedule(show, a.head.model, schedule, true)),
+    };
+    of_record(&a.head, a.names, About { id: None, of: "program" }, body)
+}
+
+#[derive(Serialize)]
+struct About {
+    id: Option<String>,
+    of: &'static str,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle: Option<Vec<EdgeJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init: Option<&'a [Value]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<Vec<StepJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fences: Option<Vec<FenceJson>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_fences: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fenced: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sc_serializable: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robust: Option<&'static str>,
+    decided_by: &'a str,
+    states: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+}
+
+#[derive(Serialize)]
+struct FenceJson {
+    thread: String,
+    line: Option<usize>,
+    before: String,
+    ends: Option<usize>,
 }
 
 /// The cycle as a graph for Graphviz; nothing if there is none.
-#[must_use]
-pub fn serial_program_dot(a: &SerialProgramAnswer<'_>) -> String {
+fn serial_program_dot(a: &SerialProgramAnswer<'_>) -> String {
     let Some((_, run, cycle)) = a.run else { return String::new() };
     let (tables, cycle) = shown(a, run, cycle);
-    cycle_dot(a.file, a.model, &tables, &cycle)
+    cycle_dot(a.head.file, a.head.model, &tables, &cycle)
 }
 
 /// The cycle in the words of logs, which start with the transaction that began first.

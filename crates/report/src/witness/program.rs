@@ -28,10 +28,11 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
 
-use crate::json::{Object, model_key, model_of_key, verdict_key};
+use crate::json::{line, model_key, model_of_key, verdict_key};
 use crate::text::limit::{limit_json, limit_of_json};
 use crate::witness::file::{At, BadWitness, beginning, document};
 
@@ -102,26 +103,34 @@ fn push_run(out: &mut String, schedule: &Schedule) {
     }
     out.push_str("],\n      \"steps\": [");
     for (i, step) in schedule.steps.iter().enumerate() {
-        let _ = write!(out, "{}\n        {}", if i == 0 { "" } else { "," }, step_json(step));
+        let _ =
+            write!(out, "{}\n        {}", if i == 0 { "" } else { "," }, line(&StepJson::of(step)));
     }
     out.push_str(if schedule.steps.is_empty() { "]\n    }" } else { "\n      ]\n    }" });
 }
 
-/// The steps of a run as a JSON list on one line.
-pub(crate) fn steps_json(schedule: &Schedule) -> String {
-    let steps: Vec<String> = schedule.steps.iter().map(step_json).collect();
-    format!("[{}]", steps.join(","))
+/// A step of a schedule as JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum StepJson {
+    Execute { thread: u32, edge: u32, choice: Value },
+    Commit { thread: u32, commit: Value },
 }
 
-fn step_json(step: &Step) -> String {
-    let mut o = Object::new();
-    match step {
-        Step::Execute { thread, edge, choice } => {
-            o.raw("thread", thread.0).raw("edge", edge).raw("choice", choice)
+impl StepJson {
+    pub(crate) fn of(step: &Step) -> StepJson {
+        match *step {
+            Step::Execute { thread, edge, choice } => {
+                StepJson::Execute { thread: thread.0, edge, choice }
+            }
+            Step::Commit { thread, addr } => StepJson::Commit { thread: thread.0, commit: addr },
         }
-        Step::Commit { thread, addr } => o.raw("thread", thread.0).raw("commit", addr),
-    };
-    o.end()
+    }
+
+    /// The steps of a run.
+    pub(crate) fn all(schedule: &Schedule) -> Vec<StepJson> {
+        schedule.steps.iter().map(StepJson::of).collect()
+    }
 }
 
 fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {

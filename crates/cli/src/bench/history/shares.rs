@@ -11,6 +11,7 @@ use weakspot_history::{Complete, Method, check, open_pairs};
 use super::sample;
 use super::task::{Origin, Shape};
 use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
+use weakspot_report::Rows;
 
 const LIMITS: Limits =
     Limits { time: None, memory: Some(4 << 30), buffer: 0, workers: 1, ..Limits::UNLIMITED };
@@ -29,6 +30,7 @@ const ORDERS: [(HistoryModel, &str); 7] = [
 /// The share of pairs of writes that each partial store order leaves open.
 pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         write!(out, "{}\n\n", HistoryTable::Pairs.title())?;
         write!(out, "{:>4} {:>10} {:>9} {:>9}", "CPUs", "operations", "variables", "histories")?;
@@ -60,7 +62,7 @@ pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
                 (0..ORDERS.len()).try_for_each(|i| write!(out, " {:>8.2}", share(i)))?;
                 writeln!(out)?;
             }
-            BenchFormat::Json => {
+            _ => {
                 let orders = ["co", "ccv", "ccm", "sc", "wccm", "tso", "pso"];
                 let open: Map<String, Value> = (orders.iter().enumerate())
                     .map(|(i, o)| ((*o).into(), share(i).into()))
@@ -70,7 +72,7 @@ pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
                     "variables": shape.variables, "histories": count, "pairs": all[0],
                     "open_percent": open,
                 });
-                writeln!(out, "{row}")?;
+                write!(out, "{}", rows.written(&row.to_string()))?;
             }
         }
         out.flush()?;
@@ -93,6 +95,7 @@ pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
     const OF_TSO: [(HistoryModel, &str); 4] =
         [(Cc, "CC"), (Ccv, "CCv"), (Wccm, "wCCM"), (Pso, "PSO")];
     let mut out = std::io::stdout().lock();
+    let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
         write!(out, "{}\n\n", HistoryTable::Caught.title())?;
         write!(out, "{:>4} {:>10} {:>9} {:>7}", "CPUs", "operations", "histories", "not SC")?;
@@ -136,7 +139,7 @@ pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
                 OF_TSO.iter().try_for_each(|(m, _)| write!(out, " {:>6.1}", share(1, Tso, *m)))?;
                 writeln!(out)?;
             }
-            BenchFormat::Json => {
+            _ => {
                 let counts = |i: usize, of_what: &[(HistoryModel, &str)]| -> Map<String, Value> {
                     of_what.iter().map(|&(m, _)| (m.key().to_owned(), of(i, m).into())).collect()
                 };
@@ -145,7 +148,7 @@ pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
                     "not_sc": of(0, Sc), "of_sc": counts(0, &OF_SC),
                     "not_tso": of(1, Tso), "of_tso": counts(1, &OF_TSO),
                 });
-                writeln!(out, "{row}")?;
+                write!(out, "{}", rows.written(&row.to_string()))?;
             }
         }
         out.flush()?;

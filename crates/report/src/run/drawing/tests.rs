@@ -1,14 +1,17 @@
 use super::*;
 use crate::run::dot::draw_dot;
+use crate::run::replay::{Replay, Stop};
 use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};
 use weakspot_core::machine::{Machine, Outcome, Step};
 use weakspot_core::testing::{Rng, Size, random_program};
 use weakspot_core::{Drain, axioms};
 
+const STYLE: Style = Style { details: true, color: false, width: 100 };
+
 fn check(sample: &Sample, model: Model, steps: &str, expected: Expect) {
     let Sample { program, names, source } = sample;
-    let drawing = draw_run(program, names, source, model, &run(steps), false);
+    let drawing = draw_run(program, names, source, model, &run(steps), STYLE);
     expected.assert_eq(&drawing);
 }
 
@@ -152,34 +155,34 @@ fn own_buffer_fences_and_updates() {
         expect![[r#"
             A run of mix under TSO, time running downwards
 
-            P0                         │ P1                       │ P2                         │ memory
-            ───────────────────────────┼──────────────────────────┼────────────────────────────┼────────────
-                                       │                          │                            │ x=0 y=0 z=0
-            MOV [x],$1                 │                          │                            │
-              buffers x=1 as (1)       │                          │                            │
-            MOV EAX,[x]                │                          │                            │
-              reads x=1 from its       │                          │                            │
-              buffer (1)               │                          │                            │
-            MOV EBX,[y]                │                          │                            │
-              reads y=0 from memory    │                          │                            │
-                                       │ MOV [y],$1               │                            │
-                                       │   buffers y=1 as (2)     │                            │
-            MOV EBX,[z]                │                          │                            │
-              reads z=0 from memory    │                          │                            │
-                                       │ (2) y=1 reaches memory   │                            │ y=1
-                                       │                          │ MOV [z],$1                 │
-                                       │                          │   buffers z=1 as (3)       │
-                                       │ MFENCE                   │                            │
-                                       │   finds its buffer empty │                            │
-                                       │                          │ (3) z=1 reaches memory     │ z=1
-                                       │ MOV EAX,[x]              │                            │
-                                       │   reads x=0 from memory  │                            │
-                                       │                          │ XINC [x]                   │ x=1
-                                       │                          │   reads x=0 and writes x=1 │
-                                       │                          │   at once                  │
-            (1) x=1 reaches memory,    │                          │                            │ x=1
-              overtaken by MOV EBX,[y] │                          │                            │
-              and 1 more               │                          │                            │
+            P0                          │ P1                       │ P2                         │ memory
+            ────────────────────────────┼──────────────────────────┼────────────────────────────┼────────────
+                                        │                          │                            │ x=0 y=0 z=0
+            MOV [x],$1                  │                          │                            │
+              buffers x=1 as (1)        │                          │                            │
+            MOV EAX,[x]                 │                          │                            │
+              reads x=1 from its buffer │                          │                            │
+              (1)                       │                          │                            │
+            MOV EBX,[y]                 │                          │                            │
+              reads y=0 from memory     │                          │                            │
+                                        │ MOV [y],$1               │                            │
+                                        │   buffers y=1 as (2)     │                            │
+            MOV EBX,[z]                 │                          │                            │
+              reads z=0 from memory     │                          │                            │
+                                        │ (2) y=1 reaches memory   │                            │ y=1
+                                        │                          │ MOV [z],$1                 │
+                                        │                          │   buffers z=1 as (3)       │
+                                        │ MFENCE                   │                            │
+                                        │   finds its buffer empty │                            │
+                                        │                          │ (3) z=1 reaches memory     │ z=1
+                                        │ MOV EAX,[x]              │                            │
+                                        │   reads x=0 from memory  │                            │
+                                        │                          │ XINC [x]                   │ x=1
+                                        │                          │   reads x=0 and writes x=1 │
+                                        │                          │   at once                  │
+            (1) x=1 reaches memory,     │                          │                            │ x=1
+              overtaken by MOV EBX,[y]  │                          │                            │
+              and 1 more                │                          │                            │
 
             Final state: 0:EAX=1; 1:EAX=0; 2:EAX=0;
             P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 5).
@@ -291,37 +294,37 @@ fn many_threads() {
         Model::Tso,
         "0 0 3 3 4 4 4z 0x 1 1 2 2 3y",
         expect![[r#"
-        A run of IRIW under TSO, time running downwards
+            A run of IRIW under TSO, time running downwards
 
-        thread  step                                  │ memory
-        ──────────────────────────────────────────────┼───────
-                                                      │ x=0 y=0 z=0
-        P0      MOV [x],$1   buffers x=1 as (1)       │
-        P0      MOV EAX,[y]  reads y=0 from memory    │
-        P3      MOV [y],$1   buffers y=1 as (2)       │
-        P3      MOV EAX,[x]  reads x=0 from memory    │
-        P4      NOP                                   │
-        P4      MOV [z],$1   writes z=1 to memory     │ z=1
-        P0      (1)          x=1 reaches memory,      │ x=1
-                             overtaken by MOV EAX,[y] │
-        P1      MOV EAX,[x]  reads x=1 from memory    │
-        P1      MOV EBX,[y]  reads y=0 from memory    │
-        P2      MOV EAX,[y]  reads y=0 from memory    │
-        P2      MOV EBX,[x]  reads x=1 from memory    │
-        P3      (2)          y=1 reaches memory,      │ y=1
-                             overtaken by MOV EAX,[x] │
+            thread  step                                  │ memory
+            ──────────────────────────────────────────────┼────────────
+                                                          │ x=0 y=0 z=0
+            P0      MOV [x],$1   buffers x=1 as (1)       │
+            P0      MOV EAX,[y]  reads y=0 from memory    │
+            P3      MOV [y],$1   buffers y=1 as (2)       │
+            P3      MOV EAX,[x]  reads x=0 from memory    │
+            P4      NOP                                   │
+            P4      MOV [z],$1   writes z=1 to memory     │ z=1
+            P0      (1)          x=1 reaches memory,      │ x=1
+                                 overtaken by MOV EAX,[y] │
+            P1      MOV EAX,[x]  reads x=1 from memory    │
+            P1      MOV EBX,[y]  reads y=0 from memory    │
+            P2      MOV EAX,[y]  reads y=0 from memory    │
+            P2      MOV EBX,[x]  reads x=1 from memory    │
+            P3      (2)          y=1 reaches memory,      │ y=1
+                                 overtaken by MOV EAX,[x] │
 
-        Final state: 0:EAX=0; 1:EAX=1; 2:EAX=0; 3:EAX=0; 4:EAX=0;
-        P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 4).
-        P3's store y=1 (line 3) was still in its buffer when P3 loaded x (line 4).
+            Final state: 0:EAX=0; 1:EAX=1; 2:EAX=0; 3:EAX=0; 4:EAX=0;
+            P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 4).
+            P3's store y=1 (line 3) was still in its buffer when P3 loaded x (line 4).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
-          P0  MOV [x],$1   -po->  program order of P0
-          P0  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
-          P3  MOV [y],$1   -po->  program order of P3
-          P3  MOV EAX,[x]  -fr->  read x=0, which the next overwrites
-          P0  MOV [x],$1  (back at the start)
-    "#]],
+            SC cannot do this: each arrow means "comes before", and together they form a circle.
+              P0  MOV [x],$1   -po->  program order of P0
+              P0  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
+              P3  MOV [y],$1   -po->  program order of P3
+              P3  MOV EAX,[x]  -fr->  read x=0, which the next overwrites
+              P0  MOV [x],$1  (back at the start)
+        "#]],
     );
     let rows =
         " MOV [x],$1 | MOV [y],$1 | MOV [z],$1 ;\n MOV EAX,[y] | MOV EAX,[z] | MOV EAX,[x] ;";
@@ -465,7 +468,8 @@ fn runs_that_do_not_end() {
 fn colours() {
     let Sample { program, names, source } = &sb();
     let schedule = run("0 0 0x 1 1y 1");
-    let drawing = draw_run(program, names, source, Model::Tso, &schedule, true);
+    let drawing =
+        draw_run(program, names, source, Model::Tso, &schedule, Style { color: true, ..STYLE });
     expect![[r#"
         ^[1mA run of SB under TSO^[0m, time running downwards
 
@@ -482,7 +486,7 @@ fn colours() {
         Final state: 0:EAX=0; 1:EAX=1;
         SC allows the same: no thread can tell that stores were delayed.
     "#]].assert_eq(&drawing.replace('\x1b', "^"));
-    let plain = draw_run(program, names, source, Model::Tso, &schedule, false);
+    let plain = draw_run(program, names, source, Model::Tso, &schedule, STYLE);
     let mut stripped = drawing;
     for code in ["0", "1", "2", "32", "33"] {
         stripped = stripped.replace(&format!("\x1b[{code}m"), "");
@@ -520,7 +524,8 @@ fn names_and_texts() {
 
             Final state: 0:EAX=0; 1:EAX=0;
             P0's store 変数�=変数� (line 3) was still in its buffer when P0 loaded y (line 4).
-            the second thread's store y=変数� (line 3) was still in its buffer when the second thread loaded 変数� (line 4).
+            the second thread's store y=変数� (line 3) was still in its buffer when the second thread loaded
+            変数� (line 4).
 
             SC cannot do this: each arrow means "comes before", and together they form a circle.
               P0                 MOV [x]�1   -po->  program order of P0
@@ -618,10 +623,10 @@ fn random_runs() {
             schedule.steps.push(step);
         }
         let names = Names::default();
-        let drawing = draw_run(&program, &names, "", model, &schedule, false);
+        let drawing = draw_run(&program, &names, "", model, &schedule, STYLE);
         let dot = draw_dot(&program, &names, "", model, &schedule);
         assert!(dot.ends_with("}\n"));
-        let run = Run::replay(&program, model, &schedule).unwrap();
+        let run = Replay::replay(&program, model, &schedule).unwrap();
         if matches!(run.stop, Stop::Impossible(_)) {
             continue;
         }

@@ -1,0 +1,117 @@
+//! What the answers to all questions have in common, and tables with commas.
+
+use serde_json::Value;
+
+use crate::run;
+
+/// The objects that a command prints.
+fn objects(args: &[&str]) -> Vec<Value> {
+    let ran = run(args, "");
+    let object = |line: &str| serde_json::from_str(line).expect("a JSON object");
+    ran.out.lines().map(object).collect()
+}
+
+/// Every object has the common head, the first one says what wrote it, and the others do not.
+#[test]
+fn one_head() {
+    let questions: [&[&str]; 9] = [
+        &["litmus", "corpus/litmus/SB.litmus", "corpus/litmus/MP.litmus"],
+        &["reach", "corpus/programs/peterson.weak"],
+        &["robust", "corpus/programs/peterson.weak"],
+        &["robust", "--trf", "--model", "tso", "corpus/programs/peterson.weak"],
+        &["fence", "corpus/programs/peterson.weak"],
+        &["monitor", "corpus/traces/dekker.wstrace"],
+        &["monitor", "--program", "corpus/programs/peterson.weak"],
+        &["serial", "corpus/transactions/task-pool.wstrace", "corpus/programs/task-pool.weak"],
+        &["history", "corpus/histories/store-buffering.wshist"],
+    ];
+    for args in questions {
+        let args: Vec<&str> = args.iter().copied().chain(["--format", "json"]).collect();
+        let objects = objects(&args);
+        assert!(!objects.is_empty(), "{args:?}");
+        for (i, object) in objects.iter().enumerate() {
+            for key in ["file", "question", "model", "verdict", "time_s", "certified", "schema"] {
+                assert!(object.get(key).is_some(), "{args:?}: no {key} in {object}");
+            }
+            assert_eq!(object["schema"], 1);
+            assert_eq!(object.get("tool").is_some(), i == 0, "{args:?}");
+        }
+        assert_eq!(objects[0]["tool"]["name"], "weakspot");
+        assert!(objects[0]["tool"]["version"].is_string());
+    }
+}
+
+/// What is explained is the same object everywhere: steps with rising numbers, which the cycle and
+/// the late stores refer to.
+#[test]
+fn one_run() {
+    let questions: [&[&str]; 7] = [
+        &["litmus", "--model", "tso", "--show", "corpus/litmus/SB.litmus"],
+        &["reach", "--model", "tso", "corpus/programs/peterson.weak"],
+        &["robust", "--model", "pso", "corpus/programs/peterson.weak"],
+        &["robust", "--trf", "--model", "tso", "corpus/programs/peterson.weak"],
+        &["monitor", "--program", "--model", "tso", "corpus/programs/peterson.weak"],
+        &["serial", "--model", "tso", "corpus/programs/task-pool.weak"],
+        &["serial", "--model", "tso", "corpus/transactions/task-pool.wstrace"],
+    ];
+    for args in questions {
+        let args: Vec<&str> = args.iter().copied().chain(["--format", "json"]).collect();
+        for object in objects(&args) {
+            check_run(&object["run"], &object);
+        }
+    }
+    for object in objects(&["monitor", "--format", "json", "corpus/traces/dekker.wstrace"]) {
+        check_run(&object["violations"][0]["run"], &object);
+    }
+    for object in
+        objects(&["history", "--format", "json", "corpus/histories/store-buffering.wshist"])
+    {
+        if object.get("by_definition").is_none() {
+            check_run(&object["run"], &object);
+        }
+    }
+}
+
+fn check_run(run: &Value, of: &Value) {
+    let list = |key: &str| run[key].as_array().unwrap_or_else(|| panic!("no {key} in {of}"));
+    let steps = list("steps");
+    assert!(!steps.is_empty(), "{of}");
+    assert_eq!(run["model"], of["model"]);
+    let numbers: Vec<u64> = steps.iter().map(|step| step["n"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted(), "{of}");
+    for step in steps {
+        assert!((step["thread"].as_u64().unwrap() as usize) < list("threads").len(), "{of}");
+        assert!(step["kind"].is_string());
+    }
+    for arc in list("cycle") {
+        for end in ["from", "to"] {
+            assert!(numbers.contains(&arc[end].as_u64().unwrap()), "{arc} of {of}");
+        }
+    }
+    for late in list("late") {
+        assert!(numbers.contains(&late["store"].as_u64().unwrap()), "{late} of {of}");
+    }
+}
+
+/// The summary of many files as a table; commands without one say so.
+#[test]
+fn commas() {
+    let ran = run(&["robust", "--format", "csv", "corpus/programs/peterson.weak"], "");
+    assert_eq!(ran.out, "model,holds,violated,unknown,error\ntso,0,1,0,0\npso,0,1,0,0\n");
+    assert_eq!(ran.code, Some(1));
+    let files = ["corpus/litmus/SB.litmus", "corpus/litmus/MP.litmus", "/nonexistent"];
+    let ran = run(&[&["litmus", "--format", "csv"], &files[..]].concat(), "");
+    assert_eq!(
+        ran.out,
+        "model,holds,violated,unknown,error\nsc,0,2,0,1\ntso,1,1,0,1\npso,2,0,0,1\n"
+    );
+    assert_eq!(ran.code, Some(2));
+    let ran = run(&["fence", "--format", "csv", "corpus/programs/peterson.weak"], "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("--format csv is for tables"), "{}", ran.err);
+    let bench = ["bench", "programs", "--format", "csv", "--timeout", "60s", "dekker"];
+    let ran = run(&bench, "");
+    let mut lines = ran.out.lines();
+    assert!(lines.next().is_some_and(|head| head.starts_with("name,family,size,threads,")));
+    assert!(lines.next().is_some_and(|row| row.starts_with("dekker,,,2,")), "{}", ran.out);
+}

@@ -1,0 +1,132 @@
+//! What all answers have in common, and how an answer is written in a format.
+
+use std::fmt;
+use std::time::Duration;
+
+use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
+
+use crate::json::model_key;
+use crate::text::table::Style;
+
+/// The head of an answer: about what, which question, and what came out.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a, M = Model> {
+    /// The file as the user named it.
+    pub file: &'a str,
+    /// The question.
+    pub question: &'static str,
+    /// The model asked about.
+    pub model: M,
+    /// The answer.
+    pub verdict: &'a Verdict,
+    /// What stopped the search, also if what it had found decides.
+    pub limit: Option<&'a Limit>,
+    /// How long it took.
+    pub time: Duration,
+    /// What the checker of evidence said to it.
+    pub certified: Certification,
+}
+
+impl<'a, M> Head<'a, M> {
+    /// Why not all is known.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'a Limit> {
+        match (self.limit, self.verdict) {
+            (Some(limit), _) | (None, Verdict::Unknown(limit)) => Some(limit),
+            (None, _) => None,
+        }
+    }
+}
+
+/// The name of a model.
+pub trait ModelName: Copy {
+    /// As scripts write it.
+    fn key(self) -> &'static str;
+}
+
+impl ModelName for Model {
+    fn key(self) -> &'static str {
+        model_key(self)
+    }
+}
+
+impl ModelName for HistoryModel {
+    fn key(self) -> &'static str {
+        HistoryModel::key(self)
+    }
+}
+
+/// An answer in all formats.
+pub trait Answer {
+    /// For people.
+    fn text(&self, style: Style) -> String;
+
+    /// For scripts: JSON objects, each on a line of its own.
+    fn json(&self) -> String;
+
+    /// For Graphviz; nothing if there is nothing to draw.
+    fn dot(&self) -> String;
+}
+
+/// A format of answers. A new one is a variant here, and a file that writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// JSON Lines, for scripts.
+    Json,
+    /// Graphs for Graphviz.
+    Dot,
+    /// Tables with commas, for spreadsheets: measurements and summaries.
+    Csv,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 4] = [Format::Text, Format::Json, Format::Dot, Format::Csv];
+
+    /// What it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Json => "json",
+            Format::Dot => "dot",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Format::Text => "For people",
+            Format::Json => "JSON Lines, one object per file and model",
+            Format::Dot => "Graphviz: the execution or cycle that decides the answer",
+            Format::Csv => "Commas: the rows of `bench`, the summary of many files",
+        }
+    }
+
+    /// The format of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The answer in this format. Tables are of many answers, and have no part for one.
+    #[must_use]
+    pub fn of(self, answer: &dyn Answer, style: Style) -> String {
+        match self {
+            Format::Text => answer.text(style),
+            Format::Json => answer.json(),
+            Format::Dot => answer.dot(),
+            Format::Csv => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,176 @@
+//! Tables with commas, for spreadsheets: rows of measurements, and the summary of many answers.
+//!
+//! A cell with a comma, a quote or a line end stands in quotes, in which quotes are doubled
+//! (RFC 4180); lines end as everywhere else.
+
+use std::fmt;
+use std::fmt::Write;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value as Json;
+
+use crate::answer::Format;
+
+/// The rows of a table while it is written, each of which comes as a JSON object.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    format: Format,
+    /// The names of the columns, once they are known.
+    columns: Vec<String>,
+    /// Whether all rows have them, also those that lack a key.
+    fixed: bool,
+    begun: bool,
+}
+
+impl Rows {
+    /// The columns are the keys of the rows.
+    #[must_use]
+    pub fn new(format: Format) -> Rows {
+        Rows { format, columns: Vec::new(), fixed: false, begun: false }
+    }
+
+    /// The columns are known; keys that a row does not have are empty cells.
+    #[must_use]
+    pub fn with_columns(format: Format, columns: &[&str]) -> Rows {
+        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+        Rows { format, columns, fixed: true, begun: false }
+    }
+
+    /// A row as it is written: as JSON it is the object itself, with commas a line of cells. The
+    /// names of the columns come before the first row, and again where a table with others begins.
+    pub fn written(&mut self, object: &str) -> String {
+        if self.format != Format::Csv {
+            return format!("{object}\n");
+        }
+        let cells = cells(object);
+        let keys: Vec<String> = cells.iter().map(|(key, _)| key.clone()).collect();
+        let mut out = String::new();
+        if !self.fixed && self.columns != keys || !self.begun {
+            if self.begun {
+                out.push('\n');
+            }
+            if !self.fixed {
+                self.columns = keys;
+            }
+            self.begun = true;
+            out += &line(self.columns.iter().map(String::as_str));
+        }
+        let cell = |column: &String| {
+            let known = cells.iter().find(|(key, _)| key == column);
+            known.map_or("", |(_, cell)| cell.as_str())
+        };
+        out + &line(self.columns.iter().map(cell))
+    }
+}
+
+/// How many answers came to what, a line per model. Each answer is the key of its model, or none for
+/// an error that concerns them all, and `holds`, `violated`, `unknown` or `error`.
+pub(crate) fn summary<'a>(answers: &[(Option<&'a str>, &'a str)]) -> String {
+    const ENDS: [&str; 4] = ["holds", "violated", "unknown", "error"];
+    let mut models: Vec<&str> = Vec::new();
+    for model in answers.iter().filter_map(|(model, _)| *model) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let mut out = line(["model"].into_iter().chain(ENDS));
+    for model in models {
+        let count = |end: &str| {
+            let here = |of: Option<&str>| of.is_none_or(|of| of == model);
+            answers.iter().filter(|(of, came)| here(*of) && *came == end).count().to_string()
+        };
+        let counts = ENDS.map(count);
+        out += &line([model].into_iter().chain(counts.iter().map(String::as_str)));
+    }
+    out
+}
+
+fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for (i, cell) in cells.enumerate() {
+        out.push_str(if i == 0 { "" } else { "," });
+        match cell.contains([',', '"', '\n', '\r']) {
+            true => {
+                let _ = write!(out, "\"{}\"", cell.replace('"', "\"\""));
+            }
+            false => out.push_str(cell),
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// The keys and values of an object, in their order. What is inside of objects has the keys that
+/// lead to it: `limit.kind`.
+fn cells(object: &str) -> Vec<(String, String)> {
+    struct Keys;
+    impl<'de> Visitor<'de> for Keys {
+        type Value = Vec<(String, Json)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut pairs = Vec::new();
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
+    }
+    let mut parser = serde_json::Deserializer::from_str(object);
+    let pairs = (&mut parser).deserialize_map(Keys).unwrap_or_default();
+    let mut cells = Vec::new();
+    for (key, value) in pairs {
+        push_cells(&mut cells, key, &value);
+    }
+    cells
+}
+
+fn push_cells(cells: &mut Vec<(String, String)>, key: String, value: &Json) {
+    let text = match value {
+        Json::Object(inner) => {
+            for (name, value) in inner {
+                push_cells(cells, format!("{key}.{name}"), value);
+            }
+            return;
+        }
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    cells.push((key, text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows() {
+        let mut rows = Rows::new(Format::Csv);
+        assert_eq!(
+            rows.written(r#"{"b":1,"a":"x, \"y\"","c":null}"#),
+            "b,a,c\n1,\"x, \"\"y\"\"\",\n"
+        );
+        assert_eq!(rows.written(r#"{"b":2.5,"a":true,"c":[1,2]}"#), "2.5,true,\"[1,2]\"\n");
+        assert_eq!(rows.written(r#"{"z":{"y":1,"x":"w"}}"#), "\nz.x,z.y\nw,1\n");
+        let mut rows = Rows::with_columns(Format::Csv, &["name", "size"]);
+        assert_eq!(rows.written(r#"{"name":"a"}"#), "name,size\na,\n");
+        assert_eq!(rows.written(r#"{"name":"b","size":3,"other":1}"#), "b,3\n");
+        let mut rows = Rows::new(Format::Json);
+        assert_eq!(rows.written(r#"{"b":1}"#), "{\"b\":1}\n");
+    }
+
+    #[test]
+    fn summaries() {
+        let tso = Some("tso");
+        let answers =
+            [(tso, "holds"), (tso, "violated"), (None, "error"), (Some("pso"), "unknown")];
+        assert_eq!(
+            summary(&answers),
+            "model,holds,violated,unknown,error\ntso,1,1,0,1\npso,0,0,1,1\n"
+        );
+    }
+}
