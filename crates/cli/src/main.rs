@@ -37,6 +37,7 @@ use exit::Exit;
 use weakspot_build::Language;
 
 /// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.
+#[cfg(feature = "fast")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -20,6 +20,7 @@ mod mixed;
 
 use std::hint::black_box;
 
+#[cfg(feature = "simd")]
 use fearless_simd::{Level, Simd};
 use prefetch_index::prefetch_index;
 use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables, Value};
@@ -126,6 +127,7 @@ pub(crate) struct Engine<const W: usize> {
 pub(crate) struct Side {
     pub(crate) setup: Setup,
     /// What the processor can do.
+    #[cfg(feature = "simd")]
     level: Level,
     middles: Runs,
     pub(crate) tally: [Tally; 2],
@@ -190,6 +192,7 @@ impl<const W: usize> Engine<W> {
             mixed: Mixed::new(),
             side: Side {
                 setup,
+                #[cfg(feature = "simd")]
                 level: Level::new(),
                 middles: Runs::new(setup.compaction),
                 tally: Default::default(),
@@ -289,11 +292,11 @@ impl<const W: usize> Engine<W> {
     /// Follows events with the instructions that this processor has, up to the first one that needs
     /// [`slow`](Self::slow).
     fn vectorised<const TSO_ON: bool, const PSO_ON: bool>(&mut self, events: &[LogEvent]) -> usize {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
         if let Some(avx512) = self.side.level.as_avx512().filter(|_| W >= 16) {
             return avx512.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
         if let Some(avx2) = self.side.level.as_avx2() {
             return avx2.vectorize(|| self.fast::<TSO_ON, PSO_ON>(events));
         }
