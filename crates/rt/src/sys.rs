@@ -94,11 +94,41 @@ pub fn close(fd: i32) {
     on_descriptor(libc::SYS_close, fd, 0, 0);
 }
 
-/// One of the calls that take a descriptor and two numbers, and touch no memory.
-pub fn on_descriptor(number: i64, fd: i32, a: usize, b: usize) -> isize {
-    debug_assert!(
-        [libc::SYS_close, libc::SYS_fcntl, libc::SYS_lseek, libc::SYS_dup3].contains(&number)
-    );
+/// Whether a descriptor is open.
+pub fn is_open(fd: i32) -> bool {
+    on_descriptor(libc::SYS_fcntl, fd, libc::F_GETFD as usize, 0) >= 0
+}
+
+/// Whether calls on a descriptor wait until they can be done.
+pub fn waits(fd: i32) -> bool {
+    let flags = on_descriptor(libc::SYS_fcntl, fd, libc::F_GETFL as usize, 0);
+    flags & libc::O_NONBLOCK as isize == 0
+}
+
+/// Moves a descriptor to a number from `lowest` on; negative if there is none.
+pub fn move_up(fd: i32, lowest: i32) -> i32 {
+    if fd < 0 {
+        return fd;
+    }
+    let command = libc::F_DUPFD_CLOEXEC as usize;
+    let copy = on_descriptor(libc::SYS_fcntl, fd, command, lowest as usize);
+    close(fd);
+    copy as i32
+}
+
+/// Makes a descriptor mean the same as another one.
+pub fn copy_over(fd: i32, to: i32) {
+    on_descriptor(libc::SYS_dup3, fd, to as usize, 0);
+}
+
+/// Goes to a place in a file, as `lseek`; where that is, or negative.
+pub fn seek(fd: i32, offset: i64, from: i32) -> i64 {
+    on_descriptor(libc::SYS_lseek, fd, offset as usize, from as usize) as i64
+}
+
+/// One of the calls that take a descriptor and two numbers, and touch no memory: `close`, `dup3`,
+/// `lseek`, and `fcntl` with the commands that are used here.
+fn on_descriptor(number: i64, fd: i32, a: usize, b: usize) -> isize {
     // SAFETY: the kernel neither reads nor writes memory for them.
     unsafe { call(number, [fd as usize, a, b, 0, 0, 0]) }
 }

@@ -25,7 +25,8 @@ impl<T: Copy> Guest<T> {
     /// The object at this address.
     ///
     /// # Safety
-    /// The program says that it has such an object there, and the library has none.
+    /// The program says that it has such an object there, and the library has none. Any bytes are a
+    /// value of it, as for objects of C.
     pub unsafe fn at(addr: usize) -> Guest<T> {
         Guest(addr as *mut T)
     }
@@ -47,7 +48,7 @@ impl<T: Copy> Guest<T> {
 
     /// What is there now.
     pub fn get(self) -> T {
-        // SAFETY: who made `self` vouches for the address; objects of C are plain bytes.
+        // SAFETY: who made `self` vouches for the address and the type.
         unsafe { self.0.read_unaligned() }
     }
 

@@ -20,7 +20,7 @@ use crate::execution::monitors::Monitors;
 use crate::execution::panics::Said;
 use crate::execution::watchdog::Watchdog;
 use crate::memory::arena;
-use crate::memory::heap::{Heap, on_behalf_of_runtime};
+use crate::memory::heap::Heap;
 use crate::memory::mappings::Mappings;
 use crate::memory::shadow::Shadow;
 use crate::memory::snapshot::{self, Snapshot};
@@ -178,22 +178,11 @@ fn settle_addresses(argv: *mut *mut c_char) {
 /// Opens the file for the report, with a number that the program will not get.
 fn open_report(path: &str) -> i32 {
     let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
-    let far = far_copy(sys::open(&name, libc::O_WRONLY | libc::O_CREAT));
+    let far = sys::move_up(sys::open(&name, libc::O_WRONLY | libc::O_CREAT), FAR);
     if far < 0 {
         give_up(&format!("failed to open {path}"));
     }
     far
-}
-
-/// Moves a descriptor to a number that the program will not get; negative if there is none.
-pub fn far_copy(fd: i32) -> i32 {
-    if fd < 0 {
-        return fd;
-    }
-    let command = libc::F_DUPFD_CLOEXEC as usize;
-    let far = sys::on_descriptor(libc::SYS_fcntl, fd, command, FAR as usize);
-    sys::close(fd);
-    far as i32
 }
 
 /// The keeper, in the place of `main`: constructors have run, libc is ready.
@@ -302,8 +291,7 @@ fn work(rt: &mut Rt) -> ! {
         rt.program.started = true;
     }
     let mut snapshot = (!rt.config.fork).then(|| Snapshot::take(rt));
-    // To look at what is open, libc allocates, and not for the program.
-    let descriptors = on_behalf_of_runtime(|| Descriptors::now(rt.config.fd));
+    let descriptors = Descriptors::now(rt.config.fd);
     rt.outside.begin(&descriptors);
     while execute(rt) {
         let Some(snapshot) = &mut snapshot else { break };
@@ -427,7 +415,7 @@ impl Runtime {
         let null = sys::open(c"/dev/null", libc::O_WRONLY);
         for fd in [1, 2] {
             if null >= 0 && fd != self.config.fd {
-                sys::on_descriptor(libc::SYS_dup3, null, fd as usize, 0);
+                sys::copy_over(null, fd);
             }
         }
         sys::close(null);

@@ -8,12 +8,12 @@
 use std::fs;
 
 use crate::config::MOST_THREADS;
-use crate::execution::start::far_copy;
 use crate::memory::{arena, heap};
 use crate::report::Module;
 use crate::runtime::Runtime;
 use crate::schedule::coroutine;
 use crate::sys;
+use crate::world::descriptors::FAR;
 
 const PAGE: usize = 4096;
 /// Pieces of at most this size are copied without asking what was touched of them.
@@ -88,7 +88,7 @@ impl Snapshot {
     /// Copies the memory of the program, before it runs.
     pub fn take(rt: &Runtime) -> Snapshot {
         // The program gets the same numbers for its files as without us.
-        let pagemap = far_copy(sys::open(c"/proc/self/pagemap", libc::O_RDONLY));
+        let pagemap = sys::move_up(sys::open(c"/proc/self/pagemap", libc::O_RDONLY), FAR);
         let arguments = rt.program.arguments().1;
         let mut pieces = Vec::new();
         for (start, m) in of_program(rt.reporter.own_code(), arguments) {

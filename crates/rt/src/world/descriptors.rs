@@ -72,20 +72,7 @@ pub fn blocks(fd: i32) -> bool {
         }
         stat.st_mode & TYPE
     };
-    let flags = fcntl(fd, libc::F_GETFL);
-    matches!(kind, libc::S_IFIFO | libc::S_IFSOCK | 0) && flags & libc::O_NONBLOCK as isize == 0
-}
-
-fn fcntl(fd: i32, command: i32) -> isize {
-    sys::on_descriptor(libc::SYS_fcntl, fd, command as usize, 0)
-}
-
-fn seek(fd: i32, at: i64, from: i32) -> i64 {
-    sys::on_descriptor(libc::SYS_lseek, fd, at as usize, from as usize) as i64
-}
-
-fn is_open(fd: i32) -> bool {
-    fcntl(fd, libc::F_GETFD) >= 0
+    matches!(kind, libc::S_IFIFO | libc::S_IFSOCK | 0) && sys::waits(fd)
 }
 
 fn all() -> Vec<i32> {
@@ -95,7 +82,7 @@ fn all() -> Vec<i32> {
         entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
     });
     // The folder itself was open while it was read.
-    numbers.into_iter().filter(|&fd| is_open(fd)).collect()
+    numbers.into_iter().filter(|&fd| sys::is_open(fd)).collect()
 }
 
 impl Descriptors {
@@ -104,7 +91,7 @@ impl Descriptors {
         let open = all();
         let free = (0..).find(|fd| !open.contains(fd)).unwrap_or(i32::MAX);
         let place = |&fd: &i32| {
-            let at = seek(fd, 0, libc::SEEK_CUR);
+            let at = sys::seek(fd, 0, libc::SEEK_CUR);
             (fd != report && at >= 0).then_some((fd, at))
         };
         let places = open.iter().filter(|&&fd| fd <= 2).filter_map(place).collect();
@@ -114,9 +101,9 @@ impl Descriptors {
     /// Puts things back.
     pub fn restore(&self) {
         for &(fd, at) in &self.places {
-            seek(fd, at, libc::SEEK_SET);
+            sys::seek(fd, at, libc::SEEK_SET);
         }
-        if is_open(self.free) {
+        if sys::is_open(self.free) {
             for fd in all() {
                 if !self.open.contains(&fd) {
                     sys::close(fd);
