@@ -95,7 +95,7 @@ fn ask_model(
     let costs =
         FenceCosts { full: args.cost.full, store_store: stores.then_some(args.cost.store_store) };
     let question = FenceQuestion { model, goal, costs };
-    let found = match find(parsed, &patches, question, limits) {
+    let (found, certification) = match find(parsed, &patches, question, limits) {
         Ok(found) => found,
         Err(why) => {
             let of = (&parsed.program, &parsed.names);
@@ -107,7 +107,7 @@ fn ask_model(
     });
     let patched = found.fences.as_ref().map(|fences| patches.patched(fences));
     let counts = args.cost.full == 1 && args.cost.store_store == 1;
-    let head = job.head(model, &found.verdict, start.elapsed(), Certification::NotChecked);
+    let head = job.head(model, &found.verdict, start.elapsed(), certification);
     let answer = FenceAnswer {
         head: Head { limit: found.limit.as_ref(), ..head },
         names: &parsed.names,
@@ -133,27 +133,31 @@ fn find(
     patches: &Patches,
     question: FenceQuestion,
     limits: &Limits,
-) -> Result<Fences, NoAnswer> {
+) -> Result<(Fences, Certification), NoAnswer> {
     use weakspot_core::certify::Rejected;
     let FenceQuestion { model, goal, .. } = question;
     let places = &patches.places;
-    let mut found = fences(places, question, limits, &mut Listener::new())?;
+    let found = fences(places, question, limits, &mut Listener::new())?;
+    let certification = found.certification();
+    let mut found = found.into_answer();
     // That nothing cheaper does is only shown for the program that was searched.
     found.optimal &= same_program(&parsed.program, &fenced(places, &[]));
-    let Some(chosen) = &found.fences else { return Ok(found) };
+    let Some(chosen) = &found.fences else { return Ok((found, certification)) };
     let program = patches
         .program(chosen)
         .map_err(|_| NoAnswer::Rejected(Rejected::Fences("the text with fences is refused")))?;
     if same_program(&program, &fenced(places, chosen)) {
-        return Ok(found);
+        return Ok((found, certification));
     }
     match misses_goal(&program, model, goal, limits, &mut Listener::new())?.0 {
-        Verdict::Holds => Ok(found),
+        // The text is another program than the one that was checked.
+        Verdict::Holds => Ok((found, Certification::TooLarge)),
         Verdict::Violated => {
             Err(NoAnswer::Rejected(Rejected::Fences("the text with fences misses the goal")))
         }
         Verdict::Unknown(limit) => {
-            Ok(Fences { fences: None, optimal: false, limit: Some(limit), ..found })
+            let found = Fences { fences: None, optimal: false, limit: Some(limit), ..found };
+            Ok((found, certification))
         }
     }
 }

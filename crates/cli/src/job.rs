@@ -204,16 +204,6 @@ pub(crate) fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// What is known about the check of an answer about a program: runs are replayed, but that there is
-/// none is not searched for again.
-pub(crate) fn certified(evidence: Option<&Evidence>) -> Certification {
-    match evidence {
-        Some(Evidence::Run(_)) => Certification::Checked,
-        Some(Evidence::Exhausted { .. }) => Certification::TooLarge,
-        None => Certification::NotChecked,
-    }
-}
-
 /// Questions about programs.
 impl<T> Job<'_, T> {
     /// The program of `input` and its text; warnings and refusals are noted.

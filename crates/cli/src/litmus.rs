@@ -15,7 +15,7 @@ use weakspot_report::{
 use crate::args::{LitmusArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, Source, expand};
-use crate::job::{Job, certified, summarise};
+use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each test under each model.
@@ -93,7 +93,7 @@ impl Litmus<'_> {
         // The run of `--format dot` is the one that decides.
         let is_shown = wanted.is_some() || common.shared.format == OutputFormat::Dot;
         let shown = LitmusShown { wanted: wanted.unwrap_or_default(), run: run.as_ref() };
-        let head = self.job.head(model, &judged.verdict, time, certified(judged.evidence.as_ref()));
+        let head = self.job.head(model, &judged.verdict, time, judged.certification());
         let answer = LitmusAnswer {
             head: Head { limit: found.stopped.as_ref(), ..head },
             program,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
-use weakspot_monitor::{Algorithm, Definition, Form, Refused, Shown, Watch, show};
+use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
+use weakspot_monitor::{Algorithm, Definition, Findings, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
     LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
     monitor_statistics, program_summary, program_summary_csv,
@@ -252,18 +252,15 @@ impl Watched<'_> {
 
     fn answer_model(&mut self, current: &Current, model: Model, remarks: &[String]) {
         let watch = &current.watch;
-        let shown = match watch.reports(&current.tables, model) {
-            Ok(shown) => shown,
+        let findings = match watch.answer(&current.tables, model, current.limit.as_ref()) {
+            Ok(findings) => findings,
             Err(rejected) => {
                 let message = defect(&model.to_string(), &rejected);
                 return self.refuse_message(Some(model), &message);
             }
         };
-        let verdict = match (&current.limit, watch.total(model)) {
-            (_, 1..) => Verdict::Violated,
-            (Some(limit), 0) => Verdict::Unknown(limit.clone()),
-            (None, 0) => Verdict::Holds,
-        };
+        let certification = findings.certification();
+        let Findings { verdict, reports: shown } = findings.into_answer();
         self.write_witness(current, model, &verdict, &shown);
         let mut remarks = remarks.to_vec();
         let checked = shown.iter().filter(|shown| shown.run.is_some()).count();
@@ -277,10 +274,9 @@ impl Watched<'_> {
             (MonitorAlgorithm::Sober, _) => "sober",
             (MonitorAlgorithm::SoberPublished, _) => "sober-published",
         };
-        let is_checked = shown_checked(&verdict, &reports);
         let time = current.since.elapsed();
         let answer = MonitorAnswer {
-            head: self.job.head(model, &verdict, time, is_checked),
+            head: self.job.head(model, &verdict, time, certification),
             id: current.id.as_deref(),
             tables: &current.tables,
             log: watch.kept(),
@@ -405,20 +401,6 @@ impl Watched<'_> {
             let error = ProgramResult::error(&self.job.file, Some(model));
             self.job.answer.results.push(error);
         }
-    }
-}
-
-/// Whether every report was checked by a run that shows it. That there is none cannot be shown so.
-fn shown_checked(
-    verdict: &Verdict,
-    reports: &[(weakspot_core::Overtaking, Option<weakspot_core::DelayedRun>)],
-) -> Certification {
-    match verdict {
-        Verdict::Violated if reports.iter().all(|(_, run)| run.is_some()) => Certification::Checked,
-        Verdict::Violated if reports.iter().any(|(_, run)| run.is_some()) => {
-            Certification::TooLarge
-        }
-        _ => Certification::NotChecked,
     }
 }
 

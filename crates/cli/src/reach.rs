@@ -6,14 +6,14 @@ use anyhow::{Result, bail};
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Drain, Evidence, Instr, Limits, Model, Verdict};
-use weakspot_explore::{Algorithm, Reach, reach};
+use weakspot_explore::{Algorithm, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
 use crate::args::{OutputFormat, ReachAlgorithm, ReachArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::{Job, certified, summarise};
+use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
@@ -101,7 +101,7 @@ fn ask_model(
         _ => None,
     };
     let answer = ReachAnswer {
-        head: job.head(model, &found.verdict, time, certified(found.evidence.as_ref())),
+        head: job.head(model, &found.verdict, time, found.certification()),
         program,
         names,
         source: &source.text,
@@ -113,7 +113,7 @@ fn ask_model(
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
     job.write_evidence("reach", source, model, &found.verdict, found.evidence.as_ref());
-    Some(found.verdict)
+    Some(found.verdict.clone())
 }
 
 /// A violation that SC has, too, is explained best without delays. To find that out may take
@@ -124,8 +124,9 @@ fn plainest(parsed: &Parsed, model: Model, run: &Schedule, limits: &Limits) -> S
         return run.clone();
     }
     let limits = Limits { memory: Some(8 << 20), ..*limits };
-    match reach(program, Model::Sc, Algorithm::Auto, &limits, &mut Listener::new()) {
-        Ok(Reach { evidence: Some(Evidence::Run(sc)), .. }) => {
+    let sc = reach(program, Model::Sc, Algorithm::Auto, &limits, &mut Listener::new());
+    match sc.map(|found| found.into_answer().evidence) {
+        Ok(Some(Evidence::Run(sc))) => {
             // An assertion fails in the last step, which then has no state behind it.
             let (steps, last) = match certify::replay(Machine { program, model: Model::Sc }, &sc) {
                 Ok(_) => (sc.steps.clone(), None),

@@ -13,7 +13,7 @@ use weakspot_report::{
 use crate::args::{RobustAlgorithm, RobustArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::{Job, certified, summarise};
+use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
@@ -84,14 +84,16 @@ fn ask_model(
     };
     let mut race = None;
     let asked = match args.trf {
-        false => robust(program, model, decide, limits, &mut Listener::new()),
+        false => robust(program, model, decide, limits, &mut Listener::new())
+            .map(|found| (found.certification(), found.into_answer())),
         true => triangular_race_free(program, limits, &mut Listener::new()).map(|found| {
             race = found.race;
-            let TriangularRaceFree { verdict, evidence, states, .. } = found;
-            Robust { verdict, evidence, reordered: None, states, queries: 1 }
+            let certification = found.certification();
+            let TriangularRaceFree { verdict, evidence, states, .. } = found.into_answer();
+            (certification, Robust { verdict, evidence, reordered: None, states, queries: 1 })
         }),
     };
-    let found = match asked {
+    let (certification, found) = match asked {
         Ok(found) => found,
         Err(why) => {
             job.refuse_answer(Some(model), source, (program, names), why);
@@ -103,7 +105,7 @@ fn ask_model(
         _ => None,
     };
     let answer = RobustAnswer {
-        head: job.head(model, &found.verdict, start.elapsed(), certified(found.evidence.as_ref())),
+        head: job.head(model, &found.verdict, start.elapsed(), certification),
         program,
         names,
         source: &source.text,

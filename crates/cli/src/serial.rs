@@ -151,24 +151,13 @@ struct Said<'a> {
     model: Model,
     of: SerialOf,
     verdict: Verdict,
+    certification: Certification,
     shown: Shown,
     sc_equivalent: Option<bool>,
     fenced: Option<&'a SerialFenced>,
     others: &'a [SerialOther],
     decided_by: Option<&'a str>,
     remarks: Vec<String>,
-}
-
-impl Said<'_> {
-    /// Whether what shows the answer was checked.
-    fn certified(&self) -> Certification {
-        match &self.verdict {
-            Verdict::Violated if self.shown.cycle.is_some() => Certification::Checked,
-            Verdict::Holds if self.shown.order.is_some() => Certification::Checked,
-            Verdict::Unknown(_) => Certification::NotChecked,
-            _ => Certification::TooLarge,
-        }
-    }
 }
 
 /// Before the first event of a trace; what cannot be read again is noted.
@@ -396,7 +385,7 @@ impl Job<'_> {
             Ok(found) => found,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
-        let Found { verdict, shown, evidence, remark } = found;
+        let Found { verdict, certification, shown, evidence, remark } = found;
         remarks.extend(remark);
         if model == Model::Tso && (self.args.predict || self.args.literal) {
             let why = "--predict and --literal make no difference: the log has `com`, so that it is one \
@@ -427,6 +416,7 @@ impl Job<'_> {
             model,
             of,
             verdict,
+            certification,
             shown,
             sc_equivalent,
             fenced: None,
@@ -448,7 +438,7 @@ impl Job<'_> {
                 verdict: &said.verdict,
                 limit: None,
                 time: current.since.elapsed(),
-                certified: said.certified(),
+                certified: said.certification,
             },
             id: current.id.as_deref(),
             tables: &current.tables,

@@ -21,7 +21,7 @@ pub use evidence::certified::{Certification, Certified, Claim, Effort, FenceClai
 pub use evidence::fence_proof::{Clause, FenceCosts};
 pub use evidence::lrat::{LratError, LratStep, lrat};
 pub use evidence::verdict::{Evidence, Limit, Verdict, Violation};
-pub use evidence::{certify, fence_proof, reference};
+pub use evidence::{certify, fence_proof, monitors, reference};
 pub use execution::event::{Event, Execution, History, Op, Trace};
 pub use execution::overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use execution::record::{Recording, record};

@@ -1,8 +1,10 @@
 //! What the engines say: the answer to everything that a program asks, or why there is none.
 
-use weakspot_core::certify::{self, Rejected};
+use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Failure;
-use weakspot_core::{Evidence, Model, Program, Verdict, Violation};
+use weakspot_core::{
+    Certified, Claim, Effort, Evidence, Limits, Model, Program, Verdict, Violation,
+};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -20,13 +22,27 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// The answer, if its evidence passes the check.
-    pub(crate) fn checked(self, program: &Program, model: Model) -> Result<Reach, NoAnswer> {
-        if let Some(evidence) = &self.evidence {
-            certify::everything(program, model, &self.verdict, evidence)
-                .map_err(NoAnswer::Rejected)?;
-        }
-        Ok(self)
+    /// The answer, if its evidence passes the check, within what is left of the limits.
+    pub(crate) fn certified(
+        self,
+        program: &Program,
+        model: Model,
+        limits: &Limits,
+    ) -> Result<Certified<Reach>, NoAnswer> {
+        Certified::everything(program, model, self, Effort::within(limits))
+            .map_err(NoAnswer::Rejected)
+    }
+}
+
+impl Claim for Reach {
+    type Evidence = Evidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
     }
 }
 

@@ -2,7 +2,7 @@
 //! an assertion fail, do the final states satisfy the condition? Here is who answers; each
 //! algorithm has a file of its own.
 
-use weakspot_core::{Limits, Model, Program, Progress};
+use weakspot_core::{Certified, Limits, Model, Program, Progress};
 
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
@@ -32,19 +32,30 @@ pub fn reach(
     algorithm: Algorithm,
     limits: &Limits,
     progress: &mut dyn Progress,
+) -> Result<Certified<Reach>, NoAnswer> {
+    let limits = limits.begin();
+    let answer = decided(program, model, algorithm, &limits, progress)?;
+    answer.certified(program, model, &limits)
+}
+
+/// The answer before its evidence is checked, for those who check what they make of it.
+pub(crate) fn decided(
+    program: &Program,
+    model: Model,
+    algorithm: Algorithm,
+    limits: &Limits,
+    progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let limits = &limits.begin();
-    let answer = match (algorithm, model) {
+    Ok(match (algorithm, model) {
         (Algorithm::Auto, Model::Sc) => by_sc(program, limits, progress)?,
         (Algorithm::Auto, _) => portfolio::reach(program, model, limits, progress)?,
         (Algorithm::Eager(strategy), _) => eager(program, model, strategy, limits, progress)?,
         (Algorithm::Lazy, Model::Tso) => lazy::lazy(program, limits, progress)?,
         (Algorithm::Unroll, Model::Tso) => lazy::unroll(program, limits, progress)?,
-        (Algorithm::Dual, Model::Tso) => dual::dual_reach(program, limits, progress)?
+        (Algorithm::Dual, Model::Tso) => dual::decided(program, limits, progress)?
             .ok_or(NoAnswer::NotApplicable("the complete procedure needs data that are finite"))?,
         (Algorithm::Lazy | Algorithm::Unroll | Algorithm::Dual, _) => {
             return Err(NoAnswer::NotApplicable("this algorithm is made for TSO"));
         }
-    };
-    answer.checked(program, model)
+    })
 }

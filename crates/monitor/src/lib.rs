@@ -7,7 +7,8 @@
 mod cells;
 mod engine;
 mod monitor;
-pub mod reference;
+#[cfg(test)]
+mod reference_tests;
 mod run;
 mod sober;
 mod tally;
@@ -22,5 +23,6 @@ pub use monitor::Monitor;
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
 pub use values::Values;
-pub use watch::{Algorithm, Shown, Watch, show};
+pub use watch::{Algorithm, Findings, Shown, Watch, show};
+pub use weakspot_core::monitors as reference;
 pub use witness::witness;

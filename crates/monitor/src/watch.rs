@@ -5,8 +5,8 @@
 //! the log came through a pipe.
 
 use weakspot_core::{
-    DelayedRun, Drain, LogBatch, LogEvent, LogKind, LogTables, Model, Overtaking, certify,
-    certify::Rejected,
+    Certified, Claim, DelayedRun, Drain, Limit, LogBatch, LogEvent, LogKind, LogTables, Model,
+    Overtaking, Verdict, certify, certify::Rejected,
 };
 
 use crate::engine::Refused;
@@ -32,6 +32,7 @@ pub struct Watch {
     /// Which models each of them is for. A monitor knows only one kind of PSO.
     monitors: Vec<(Vec<Model>, Monitor)>,
     sober: Option<Sober>,
+    form: Form,
     kept: Vec<LogEvent>,
     events: u64,
     values: Values,
@@ -47,6 +48,27 @@ pub struct Shown {
     pub run: Option<DelayedRun>,
 }
 
+/// What the monitors found in a log, or in what was followed of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// Holds if nothing was reported.
+    pub verdict: Verdict,
+    /// The reports, with the runs that show them.
+    pub reports: Vec<Shown>,
+}
+
+impl Claim for Findings {
+    type Evidence = DelayedRun;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&DelayedRun> {
+        self.reports.iter().find_map(|shown| shown.run.as_ref())
+    }
+}
+
 /// How many events are kept: 16 MiB.
 const KEPT: usize = 1 << 20;
 /// How many events are gone through again to check reports, all together: some seconds.
@@ -56,9 +78,10 @@ impl Watch {
     /// Monitors for `models`.
     #[must_use]
     pub fn new(models: &[Model], algorithm: Algorithm) -> Watch {
-        let (mut monitors, mut sober) = (Vec::new(), None);
+        let (mut monitors, mut sober, mut form) = (Vec::new(), None, Form::All);
         match algorithm {
-            Algorithm::Monitor(form) => {
+            Algorithm::Monitor(asked) => {
+                form = asked;
                 let own = Model::Pso(Drain::Own);
                 let both = models.contains(&own) && models.contains(&Model::Pso(Drain::All));
                 let (first, second): (Vec<Model>, Vec<Model>) =
@@ -70,7 +93,8 @@ impl Watch {
             }
             Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
         }
-        Watch { monitors, sober, kept: Vec::new(), events: 0, values: Values::default() }
+        let (kept, values) = (Vec::new(), Values::default());
+        Watch { monitors, sober, form, kept, events: 0, values }
     }
 
     /// Follows the next events of the log.
@@ -184,6 +208,38 @@ impl Watch {
             shown.push(Shown { overtaking, run });
         }
         Ok(shown)
+    }
+
+    /// The answer under a model when the log has been followed to its end, or to `limit`.
+    ///
+    /// # Errors
+    /// When a run is not accepted, or the monitor is silent where its definition is not.
+    pub fn answer(
+        &self,
+        tables: &LogTables,
+        model: Model,
+        limit: Option<&Limit>,
+    ) -> Result<Certified<Findings>, Rejected> {
+        let reports = self.reports(tables, model)?;
+        let verdict = match (self.total(model), limit) {
+            (1.., _) => Verdict::Violated,
+            (0, Some(limit)) => Verdict::Unknown(limit.clone()),
+            (0, None) => Verdict::Holds,
+        };
+        let findings = Findings { verdict, reports };
+        match (&findings.verdict, findings.evidence().is_some()) {
+            // SOBER is about other executions of the program, too, which the log does not know.
+            _ if self.sober.is_some() => Ok(Certified::not_checked(findings)),
+            (Verdict::Unknown(_), _) => Ok(Certified::not_checked(findings)),
+            (Verdict::Violated, true) => Certified::delayed(&self.kept, tables, findings),
+            (Verdict::Violated, false) => Ok(Certified::too_large(findings)),
+            (Verdict::Holds, _) if (self.kept.len() as u64) < self.events => {
+                Ok(Certified::too_large(findings))
+            }
+            (Verdict::Holds, _) => {
+                Certified::silent(&self.kept, tables, (model, self.form), findings)
+            }
+        }
     }
 
     fn monitor(&self, model: Model) -> Option<&Monitor> {

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Question, TxnCycle};
+use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Passed, Question, TxnCycle};
 use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
-use crate::journal::{Journal, Told};
+use crate::journal::{Journal, NotedCycle};
 use crate::log::{BadLog, Cut, TxnReader};
 use crate::online::{Online, Peak};
 use crate::touched::{Extent, Touched, touched};
@@ -25,7 +25,7 @@ struct Monitor {
     online: Online,
     cycle: Option<TxnCycle>,
     /// What the journal says about the cycle.
-    told: Option<Result<HashMap<u64, Touched>, Rejected>>,
+    noted: Option<Result<(HashMap<u64, Touched>, Passed), Rejected>>,
     /// The event of the log that closed the cycle, if a journal was kept.
     closed: Option<u64>,
 }
@@ -54,7 +54,7 @@ impl Follow {
         let monitor = |&question: &Question| {
             let asked = by_units(question);
             let online = if order { Online::with_order(asked) } else { Online::new(asked) };
-            Monitor { question, online, cycle: None, told: None, closed: None }
+            Monitor { question, online, cycle: None, noted: None, closed: None }
         };
         Follow {
             reader: TxnReader::new(has_commits, tables),
@@ -65,7 +65,7 @@ impl Follow {
     }
 
     /// The same for a log that cannot be read again: notes are taken, so that cycles can be
-    /// [told](Follow::told).
+    /// [described](Follow::noted) all the same.
     #[must_use]
     pub fn with_journal(mut self) -> Follow {
         self.journal = Some(Journal::new(self.has_commits));
@@ -125,7 +125,7 @@ impl Follow {
                     let by_events = monitor.question == Question::ScEquivalent;
                     if let Some(cycle) = monitor.cycle.as_ref().filter(|_| !by_events) {
                         let relation = relation_of(monitor.question, *has_commits);
-                        monitor.told = Some(journal.tell(relation, cycle));
+                        monitor.noted = Some(journal.describe(relation, cycle));
                     }
                 }
             });
@@ -178,16 +178,16 @@ impl Follow {
     ///
     /// # Errors
     /// When the cycle is none by the notes of the journal.
-    pub fn told(&self, question: Question) -> Option<Result<Told, Rejected>> {
+    pub fn noted(&self, question: Question) -> Option<Result<NotedCycle, Rejected>> {
         let monitor = self.monitors.iter().find(|monitor| monitor.question == question)?;
         let journal = self.journal.as_ref()?;
-        let events = match monitor.told.clone()? {
-            Ok(events) => events,
+        let (events, passed) = match monitor.noted.clone()? {
+            Ok(noted) => noted,
             Err(rejected) => return Some(Err(rejected)),
         };
         let txns = events.values().map(|touched| touched.event.txn);
         let transactions = txns.filter_map(|txn| Some((txn, journal.transaction(txn)?))).collect();
-        Some(Ok(Told { events, transactions }))
+        Some(Ok(NotedCycle { events, transactions, passed }))
     }
 
     /// Which event of the log closed the cycle that answers a question, if a journal was kept.
@@ -352,11 +352,11 @@ impl<'a> Explain<'a> {
     ///
     /// # Errors
     /// When the cycle is none.
-    pub fn end(self) -> Result<HashMap<u64, Touched>, Rejected> {
-        self.check.end()?;
+    pub fn end(self) -> Result<(HashMap<u64, Touched>, Passed), Rejected> {
+        let passed = self.check.end()?;
         let touched =
             self.wanted.into_iter().filter_map(|(event, touched)| Some((event, touched?)));
-        Ok(touched.collect())
+        Ok((touched.collect(), passed))
     }
 }
 
@@ -407,7 +407,7 @@ impl Ordered {
     ///
     /// # Errors
     /// When stores are pending.
-    pub fn end(&self) -> Result<(), Rejected> {
+    pub fn end(&self) -> Result<Passed, Rejected> {
         self.check.end()
     }
 }

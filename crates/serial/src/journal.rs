@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleLog, TxnCycle};
+use weakspot_core::serial::{Conflicts, CycleLog, Passed, TxnCycle};
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
 use crate::log::TxnReader;
@@ -34,13 +34,15 @@ pub(crate) struct Journal {
     room: usize,
 }
 
-/// What a cycle is about.
-#[derive(Clone, Debug)]
-pub struct Told {
+/// What the notes say about a cycle, which they were enough to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotedCycle {
     /// Its events, by their numbers.
     pub events: HashMap<u64, Touched>,
     /// Its transactions, as far as they have come.
     pub transactions: HashMap<u32, Extent>,
+    /// What the check of the cycle said.
+    pub passed: Passed,
 }
 
 impl Journal {
@@ -101,24 +103,24 @@ impl Journal {
         self.room = FEW.max(2 * self.events.len());
     }
 
-    /// Checks a cycle that was found with the last event, and tells what its events are.
-    pub(crate) fn tell(
+    /// Checks a cycle that was found with the last event, and says what its events are.
+    pub(crate) fn describe(
         &mut self,
         relation: Conflicts,
         cycle: &TxnCycle,
-    ) -> Result<HashMap<u64, Touched>, Rejected> {
+    ) -> Result<(HashMap<u64, Touched>, Passed), Rejected> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }
-        self.log.check(relation, cycle)?;
-        let mut told = HashMap::new();
+        let passed = self.log.check(relation, cycle)?;
+        let mut described = HashMap::new();
         for event in cycle.0.iter().flat_map(|&(a, b)| [a, b]) {
             if let Ok(at) = self.events.binary_search_by_key(&event, |&(event, _)| event) {
-                told.insert(event, self.events[at].1);
+                described.insert(event, self.events[at].1);
                 self.found.insert(self.events[at].1.event.txn);
             }
         }
-        Ok(told)
+        Ok((described, passed))
     }
 
     /// A transaction that a cycle leads through.

@@ -3,6 +3,7 @@
 mod acyclic;
 mod chains;
 mod cycles;
+mod execution;
 mod fenced;
 mod follow;
 mod graph;
@@ -19,11 +20,15 @@ mod touched;
 mod trace;
 mod whole;
 
+pub use execution::{
+    CycleEvents, ExecutionAnswer, ExecutionEvidence, NoAnswer, Pass, Replay, check_execution,
+    sc_equivalent,
+};
 pub use fenced::{Fenced, fence_transactions};
 pub use follow::{Explain, Extents, Follow, Ordered, Stop};
-pub use journal::Told;
+pub use journal::NotedCycle;
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Peak, Refused};
 pub use touched::{Extent, Touched};
-pub use trace::{TraceAnswer, TraceMethod, TraceStage, check_trace};
+pub use trace::{NoTraceAnswer, TraceAnswer, TraceMethod, TraceStage, check_trace};
 pub use whole::check_whole_trace;

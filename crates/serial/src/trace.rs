@@ -13,10 +13,11 @@
 
 use std::collections::HashMap;
 
+use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{
     BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TraceOrder, TxnCycle, TxnGroup,
 };
-use weakspot_core::{Limit, Limits, Progress, TxnEvent, Verdict};
+use weakspot_core::{Certified, Claim, Effort, Limit, Limits, Progress, TxnEvent, Verdict};
 use weakspot_sat::Meter;
 
 use crate::acyclic::Acyclic;
@@ -36,6 +37,27 @@ pub struct TraceAnswer {
     pub evidence: Option<TraceEvidence>,
     /// Who found out.
     pub decided_by: TraceStage,
+}
+
+impl Claim for TraceAnswer {
+    type Evidence = TraceEvidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&TraceEvidence> {
+        self.evidence.as_ref()
+    }
+}
+
+/// Why there is no answer about a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoTraceAnswer {
+    /// The events are no trace.
+    Bad(BadTrace),
+    /// The evidence did not pass its check: a defect of this crate.
+    Rejected(Rejected),
 }
 
 /// The stage that gave an answer.
@@ -86,9 +108,25 @@ const BYTES_PER_EVENT: u64 = 200;
 /// So many transactions of a large group are looked at together first.
 const WINDOW: usize = 256;
 
-/// Whether the trace is serializable. Whoever shows the answer to a user should have
-/// [`certify::trace`](weakspot_core::certify::trace) check it first.
+/// Whether the trace is serializable.
+///
+/// # Errors
+/// When the events are no trace, or the evidence did not pass its check.
 pub fn check_trace(
+    events: &[TxnEvent],
+    mode: TraceMode,
+    method: TraceMethod,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<TraceAnswer>, NoTraceAnswer> {
+    let limits = limits.begin();
+    let answer = decide(events, mode, method, &limits, progress).map_err(NoTraceAnswer::Bad)?;
+    Certified::trace(events, &[], mode, answer, Effort::within(&limits))
+        .map_err(NoTraceAnswer::Rejected)
+}
+
+/// The answer before its evidence is checked.
+pub(crate) fn decide(
     events: &[TxnEvent],
     mode: TraceMode,
     method: TraceMethod,

@@ -8,13 +8,13 @@
 use std::collections::HashMap;
 
 use weakspot_core::serial::{BadTrace, Trace, TraceEvidence, TraceMode, accesses, is_whole};
-use weakspot_core::{Limit, Limits, Progress, TxnEvent, TxnKind, Verdict};
+use weakspot_core::{Certified, Effort, Limit, Limits, Progress, TxnEvent, TxnKind, Verdict};
 
 use crate::online::first_violation;
 use crate::runs::executions;
-use crate::trace::{TraceAnswer, TraceMethod, check_trace};
+use crate::trace::{NoTraceAnswer, TraceAnswer, TraceMethod, decide};
 
-/// The same as [`check_trace`] for a trace in which events with the same number in `access` are
+/// The same as [`check_trace`](crate::check_trace) for a trace in which events with the same number in `access` are
 /// parts of one access.
 pub fn check_whole_trace(
     events: &[TxnEvent],
@@ -22,9 +22,22 @@ pub fn check_whole_trace(
     mode: TraceMode,
     limits: &Limits,
     progress: &mut dyn Progress,
+) -> Result<Certified<TraceAnswer>, NoTraceAnswer> {
+    let limits = limits.begin();
+    let answer =
+        decide_whole(events, access, mode, &limits, progress).map_err(NoTraceAnswer::Bad)?;
+    Certified::trace(events, access, mode, answer, Effort::within(&limits))
+        .map_err(NoTraceAnswer::Rejected)
+}
+
+fn decide_whole(
+    events: &[TxnEvent],
+    access: &[u32],
+    mode: TraceMode,
+    limits: &Limits,
+    progress: &mut dyn Progress,
 ) -> Result<TraceAnswer, BadTrace> {
-    let limits = &limits.begin();
-    let answer = check_trace(events, mode, TraceMethod::Auto, limits, progress)?;
+    let answer = decide(events, mode, TraceMethod::Auto, limits, progress)?;
     if access.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(answer);
     }

@@ -56,7 +56,7 @@ struct Found {
 }
 
 fn by_reach(p: &Program, m: Model, algorithm: Algorithm, l: &Limits) -> Result<Found, NoAnswer> {
-    let found = reach(p, m, algorithm, l, &mut Silent)?;
+    let found = reach(p, m, algorithm, l, &mut Silent)?.into_answer();
     Ok(Found { verdict: found.verdict, states: found.states, queries: None })
 }
 
@@ -64,11 +64,11 @@ fn by_reach(p: &Program, m: Model, algorithm: Algorithm, l: &Limits) -> Result<F
 fn by_lazy(p: &Program, lazily: Lazily, l: &Limits) -> Result<Found, NoAnswer> {
     let (found, asked) = reach_lazily(p, lazily, l, &mut Silent)?;
     let queries = Some(asked.sc + asked.oracle);
-    Ok(Found { verdict: found.verdict, states: found.states, queries })
+    Ok(Found { verdict: found.verdict.clone(), states: found.states, queries })
 }
 
 fn by_robust(p: &Program, m: Model, decide: Decide, l: &Limits) -> Result<Found, NoAnswer> {
-    let found = robust(p, m, decide, l, &mut Silent)?;
+    let found = robust(p, m, decide, l, &mut Silent)?.into_answer();
     Ok(Found { verdict: found.verdict, states: found.states, queries: Some(found.queries) })
 }
 

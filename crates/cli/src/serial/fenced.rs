@@ -30,17 +30,14 @@ impl Job<'_> {
         if let Err(refused) = watch.follow(&batch, &current.tables) {
             return self.refuse_message(Some(model), &refused.to_string());
         }
-        let reports = match watch.reports(&current.tables, model) {
-            Ok(reports) => reports,
+        let incomplete = watch.is_coarse() || !current.is_whole();
+        let limit = incomplete.then_some(Limit::Memory(self.args.shared.memory));
+        let findings = match watch.answer(&current.tables, model, limit.as_ref()) {
+            Ok(findings) => findings,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
-        let robust = match watch.total(model) {
-            0 if watch.is_coarse() || !current.is_whole() => {
-                Verdict::Unknown(Limit::Memory(self.args.shared.memory))
-            }
-            0 => Verdict::Holds,
-            _ => Verdict::Violated,
-        };
+        let (robust, monitored) = (findings.verdict.clone(), findings.certification());
+        let reports = &findings.reports;
         let after = fenced.after.iter().map(|&number| SerialEvent {
             log: current.kept[number as usize],
             number,
@@ -55,8 +52,8 @@ impl Job<'_> {
             Ok(verdict) => verdict,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
-        let trace = match self.with_fences(current, &fenced.events) {
-            Ok(verdict) => verdict,
+        let (trace, checked) = match self.with_fences(current, &fenced.events) {
+            Ok(found) => found,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
         let mut remarks = remarks;
@@ -76,14 +73,18 @@ impl Job<'_> {
             overtaken: overtaken.collect(),
         };
         // Silence of the monitors is about this schedule, and stores may be late in others.
-        let all = [&found.verdict, &robust, &trace];
-        let worst = all.iter().find(|v| ***v == Verdict::Violated);
-        let worst = worst.or_else(|| all.iter().find(|v| ***v != Verdict::Holds));
-        let verdict = worst.map_or(Verdict::Holds, |verdict| (*verdict).clone());
+        let all = [(&found.verdict, found.certification), (&robust, monitored), (&trace, checked)];
+        let worst = all.iter().find(|(verdict, _)| **verdict == Verdict::Violated);
+        let worst = worst.or_else(|| all.iter().find(|(verdict, _)| **verdict != Verdict::Holds));
+        let (verdict, certification) = match worst {
+            Some((verdict, certification)) => ((*verdict).clone(), *certification),
+            None => (Verdict::Holds, found.certification.and(monitored).and(checked)),
+        };
         let said = Said {
             model,
             of: SerialOf::Execution,
             verdict,
+            certification,
             shown: found.shown,
             sc_equivalent: None,
             fenced: Some(&told),

@@ -17,7 +17,7 @@ use weakspot_report::{
 use crate::args::{Common, Lines, SerialArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::{Job, certified, summarise};
+use crate::job::{Job, summarise};
 use crate::log::{ENDINGS as LOG_ENDINGS, is_log};
 use crate::pool::{self, Answer, Listener};
 
@@ -192,7 +192,7 @@ fn ask_model(
     };
     let run = schedule.and_then(|run| txn_run(program, transactions, model, run).ok());
     let answer = SerialProgramAnswer {
-        head: job.head(model, &found.verdict, start.elapsed(), certified(found.evidence.as_ref())),
+        head: job.head(model, &found.verdict, start.elapsed(), found.certification()),
         program,
         names,
         source: &source.text,
@@ -212,7 +212,7 @@ fn ask_model(
     };
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
-    let Serializable { verdict, evidence, .. } = found;
+    let Serializable { verdict, evidence, .. } = found.into_answer();
     job.write_evidence(QUESTION, source, model, &verdict, evidence.as_ref());
     result(&job.file, names, model, verdict)
 }

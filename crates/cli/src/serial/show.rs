@@ -4,15 +4,18 @@ use std::collections::HashMap;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Question, TxnCycle};
-use weakspot_core::{LogEvent, LogKind, TxnKind, Verdict};
+use weakspot_core::{Certification, LogEvent, LogKind, TxnKind, Verdict};
 use weakspot_report::{
     SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
 };
-use weakspot_serial::{Explain, Extent, Extents, Follow, Ordered, Told, Touched};
+use weakspot_serial::{
+    CycleEvents, ExecutionAnswer, ExecutionEvidence, Extent, Extents, Pass, Touched, sc_equivalent,
+};
 
 use super::Job;
 use super::current::Current;
 use super::delays::{Timed, delays};
+use super::read::TraceOf;
 use crate::log::is_stdin;
 
 /// How many transactions of an order are shown.
@@ -28,59 +31,54 @@ pub(super) struct Shown {
 /// An answer, what is shown of it, and why to believe it.
 pub(super) struct Found {
     pub(super) verdict: Verdict,
+    pub(super) certification: Certification,
     pub(super) shown: Shown,
     pub(super) evidence: Option<SerialEvidence>,
     pub(super) remark: Option<String>,
 }
 
 impl Job<'_> {
-    /// What was found about an execution, checked by definition.
+    /// What was found about an execution.
     pub(super) fn show(
         &self,
         current: &mut Current,
         question: Question,
     ) -> Result<Found, Rejected> {
-        let mut found = Found {
-            verdict: Verdict::Holds,
-            shown: Shown::default(),
-            evidence: None,
-            remark: None,
-        };
-        if let Some(cycle) = current.follow.cycle(question).cloned() {
-            found.verdict = Verdict::Violated;
-            found.shown.cycle = match current.follow.told(question) {
-                // What was noted on the way is enough, and the rest is gone.
-                Some(told) if !current.is_whole() => {
-                    let Told { events, transactions } = told?;
-                    Some(edges(&cycle, &events, &transactions, event, store_of))
+        let is_whole = current.is_whole();
+        let Current { follow, tables, limit, kept, number, .. } = current;
+        let mut again = self.again(is_whole, kept, *number);
+        let answer = follow.answer(question, tables, limit.as_ref(), &mut |pass, look| {
+            // A log that does not fit memory is not gone through again for an order; `certify` does.
+            (pass != Pass::Order || again.is_whole()) && again.replay(look)
+        })?;
+        let certification = answer.certification();
+        let ExecutionAnswer { verdict, evidence, events } = answer.into_answer();
+        let (mut shown, mut remark) = (Shown::default(), None);
+        let evidence = evidence.map(|evidence| match evidence {
+            ExecutionEvidence::Cycle(cycle) => {
+                shown.cycle = events.map(|events| match events {
+                    CycleEvents::Read(touched) => self.drawn(current, &cycle, &touched),
+                    CycleEvents::Noted(noted) => {
+                        edges(&cycle, &noted.events, &noted.transactions, event, store_of)
+                    }
+                });
+                if shown.cycle.is_none() {
+                    let count = cycle.0.len();
+                    remark = Some(format!(
+                        "the cycle of {count} transactions was not checked, because the log could \
+                         not be read again"
+                    ));
                 }
-                _ => {
-                    let touched = self.explain(current, question, &cycle)?;
-                    touched.map(|touched| self.drawn(current, &cycle, &touched))
+                SerialEvidence::Cycle(cycle)
+            }
+            ExecutionEvidence::Order(order) => {
+                if certification.is_checked() && order.len() <= MAX_ORDER {
+                    shown.order = Some(self.txns(current, &order));
                 }
-            };
-            if found.shown.cycle.is_none() {
-                let count = cycle.0.len();
-                found.remark = Some(format!(
-                    "the cycle of {count} transactions was not checked, because the log could not be \
-                     read again"
-                ));
+                SerialEvidence::Order(order)
             }
-            found.evidence = Some(SerialEvidence::Cycle(cycle));
-            return Ok(found);
-        }
-        if let Some(limit) = &current.limit {
-            found.verdict = Verdict::Unknown(limit.clone());
-            return Ok(found);
-        }
-        if let Some(order) = current.follow.take_order(question) {
-            let checked = self.check_order(current, question, &order)?;
-            if checked && order.len() <= MAX_ORDER {
-                found.shown.order = Some(self.txns(current, &order));
-            }
-            found.evidence = Some(SerialEvidence::Order(order));
-        }
-        Ok(found)
+        });
+        Ok(Found { verdict, certification, shown, evidence, remark })
     }
 
     /// Whether an execution is equivalent to one of SC, if that can be said.
@@ -89,79 +87,28 @@ impl Job<'_> {
         current: &Current,
         serializable: &Verdict,
     ) -> Result<Option<bool>, Rejected> {
-        match serializable {
-            // An order of transactions that respects program order is one of their events.
-            Verdict::Holds => return Ok(Some(true)),
-            Verdict::Violated if current.limit.is_none() => {}
-            _ => return Ok(None),
-        }
-        let question = Question::ScEquivalent;
-        let has_commits = current.follow.has_commits();
-        let mut follow = Follow::new(&[question], has_commits, &current.tables, current.is_whole());
-        if !self.replay(current, true, &mut |events| follow.events(events).is_ok()) {
+        if current.limit.is_some() && *serializable != Verdict::Holds {
             return Ok(None);
         }
-        if let Some(cycle) = follow.cycle(question).cloned() {
-            self.explain(current, question, &cycle)?;
-            return Ok(Some(false));
-        }
-        if let Some(order) = follow.take_order(question) {
-            self.check_order(current, question, &order)?;
-        }
-        Ok(Some(true))
-    }
-
-    /// Goes through the events of a trace again as long as `look` wants more: through those that were
-    /// kept if that is enough, or else the file. Whether it could.
-    fn replay(
-        &self,
-        current: &Current,
-        to_the_end: bool,
-        look: &mut dyn FnMut(&[LogEvent]) -> bool,
-    ) -> bool {
-        if current.is_whole() || is_stdin(self.path) {
-            let enough = !look(&current.kept);
-            return current.is_whole() || enough && !to_the_end;
-        }
-        self.trace(current.number).read(&mut |events, _| look(events)).is_ok()
-    }
-
-    /// Checks a cycle, and finds out what its events are; `None` if they are gone.
-    fn explain(
-        &self,
-        current: &Current,
-        question: Question,
-        cycle: &TxnCycle,
-    ) -> Result<Option<HashMap<u64, Touched>>, Rejected> {
+        let mut again = self.again(current.is_whole(), &current.kept, current.number);
         let has_commits = current.follow.has_commits();
-        let mut explain = Explain::new(question, has_commits, &current.tables, cycle);
-        let mut wrong = Ok(false);
-        let could = self.replay(current, false, &mut |events| {
-            wrong = explain.events(events);
-            matches!(wrong, Ok(false))
-        });
-        match (could, wrong?) {
-            (true, true) => explain.end().map(Some),
-            _ => Ok(None),
-        }
+        sc_equivalent(serializable, has_commits, &current.tables, &mut |pass, look| {
+            (pass != Pass::Order || again.is_whole()) && again.replay(look)
+        })
     }
 
-    /// Checks an order; whether it could.
-    fn check_order(
-        &self,
-        current: &Current,
-        question: Question,
-        order: &[u32],
-    ) -> Result<bool, Rejected> {
-        // A log that does not fit memory is not gone through again for this; `certify` does.
-        if !current.is_whole() {
-            return Ok(false);
+    /// The events of a trace: those that were kept if that is all, or else the file.
+    fn again<'a>(
+        &'a self,
+        is_whole: bool,
+        kept: &'a [LogEvent],
+        number: Option<usize>,
+    ) -> Again<'a> {
+        match (is_whole, is_stdin(self.path)) {
+            (true, _) => Again::Kept(kept),
+            (false, true) => Again::Gone,
+            (false, false) => Again::File(self.trace(number)),
         }
-        let has_commits = current.follow.has_commits();
-        let mut check = Ordered::new(question, has_commits, &current.tables, order)?;
-        check.events(&current.kept)?;
-        check.end()?;
-        Ok(true)
     }
 
     /// The transactions of a cycle, and its events.
@@ -175,7 +122,7 @@ impl Job<'_> {
         let mut extents =
             Extents::new(current.follow.has_commits(), &current.tables, Some(&wanted));
         extents.look_for(touched.values().map(|touched| touched.store));
-        self.replay(current, true, &mut |events| {
+        self.again(current.is_whole(), &current.kept, current.number).replay(&mut |events| {
             extents.events(events);
             true
         });
@@ -201,6 +148,32 @@ impl Job<'_> {
         let found = extents.end();
         let shown = order.iter().map(|number| found.get(number));
         shown.filter(|extent| extent.is_none_or(|e| !e.aside)).map(|e| txn(0, e)).collect()
+    }
+}
+
+/// Where the events of a trace are when they are gone through again.
+enum Again<'a> {
+    Kept(&'a [LogEvent]),
+    File(TraceOf<'a>),
+    /// They came through a pipe.
+    Gone,
+}
+
+impl Again<'_> {
+    fn is_whole(&self) -> bool {
+        matches!(self, Again::Kept(_))
+    }
+
+    /// Goes through the events as long as `look` wants more; whether it could.
+    fn replay(&mut self, look: &mut dyn FnMut(&[LogEvent]) -> bool) -> bool {
+        match self {
+            Again::Kept(kept) => {
+                look(kept);
+                true
+            }
+            Again::File(trace) => trace.read(&mut |events, _| look(events)).is_ok(),
+            Again::Gone => false,
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
-use weakspot_core::certify::{self, Rejected};
-use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle, is_whole};
-use weakspot_core::{Limit, LogEvent, Model, TxnEvent, TxnKind, Verdict};
+use weakspot_core::certify::Rejected;
+use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle};
+use weakspot_core::{Certification, Limit, LogEvent, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{
     PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialOther,
     SerialRole, SerialWitness,
 };
-use weakspot_serial::{Extents, Touched, TxnReader, check_whole_trace};
+use weakspot_serial::{Extents, NoTraceAnswer, Touched, TxnReader, check_whole_trace};
 
 use super::current::Current;
 use super::delays::{Timed, delays};
@@ -40,6 +40,7 @@ impl Read {
 struct Decided {
     verdict: Verdict,
     evidence: Option<TraceEvidence>,
+    certification: Certification,
     decided_by: Option<&'static str>,
 }
 
@@ -86,6 +87,7 @@ impl Job<'_> {
             model,
             of: SerialOf::Trace,
             verdict: decided.verdict,
+            certification: decided.certification,
             shown,
             sc_equivalent: None,
             fenced: None,
@@ -101,17 +103,18 @@ impl Job<'_> {
         Ok(self.decide(current, &read(current), TraceMode::Exact, Instant::now())?.verdict)
     }
 
-    /// Whether it is with them.
+    /// Whether it is with them, and whether that was checked.
     pub(super) fn with_fences(
         &self,
         current: &Current,
         fenced: &[LogEvent],
-    ) -> Result<Verdict, Rejected> {
+    ) -> Result<(Verdict, Certification), Rejected> {
         let read = read_events(current, fenced);
-        Ok(self.decide(current, &read, TraceMode::Exact, Instant::now())?.verdict)
+        let decided = self.decide(current, &read, TraceMode::Exact, Instant::now())?;
+        Ok((decided.verdict, decided.certification))
     }
 
-    /// Asks, and has the answer checked.
+    /// Asks.
     fn decide(
         &self,
         current: &Current,
@@ -120,7 +123,12 @@ impl Job<'_> {
         since: Instant,
     ) -> Result<Decided, Rejected> {
         let unknown = |limit| {
-            Ok(Decided { verdict: Verdict::Unknown(limit), evidence: None, decided_by: None })
+            Ok(Decided {
+                verdict: Verdict::Unknown(limit),
+                evidence: None,
+                certification: Certification::NotChecked,
+                decided_by: None,
+            })
         };
         if let Some(limit) = &current.limit {
             return unknown(limit.clone());
@@ -137,18 +145,16 @@ impl Job<'_> {
         }
         let mut listener = Listener::new();
         let answer = check_whole_trace(&read.trace, &read.access, mode, &limits, &mut listener)
-            .map_err(|_| Rejected::Trace("these events are no trace"))?;
-        if let Some(evidence) = &answer.evidence {
-            certify::trace(&read.trace, mode, &answer.verdict, evidence)?;
-            if let TraceEvidence::Execution { events, .. } = evidence
-                && !is_whole(events, &read.trace, &read.access)
-            {
-                return Err(Rejected::Trace("an access is taken apart"));
-            }
-        }
+            .map_err(|why| match why {
+                NoTraceAnswer::Bad(_) => Rejected::Trace("these events are no trace"),
+                NoTraceAnswer::Rejected(rejected) => rejected,
+            })?;
+        let certification = answer.certification();
+        let answer = answer.into_answer();
         let decided_by =
             (!matches!(answer.verdict, Verdict::Unknown(_))).then(|| answer.decided_by.key());
-        Ok(Decided { verdict: answer.verdict, evidence: answer.evidence, decided_by })
+        let (verdict, evidence) = (answer.verdict, answer.evidence);
+        Ok(Decided { verdict, evidence, certification, decided_by })
     }
 }
 

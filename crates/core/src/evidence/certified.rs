@@ -17,10 +17,10 @@ use std::ops::Deref;
 use std::time::Instant;
 
 use crate::evidence::certify;
+use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
 use crate::serial::{
-    CycleCheck, NoCycle, OrderCheck, TraceEvidence, TraceMode, TxnCycle, is_whole,
-    search_transactions_within,
+    NoCycle, Passed, TraceEvidence, TraceMode, TxnCycle, is_whole, search_transactions_within,
 };
 use crate::{
     Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, HistoryEvidence, HistoryModel,
@@ -87,7 +87,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// A few hundredths of a second, within what is left of the limits of a question that
+    /// A few milliseconds, within what is left of the limits of a question that
     /// [began](Limits::begin). How much is checked does not depend on the clock unless time runs out.
     #[must_use]
     pub fn within(limits: &Limits) -> Effort {
@@ -119,7 +119,7 @@ impl Effort {
 }
 
 /// Units of work that are spent on deriving a claim again.
-const WORK: u64 = 30_000;
+const WORK: u64 = 5_000;
 
 /// Threads with more control points are not walked through one way after the other.
 const MOST_POINTS: usize = 500;
@@ -210,24 +210,13 @@ impl<A: Claim> Certified<A> {
         Ok(Certified { answer, certification })
     }
 
-    /// An answer about an execution with transactions that has a cycle: `check` went through the
-    /// execution.
-    pub fn cycle(answer: A, check: &CycleCheck<'_>) -> Result<Certified<A>, Rejected> {
-        match answer.verdict() {
-            Verdict::Violated => check.end()?,
-            _ => return Err(Rejected::WrongKind),
+    /// An answer about an execution with transactions whose events went through a check of its
+    /// cycle, or of its order.
+    pub fn passed(answer: A, passed: Passed) -> Result<Certified<A>, Rejected> {
+        match answer.verdict() == passed.shows() {
+            true => Ok(Certified { answer, certification: Certification::Checked }),
+            false => Err(Rejected::WrongKind),
         }
-        Ok(Certified { answer, certification: Certification::Checked })
-    }
-
-    /// An answer about an execution whose transactions can be put into an order: `check` went
-    /// through the execution.
-    pub fn order(answer: A, check: &OrderCheck) -> Result<Certified<A>, Rejected> {
-        match answer.verdict() {
-            Verdict::Holds => check.end()?,
-            _ => return Err(Rejected::WrongKind),
-        }
-        Ok(Certified { answer, certification: Certification::Checked })
     }
 }
 
@@ -426,6 +415,30 @@ impl<A: Claim<Evidence = DelayedRun>> Certified<A> {
             }
             _ => Err(Rejected::WrongKind),
         })
+    }
+}
+
+/// Logs with more events are not monitored again by the definition, which may take their square.
+const MOST_EVENTS: usize = 2_000;
+
+impl<A: Claim<Evidence = DelayedRun>> Certified<A> {
+    /// That a monitor reports nothing about a log of an SC execution.
+    pub fn silent(
+        events: &[LogEvent],
+        tables: &LogTables,
+        (model, form): (Model, Form),
+        answer: A,
+    ) -> Result<Certified<A>, Rejected> {
+        if *answer.verdict() != Verdict::Holds {
+            return Err(Rejected::WrongKind);
+        }
+        if events.len() > MOST_EVENTS {
+            return Ok(Certified::too_large(answer));
+        }
+        match monitors::reports(events, tables, model, form).is_empty() {
+            true => Ok(Certified { answer, certification: Certification::Checked }),
+            false => Err(Rejected::Contradicted),
+        }
     }
 }
 

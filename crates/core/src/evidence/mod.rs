@@ -4,6 +4,7 @@ pub(crate) mod certified;
 pub mod certify;
 pub mod fence_proof;
 pub(crate) mod lrat;
+pub mod monitors;
 pub mod reference;
 pub(crate) mod rejected;
 pub(crate) mod replay;

@@ -35,7 +35,7 @@ pub use program::{
     RunBounds, TxnRun, each_run, relation, search_transactions, transactions, txn_run,
 };
 pub use schedules::{scheduled, schedules};
-pub use stream::{CycleCheck, CycleLog, OrderCheck};
+pub use stream::{CycleCheck, CycleLog, OrderCheck, Passed};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 pub use whole::{accesses, is_whole};

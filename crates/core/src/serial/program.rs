@@ -104,7 +104,7 @@ pub fn transactions(
             let run = txn_run(program, marks, model, schedule).map_err(Rejected::Step)?;
             let mut check = CycleCheck::new(relation(model), cycle);
             run.events.iter().try_for_each(|&event| check.event(event))?;
-            check.end()
+            check.end().map(drop)
         }
         _ => Err(Rejected::WrongKind),
     }

@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
+use crate::Verdict;
 use crate::evidence::rejected::Rejected;
 
 /// What both checks know about the execution so far.
@@ -98,6 +99,20 @@ impl Past {
     }
 }
 
+/// Says that the events of an execution have gone through a check, and what that shows. Only the
+/// checks make it, for [`Certified::passed`](crate::Certified::passed).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    shows: Verdict,
+}
+
+impl Passed {
+    /// The verdict: a cycle violates what was asked, an order shows that it holds.
+    pub(crate) fn shows(&self) -> &Verdict {
+        &self.shows
+    }
+}
+
 /// Whether a cycle is one of an execution: each pair of events conflicts, the earlier one first,
 /// they belong to different transactions, and the second of each pair and the first of the next to
 /// the same one.
@@ -150,7 +165,7 @@ impl<'a> CycleCheck<'a> {
     ///
     /// # Errors
     /// When the cycle is none.
-    pub fn end(&self) -> Result<(), Rejected> {
+    pub fn end(&self) -> Result<Passed, Rejected> {
         self.met.check(self.relation, self.cycle)
     }
 }
@@ -221,7 +236,7 @@ impl CycleLog {
     ///
     /// # Errors
     /// When it is none, or is about events that are not noted.
-    pub fn check(&self, relation: Conflicts, cycle: &TxnCycle) -> Result<(), Rejected> {
+    pub fn check(&self, relation: Conflicts, cycle: &TxnCycle) -> Result<Passed, Rejected> {
         let met = |event: u64| match self.met.binary_search_by_key(&event, |&(event, _)| event) {
             Ok(at) => Ok(&self.met[at].1),
             Err(_) => Err(Rejected::Transactions(event, "the execution ends before")),
@@ -244,7 +259,7 @@ impl CycleLog {
             }
             before = second;
         }
-        Ok(())
+        Ok(Passed { shows: Verdict::Violated })
     }
 }
 
@@ -434,11 +449,11 @@ impl OrderCheck {
     ///
     /// # Errors
     /// When a store was not committed.
-    pub fn end(&self) -> Result<(), Rejected> {
+    pub fn end(&self) -> Result<Passed, Rejected> {
         let pending = self.past.threads.values().filter_map(|thread| thread.buffer.front());
         match pending.map(|write| write.at).min() {
             Some(at) => Err(Rejected::Transactions(at, "the store is never committed")),
-            None => Ok(()),
+            None => Ok(Passed { shows: Verdict::Holds }),
         }
     }
 }

@@ -4,10 +4,11 @@
 //! by orders of magnitude either way. They take turns with growing budgets until one of them has
 //! seen everything, so that the cost is within a small factor of the cheaper one.
 
-use weakspot_core::certify::{self, Rejected};
+use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Failure, Schedule};
 use weakspot_core::{
-    Evidence, Limit, Limits, Model, OutcomeSet, Program, Progress, Quantifier, Value, Verdict,
+    Certified, Claim, Effort, Evidence, Limit, Limits, Model, OutcomeSet, Program, Progress,
+    Quantifier, Value, Verdict,
 };
 
 use crate::buffers::explicit::{self, Explicit};
@@ -24,6 +25,8 @@ pub struct Outcomes<'p> {
     pub stopped: Option<Limit>,
     /// Nodes that the searches visited.
     pub states: u64,
+    /// Those of the question.
+    limits: Limits,
     search: Search<'p>,
 }
 
@@ -79,6 +82,18 @@ pub struct Judgement {
     pub evidence: Option<Evidence>,
 }
 
+impl Claim for Judgement {
+    type Evidence = Evidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
+    }
+}
+
 /// Which search to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
@@ -108,9 +123,10 @@ pub fn outcomes<'p>(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Outcomes<'p>, Failure> {
-    let mut meter = Meter::new(*limits, progress);
-    let (search, ended) = in_turns(program, model, strategy, false, limits, &mut meter);
-    Outcomes::new(search, ended, &mut meter)
+    let limits = limits.begin();
+    let mut meter = Meter::new(limits, progress);
+    let (search, ended) = in_turns(program, model, strategy, false, &limits, &mut meter);
+    Outcomes::new(search, ended, &limits, &mut meter)
 }
 
 /// Both searches in turns, or one of them alone. Buffers may hold few entries at first; the search
@@ -186,6 +202,7 @@ impl<'p> Outcomes<'p> {
     fn new(
         search: Search<'p>,
         ended: Ended,
+        limits: &Limits,
         meter: &mut Meter<'_>,
     ) -> Result<Outcomes<'p>, Failure> {
         let space = search.space();
@@ -211,12 +228,24 @@ impl<'p> Outcomes<'p> {
             set.truncate(WHEN_STOPPED);
         }
         stopped = stopped.or(at_limit).or_else(|| space.buffer_limit());
-        Ok(Outcomes { set, stopped, states: meter.states, search })
+        Ok(Outcomes { set, stopped, states: meter.states, limits: *limits, search })
     }
 
-    /// Answers the condition of `program`. Evidence passes [`certify::condition`] before it is
-    /// given out; `Err` if it does not, which is a defect of this crate and no answer.
-    pub fn judge(&mut self, program: &Program, model: Model) -> Result<Judgement, Rejected> {
+    /// Answers the condition of `program`, whose final states under `model` these are.
+    ///
+    /// # Errors
+    /// When the evidence did not pass its check, which is a defect of this crate and no answer.
+    pub fn judge(
+        &mut self,
+        program: &Program,
+        model: Model,
+    ) -> Result<Certified<Judgement>, Rejected> {
+        let answer = self.judged(program)?;
+        Certified::condition(program, model, answer, Effort::within(&self.limits))
+    }
+
+    /// The answer before its evidence is checked.
+    pub(crate) fn judged(&mut self, program: &Program) -> Result<Judgement, Rejected> {
         let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
         let wanted = condition.quantifier != Quantifier::Forall;
         let (mut positive, mut negative) = (0, 0);
@@ -243,9 +272,6 @@ impl<'p> Outcomes<'p> {
                 (verdict, Some(Evidence::Exhausted { states: self.states }))
             }
         };
-        if let Some(evidence) = &evidence {
-            certify::condition(program, model, &verdict, evidence)?;
-        }
         Ok(Judgement { verdict, positive, negative, evidence })
     }
 

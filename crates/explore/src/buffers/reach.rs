@@ -48,7 +48,7 @@ fn with_condition(
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
         let found = outcomes(program, model, strategy, limits, progress);
         let mut found = found.map_err(NoAnswer::Fault)?;
-        let judged = found.judge(program, model).map_err(NoAnswer::Rejected)?;
+        let judged = found.judged(program).map_err(NoAnswer::Rejected)?;
         answer.states += found.states;
         answer.evidence = match judged.verdict {
             // That the condition holds may rest on one run, but that all holds does not.

@@ -26,13 +26,13 @@ mod contract;
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{
-    Clause, Evidence, Fence, FenceCosts, FencePlaces, Goal, Limit, Limits, Model, PlacedFence,
-    Program, Progress, Span, Verdict, fence_proof,
+    Certified, Claim, Clause, Effort, Evidence, Fence, FenceClaim, FenceCosts, FencePlaces, Goal,
+    Limit, Limits, Model, PlacedFence, Program, Progress, Span, Verdict,
 };
 
 use crate::answer::NoAnswer;
-use crate::reach::{Algorithm, reach};
-use crate::robust::{Decide, robust};
+use crate::reach::{self, Algorithm};
+use crate::robust::{self, Decide};
 use contract::contract;
 
 /// What is asked.
@@ -69,13 +69,36 @@ pub struct Fences {
     pub queries: u64,
 }
 
+impl Claim for Fences {
+    type Evidence = [Clause];
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&[Clause]> {
+        (!matches!(self.verdict, Verdict::Unknown(_))).then_some(&self.clauses)
+    }
+}
+
+impl FenceClaim for Fences {
+    fn fences(&self) -> Option<&[PlacedFence]> {
+        self.fences.as_deref()
+    }
+
+    fn is_optimal(&self) -> bool {
+        self.optimal
+    }
+}
+
 /// Looks for the cheapest fences in `places` that reach the goal.
 pub fn fences(
     places: &FencePlaces,
     question: FenceQuestion,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Result<Fences, NoAnswer> {
+) -> Result<Certified<Fences>, NoAnswer> {
+    let limits = limits.begin();
     let places = FencePlaces { program: question.goal.question(&places.program), ..places.clone() };
     let kinds = question.costs.kinds(question.model);
     let candidates: Vec<PlacedFence> = (0..places.places.len())
@@ -88,13 +111,16 @@ pub fn fences(
         candidates,
         clauses: Vec::new(),
         fallback: None,
-        asker: Asker { limits: limits.begin(), progress, states: 0, queries: 0 },
+        asker: Asker { limits, progress, states: 0, queries: 0 },
     };
     let end = search.run()?;
     if let (End::Stopped(Limit::Buffer { .. }), None) = (&end, &search.fallback) {
         search.bound_buffers()?;
     }
-    search.answer(end)
+    let answer = search.answer(end);
+    let FenceQuestion { model, goal, costs } = question;
+    Certified::fences(&places, (model, goal), &costs, answer, Effort::within(&limits))
+        .map_err(NoAnswer::Rejected)
 }
 
 /// Whether `program` reaches the goal: the run that shows that it does not.
@@ -265,28 +291,20 @@ impl Search<'_> {
         }
     }
 
-    fn answer(self, end: End) -> Result<Fences, NoAnswer> {
-        let FenceQuestion { model, goal, costs } = self.question;
+    fn answer(self, end: End) -> Fences {
+        let model = self.question.model;
         let (fences, optimal, limit) = match end {
             End::Optimal(fences) => (Some(fences), true, None),
             End::Hopeless => (None, true, None),
             End::Stopped(limit) => (self.fallback, false, Some(limit)),
         };
-        if optimal {
-            let chosen = fences.clone().unwrap_or_default();
-            match fence_proof::check(self.places, model, goal, &costs, &chosen, &self.clauses) {
-                // Too many sets to look at one by one; the solver has excluded them.
-                Ok(()) | Err(Rejected::TooLarge(_)) => {}
-                Err(rejected) => return Err(NoAnswer::Rejected(rejected)),
-            }
-        }
         let reasons = fences.iter().flatten().map(|f| {
             let forbidden = self.clauses.iter().filter(|c| c.hit_by.contains(f));
             let mut found =
                 forbidden.filter_map(|c| clause::kept_in_order(self.places, model, &c.run, *f));
             found.next()
         });
-        Ok(Fences {
+        Fences {
             reasons: reasons.collect(),
             verdict: match (&limit, self.clauses.is_empty()) {
                 (_, false) => Verdict::Violated,
@@ -299,7 +317,7 @@ impl Search<'_> {
             clauses: self.clauses,
             states: self.asker.states,
             queries: self.asker.queries,
-        })
+        }
     }
 }
 
@@ -328,11 +346,13 @@ impl Asker<'_> {
         self.queries += 1;
         let (verdict, evidence, states) = match goal {
             Goal::Robust => {
-                let found = robust(program, model, Decide::Pending, &limits, self.progress)?;
+                let found =
+                    robust::decided(program, model, Decide::Pending, &limits, self.progress)?;
                 (found.verdict, found.evidence, found.states)
             }
             Goal::Safe => {
-                let found = reach(program, model, Algorithm::Auto, &limits, self.progress)?;
+                let found =
+                    reach::decided(program, model, Algorithm::Auto, &limits, self.progress)?;
                 (found.verdict, found.evidence, found.states)
             }
         };

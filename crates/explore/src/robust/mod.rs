@@ -9,9 +9,9 @@ pub(crate) mod plain_pending;
 pub(crate) mod tidy;
 pub(crate) mod triangular;
 
-use weakspot_core::certify;
 use weakspot_core::{
-    BinOp, Evidence, Expr, Instr, Limits, Model, Program, Progress, Undeclared, Verdict,
+    BinOp, Certified, Claim, Effort, Evidence, Expr, Instr, Limits, Model, Program, Progress,
+    Undeclared, Verdict,
 };
 
 use crate::answer::NoAnswer;
@@ -32,6 +32,18 @@ pub struct Robust {
     pub states: u64,
     /// SC searches that were made.
     pub queries: u64,
+}
+
+impl Claim for Robust {
+    type Evidence = Evidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
+    }
 }
 
 /// Two accesses of one thread that take effect in the wrong order in a run: the store reaches
@@ -56,6 +68,19 @@ pub enum Decide {
 
 /// Decides whether `program` is robust against `model`.
 pub fn robust(
+    program: &Program,
+    model: Model,
+    decide: Decide,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Robust>, NoAnswer> {
+    let limits = limits.begin();
+    let answer = decided(program, model, decide, &limits, progress)?;
+    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+}
+
+/// The answer before its evidence is checked, for those who check what they make of it.
+pub(crate) fn decided(
     program: &Program,
     model: Model,
     decide: Decide,
@@ -89,9 +114,6 @@ pub fn robust(
     {
         answer.evidence = Some(Evidence::Run(run));
         answer.reordered = Some(reordered);
-    }
-    if let Some(evidence) = &answer.evidence {
-        certify::robust(program, model, &answer.verdict, evidence).map_err(NoAnswer::Rejected)?;
     }
     Ok(answer)
 }

@@ -17,11 +17,11 @@
 //!
 //! Cost: the SC states, times the stores that can be guessed and what their threads read then.
 
-use weakspot_core::certify::{self, Rejected};
+use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Entry, Failure, Machine, Outcome, Schedule, Step};
 use weakspot_core::{
-    Evidence, Fence, Instr, Limits, Model, Program, Progress, ThreadId, TriangularRace, Verdict,
-    triangular_race,
+    Certified, Claim, Effort, Evidence, Fence, Instr, Limits, Model, Program, Progress, ThreadId,
+    TriangularRace, Verdict, triangular_race,
 };
 
 use crate::answer::NoAnswer;
@@ -49,19 +49,28 @@ pub struct TriangularRaceFree {
     pub states: u64,
 }
 
+impl Claim for TriangularRaceFree {
+    type Evidence = Evidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
+    }
+}
+
 /// Decides whether `program` is free of triangular races.
 pub fn triangular_race_free(
     program: &Program,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Result<TriangularRaceFree, NoAnswer> {
-    let plan = Plan::breadth_first(limits.workers);
-    let answer = decide(program, plan, limits, progress)?;
-    if let Some(evidence) = &answer.evidence {
-        certify::triangular_race_free(program, &answer.verdict, evidence)
-            .map_err(NoAnswer::Rejected)?;
-    }
-    Ok(answer)
+) -> Result<Certified<TriangularRaceFree>, NoAnswer> {
+    let limits = limits.begin();
+    let answer = decide(program, Plan::breadth_first(limits.workers), &limits, progress)?;
+    Certified::triangular_race_free(program, answer, Effort::within(&limits))
+        .map_err(NoAnswer::Rejected)
 }
 
 fn decide(

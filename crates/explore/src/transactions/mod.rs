@@ -23,10 +23,12 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use weakspot_core::certify;
 use weakspot_core::machine::Schedule;
 use weakspot_core::serial::{TxnCycle, txn_run};
-use weakspot_core::{Evidence, Limits, Model, Program, Progress, Transactions, Verdict};
+use weakspot_core::{
+    Certified, Claim, Effort, Evidence, Limits, Model, Program, Progress, Transactions, TxnClaim,
+    Verdict,
+};
 
 pub use fenced::{AddedFence, FencedProgram, fence_program};
 use marked::Marked;
@@ -34,7 +36,7 @@ use search::{Searched, search};
 
 use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::robust::{Decide, robust};
+use crate::robust::{self, Decide};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -58,6 +60,24 @@ pub struct Serializable {
     pub robust: Option<Verdict>,
 }
 
+impl Claim for Serializable {
+    type Evidence = Evidence;
+
+    fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()
+    }
+}
+
+impl TxnClaim for Serializable {
+    fn cycle(&self) -> Option<&TxnCycle> {
+        self.cycle.as_ref()
+    }
+}
+
 /// How an answer about a program with transactions was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SerialBy {
@@ -74,9 +94,10 @@ pub fn serializable(
     model: Model,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Result<Serializable, NoAnswer> {
+) -> Result<Certified<Serializable>, NoAnswer> {
+    let limits = limits.begin();
     let marked = Marked::new(program, transactions);
-    let question = Question { program, transactions, marked: &marked, limits: limits.begin() };
+    let question = Question { program, transactions, marked: &marked, limits };
     let answer = match model {
         Model::Sc => question.by_search(model, progress)?,
         Model::Tso => question.tso(progress)?,
@@ -84,12 +105,8 @@ pub fn serializable(
             return Err(NoAnswer::NotApplicable("transactions are asked about under SC and TSO"));
         }
     };
-    if let Some(evidence) = &answer.evidence {
-        let cycle = answer.cycle.as_ref();
-        certify::transactions(program, transactions, model, &answer.verdict, evidence, cycle)
-            .map_err(NoAnswer::Rejected)?;
-    }
-    Ok(answer)
+    Certified::transactions(program, transactions, model, answer, Effort::within(&limits))
+        .map_err(NoAnswer::Rejected)
 }
 
 struct Question<'a> {
@@ -158,7 +175,7 @@ impl Question<'_> {
             answer.cycle = Some(cycle);
             return Ok(answer);
         }
-        let robust = robust(self.program, model, Decide::Pending, &self.limits, progress)?;
+        let robust = robust::decided(self.program, model, Decide::Pending, &self.limits, progress)?;
         answer.states += robust.states;
         answer.robust = Some(robust.verdict.clone());
         if let Some(Evidence::Run(run)) = robust.evidence

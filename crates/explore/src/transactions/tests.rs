@@ -179,7 +179,7 @@ fn fences_keep_what_sc_does() {
 fn runs_are_runs_of_the_program() {
     let counts = each_program(0..300, LARGER, &|program, marks, counts| {
         let answer = serializable(program, marks, Model::Tso, &LIMITS, &mut Silent);
-        if let Some(Evidence::Run(run)) = answer.expect("an answer").evidence {
+        if let Some(Evidence::Run(run)) = &answer.expect("an answer").evidence {
             let machine = Machine { program, model: Model::Tso };
             assert!(weakspot_core::certify::replay(machine, &run).is_ok());
             counts[0] += 1;

@@ -31,8 +31,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
-    Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program, Progress,
-    Quantifier, Snapshot, ThreadId, Verdict, Violation,
+    Certified, Edge, Effort, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program,
+    Progress, Quantifier, Snapshot, ThreadId, Verdict, Violation,
 };
 
 pub(crate) use blocks::asks_about_the_inside;
@@ -44,7 +44,7 @@ use unroll::unroll as unrolled;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::{by_sc, eager};
-use crate::robust::{Decide, Robust, robust};
+use crate::robust::{self, Decide, Robust};
 
 /// The oracle is asked at most this often before SC is asked again.
 const MOST_WITNESSES: usize = 16;
@@ -77,7 +77,7 @@ pub(crate) fn lazy(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    reach_lazily(program, Lazily::Whole, limits, progress).map(|(answer, _)| answer)
+    answer(program, Lazily::Whole, limits, progress).map(|(answer, _)| answer)
 }
 
 /// Answers everything that `program` asks under TSO, by unrolling its loops.
@@ -86,7 +86,7 @@ pub(crate) fn unroll(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    reach_lazily(program, Lazily::Unrolled, limits, progress).map(|(answer, _)| answer)
+    answer(program, Lazily::Unrolled, limits, progress).map(|(answer, _)| answer)
 }
 
 /// Answers everything that `program` asks under TSO, and tells how many questions it took.
@@ -95,9 +95,10 @@ pub fn reach_lazily(
     lazily: Lazily,
     limits: &Limits,
     progress: &mut dyn Progress,
-) -> Result<(Reach, Queries), NoAnswer> {
-    let (answer, queries) = answer(program, lazily, limits, progress)?;
-    Ok((answer.checked(program, Model::Tso)?, queries))
+) -> Result<(Certified<Reach>, Queries), NoAnswer> {
+    let limits = limits.begin();
+    let (answer, queries) = answer(program, lazily, &limits, progress)?;
+    Ok((answer.certified(program, Model::Tso, &limits)?, queries))
 }
 
 fn answer(
@@ -142,8 +143,7 @@ fn answer(
                 Ok(limits) => limits,
                 Err(limit) => return answer(Verdict::Unknown(limit), None, None),
             };
-            let found = eager(program, Model::Tso, Strategy::Auto, &limits, work.progress)?;
-            let mut found = found.checked(program, Model::Tso)?;
+            let mut found = eager(program, Model::Tso, Strategy::Auto, &limits, work.progress)?;
             found.states += states;
             Ok((found, queries))
         }
@@ -381,7 +381,8 @@ impl Work<'_> {
             let limits = limits.holding(if self.limits.workers > 1 { half } else { 0 });
             let mut progress = Adding { inner: self.progress, states: self.states, stop };
             let asked = with_fences(&r.program, &named);
-            let found = robust(&asked, Model::Tso, Decide::Pending, &limits, &mut progress)?;
+            let found =
+                robust::decided(&asked, Model::Tso, Decide::Pending, &limits, &mut progress)?;
             self.states += found.states;
             match found.verdict {
                 Verdict::Unknown(limit) => return Ok(Round::Unknown(limit)),
@@ -417,7 +418,7 @@ fn sc_reach(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    by_sc(program, limits, progress)?.checked(program, Model::Sc)
+    by_sc(program, limits, progress)
 }
 
 /// Whether a program asks more than that some final state exists.

@@ -19,7 +19,7 @@ use weakspot_core::{
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::{by_sc, eager};
-use crate::robust::{Decide, robust};
+use crate::robust::{self, Decide};
 use crate::tso::{dual, lazy};
 
 /// How long the search of the store buffers is alone.
@@ -50,7 +50,7 @@ pub(crate) fn reach(
     let buffers: Racer<'_> =
         &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
     let lazily: Racer<'_> = &|limits, progress| lazy::lazy(program, limits, progress).map(Some);
-    let dually: Racer<'_> = &|limits, progress| dual::dual_reach(program, limits, progress);
+    let dually: Racer<'_> = &|limits, progress| dual::decided(program, limits, progress);
     let robustly: Racer<'_> = &|limits, progress| by_robustness(program, model, limits, progress);
     let mut racers = if model == Model::Tso { vec![lazily, dually] } else { vec![robustly] };
     if eager_goes_on {
@@ -88,7 +88,7 @@ fn by_robustness(
     if lazy::asks_about_the_inside(program) {
         return Ok(None);
     }
-    let robust = robust(program, model, Decide::Pending, limits, progress)?;
+    let robust = robust::decided(program, model, Decide::Pending, limits, progress)?;
     let unknown = |limit, states| Reach {
         verdict: Verdict::Unknown(limit),
         violation: None,
@@ -101,7 +101,7 @@ fn by_robustness(
         Verdict::Unknown(limit) => return Ok(Some(unknown(limit, robust.states))),
         Verdict::Holds => {}
     }
-    let mut answer = by_sc(program, limits, progress)?.checked(program, Model::Sc)?;
+    let mut answer = by_sc(program, limits, progress)?;
     answer.states += robust.states;
     answer.algorithm = "robust";
     if let Some(Evidence::Run(run)) = &mut answer.evidence {
@@ -252,7 +252,7 @@ mod tests {
         let limits =
             Limits { time: None, memory: None, buffer: 16, workers: 1, ..Limits::UNLIMITED };
         let model = Model::Pso(Drain::All);
-        let robust = robust(&program, model, Decide::Pending, &limits, &mut Silent);
+        let robust = robust::decided(&program, model, Decide::Pending, &limits, &mut Silent);
         assert_eq!(robust.expect("an answer").verdict, Verdict::Holds);
         let answer = by_robustness(&program, model, &limits, &mut Silent);
         assert!(answer.expect("no fault").is_none());

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use weakspot_core::machine::Step;
 use weakspot_core::testing::{Size, check_programs, scaled};
 use weakspot_core::{
-    Evidence, Fence, Instr, Limit, Limits, Model, Program, Silent, Snapshot, ThreadId, Verdict,
-    reference,
+    Certified, Evidence, Fence, Instr, Limit, Limits, Model, Program, Silent, Snapshot, ThreadId,
+    Verdict, reference,
 };
 use weakspot_explore::{Decide, Robust, robust, triangular_race_free};
 use weakspot_lang::Format;
@@ -19,7 +19,7 @@ const LIMITS: Limits =
 
 fn ask(program: &Program, decide: Decide, workers: usize) -> Option<Robust> {
     let limits = Limits { workers, ..LIMITS };
-    robust(program, Model::Tso, decide, &limits, &mut Silent).ok()
+    robust(program, Model::Tso, decide, &limits, &mut Silent).ok().map(Certified::into_answer)
 }
 
 fn is_known(verdict: &Verdict) -> bool {
@@ -208,7 +208,7 @@ fn limits_hold_for_all_questions() {
 }
 
 fn race_free(program: &Program) -> Option<Verdict> {
-    Some(triangular_race_free(program, &LIMITS, &mut Silent).ok()?.verdict)
+    Some(triangular_race_free(program, &LIMITS, &mut Silent).ok()?.verdict.clone())
 }
 
 #[test]

@@ -349,14 +349,14 @@ fn loops_agree() {
             let small = Limits { memory: Some(1 << 16), buffer: 3, ..LIMITS };
             let eager = Algorithm::Eager(Strategy::Auto);
             let answer = reach(p, Model::Tso, eager, &small, &mut Silent);
-            match answer.expect("addresses are always good").verdict {
+            match &answer.expect("addresses are always good").verdict {
                 Verdict::Unknown(_) => {
                     alone.fetch_add(1, Ordering::Relaxed);
                     said == Said::Nothing
                 }
                 verdict => {
                     by_buffers.fetch_add(1, Ordering::Relaxed);
-                    said != Said::Violated(verdict == Verdict::Violated)
+                    said != Said::Violated(*verdict == Verdict::Violated)
                 }
             }
         })

@@ -77,7 +77,7 @@ fn the_loop_is_gone_through() {
         for program in programs(Family::Loop, Some(n)) {
             let eager = Algorithm::Eager(Strategy::Auto);
             let found = reach(&program, Model::Tso, eager, &LIMITS, &mut Silent);
-            let Some(Evidence::Run(run)) = found.expect("an answer").evidence else {
+            let Some(Evidence::Run(run)) = found.expect("an answer").into_answer().evidence else {
                 panic!("no run of the loop of length {n}");
             };
             assert!(run.steps.len() > 3 * n, "{n}: {}", run.steps.len());
@@ -97,7 +97,10 @@ fn the_fenced_loop_needs_room_for_a_round() {
         let ask = |buffer| {
             let limits = Limits { buffer, ..LIMITS };
             let eager = Algorithm::Eager(Strategy::Auto);
-            reach(&program, Model::Tso, eager, &limits, &mut Silent).expect("an answer").verdict
+            reach(&program, Model::Tso, eager, &limits, &mut Silent)
+                .expect("an answer")
+                .into_answer()
+                .verdict
         };
         assert_eq!(ask(n - 1), Verdict::Violated, "{n}");
         assert!(matches!(ask(n - 2), Verdict::Unknown(Limit::Buffer { .. })), "{n}");

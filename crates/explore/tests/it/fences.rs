@@ -231,8 +231,10 @@ fn the_answer_does_not_depend_on_chance() {
         let program = weakspot_core::testing::random_program(&mut Rng::new(seed), size);
         let places = FencePlaces::at_points(&program);
         let question = FenceQuestion { model: WEAK[1], goal: Goal::Robust, costs: COSTS[0] };
-        let once = fences(&places, question, &LIMITS, &mut Silent).map(|f| f.fences).ok();
-        let again = fences(&places, question, &LIMITS, &mut Silent).map(|f| f.fences).ok();
+        let once =
+            fences(&places, question, &LIMITS, &mut Silent).map(|f| f.into_answer().fences).ok();
+        let again =
+            fences(&places, question, &LIMITS, &mut Silent).map(|f| f.into_answer().fences).ok();
         assert_eq!(once, again);
     }
 }

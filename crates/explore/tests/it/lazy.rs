@@ -153,7 +153,8 @@ fn workers_change_nothing() {
         let program = ask(program);
         let answer = |workers| {
             let limits = Limits { workers, ..LIMITS };
-            let answer = reach(&program, model, Algorithm::Lazy, &limits, &mut Silent).ok()?;
+            let answer =
+                reach(&program, model, Algorithm::Lazy, &limits, &mut Silent).ok()?.into_answer();
             let run = match answer.evidence {
                 Some(Evidence::Run(run)) => Some(run),
                 _ => None,
@@ -260,7 +261,7 @@ end
     );
     let (answer, _) = reach_lazily(&program, Lazily::Unrolled, &LIMITS, &mut Silent)
         .expect("nothing is wrong with the program");
-    assert_eq!((answer.verdict, answer.algorithm), (Verdict::Holds, "unroll"));
+    assert_eq!((answer.verdict.clone(), answer.algorithm), (Verdict::Holds, "unroll"));
 }
 
 /// p is inside of an atomic block, having read the old x, while q stands behind its store to x.
@@ -304,7 +305,7 @@ fn points_inside_of_blocks_are_left_to_the_buffers() {
     let ask = |program: &Program| {
         let answer = reach(program, Model::Tso, Algorithm::Lazy, &LIMITS, &mut Silent)
             .expect("nothing is wrong with the program");
-        (answer.verdict, answer.algorithm)
+        (answer.verdict.clone(), answer.algorithm)
     };
     assert_eq!(ask(&program), (Verdict::Violated, "eager"));
     // Behind the fence nothing is in the buffer.

@@ -116,7 +116,8 @@ fn no_more_fences_than_by_hand() {
                 let answer = fences(&found.places, asked, &LIMITS, &mut Silent);
                 let answer = answer.unwrap_or_else(|e| panic!("{name}: {e:?}"));
                 assert!(answer.optimal, "{name} {model} {goal:?}: {:?}", answer.limit);
-                let chosen = answer.fences.unwrap_or_else(|| panic!("{name} {model} {goal:?}"));
+                let chosen =
+                    answer.fences.clone().unwrap_or_else(|| panic!("{name} {model} {goal:?}"));
                 let patched = found.program(&chosen).expect("a program with fences");
                 assert!(reached(&patched), "{name} {model} {goal:?}: {chosen:?}");
                 if reached(&by_hand.program) {

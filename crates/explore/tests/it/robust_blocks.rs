@@ -28,7 +28,7 @@ const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::
 /// What both algorithms say, if they say the same.
 fn is_robust(program: &Program, model: Model) -> Option<bool> {
     let ask = |decide| robust(program, model, decide, &LIMITS, &mut Silent).ok();
-    let verdict = ask(Decide::Pending)?.verdict;
+    let verdict = ask(Decide::Pending)?.verdict.clone();
     match verdict == ask(Decide::Attack)?.verdict {
         true => holds(&verdict),
         false => None,

@@ -23,11 +23,11 @@ fn names_its_pair(program: &Program, model: Model, violations: &AtomicUsize) -> 
     let Ok(answer) = robust(program, model, Decide::Pending, &LIMITS, &mut Silent) else {
         return false;
     };
-    let (Some(Evidence::Run(run)), Some(pair)) = (answer.evidence, answer.reordered) else {
+    let (Some(Evidence::Run(run)), Some(pair)) = (&answer.evidence, answer.reordered) else {
         return answer.reordered.is_none();
     };
     violations.fetch_add(1, Ordering::Relaxed);
-    let Ok(recording) = record(Machine { program, model }, &run) else { return false };
+    let Ok(recording) = record(Machine { program, model }, run) else { return false };
     let (store, access) = (recording.event_of[pair.store], recording.event_of[pair.access]);
     let (Some(store), Some(access)) = (store, access) else { return false };
     let effect = |event| recording.event_of.iter().rposition(|&e| e == Some(event));

@@ -24,7 +24,7 @@ fn read_again(
 ) -> (HashMap<u64, Touched>, HashMap<u32, Extent>) {
     let mut explain = Explain::new(question, has_commits, tables, cycle);
     assert_eq!(explain.events(log), Ok(true));
-    let mut events = explain.end().expect("a cycle");
+    let (mut events, _) = explain.end().expect("a cycle");
     let wanted: Vec<u32> = events.values().map(|touched| touched.event.txn).collect();
     let mut extents = Extents::new(has_commits, tables, Some(&wanted));
     extents.look_for(events.values().map(|touched| touched.store));
@@ -43,10 +43,10 @@ fn check(has_commits: bool, tables: &LogTables, log: &[LogEvent]) -> usize {
     for &question in questions {
         let Some(cycle) = follow.cycle(question).cloned() else { continue };
         found += 1;
-        let told = follow.told(question).expect("a journal").expect("a cycle");
+        let noted = follow.noted(question).expect("a journal").expect("a cycle");
         let again = read_again(question, has_commits, tables, log, &cycle);
-        assert_eq!(told.events, again.0);
-        assert_eq!(told.transactions, again.1);
+        assert_eq!(noted.events, again.0);
+        assert_eq!(noted.transactions, again.1);
     }
     found
 }

@@ -9,25 +9,26 @@ use weakspot_core::testing::{
     Rng, TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of,
 };
 use weakspot_core::{
-    Limit, Limits, Progress, Silent, Snapshot, TxnEvent, TxnKind, Verdict, certify,
+    Certification, Limit, Limits, Progress, Silent, Snapshot, TxnEvent, TxnKind, Verdict,
 };
-use weakspot_serial::{TraceAnswer, TraceMethod, TraceStage, check_trace};
+use weakspot_serial::{NoTraceAnswer, TraceAnswer, TraceMethod, TraceStage, check_trace};
 
 const NO_LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const METHODS: [TraceMethod; 3] = [TraceMethod::Auto, TraceMethod::Chains, TraceMethod::Sat];
 
 fn answer(events: &[TxnEvent], mode: TraceMode, method: TraceMethod) -> TraceAnswer {
-    check_trace(events, mode, method, &NO_LIMITS, &mut Silent).expect("a trace")
+    check_trace(events, mode, method, &NO_LIMITS, &mut Silent).expect("a trace").into_answer()
 }
 
 /// Whether the trace is serializable, with the evidence checked.
 fn holds(events: &[TxnEvent], mode: TraceMode, method: TraceMethod) -> Result<bool, String> {
-    let answer = answer(events, mode, method);
-    let evidence = answer.evidence.as_ref().ok_or("no evidence")?;
-    certify::trace(events, mode, &answer.verdict, evidence)
-        .map_err(|why| format!("{mode:?} {method:?}: {why} {evidence:?}"))?;
-    Ok(answer.verdict == Verdict::Holds)
+    let answer = check_trace(events, mode, method, &NO_LIMITS, &mut Silent)
+        .map_err(|why| format!("{mode:?} {method:?}: {why:?}"))?;
+    match answer.certification() {
+        Certification::NotChecked => Err(format!("{mode:?} {method:?}: not checked")),
+        _ => Ok(answer.verdict == Verdict::Holds),
+    }
 }
 
 fn by_definition(events: &[TxnEvent], mode: TraceMode) -> bool {
@@ -185,7 +186,7 @@ fn limits() {
         let found = check_trace(&events, mode, TraceMethod::Auto, limits, progress);
         let found = found.expect("a trace");
         assert_eq!(found.evidence, None);
-        found.verdict
+        found.verdict.clone()
     };
     let most = 200_000_000;
     let limits = Limits { memory: Some(most), ..NO_LIMITS };
@@ -198,8 +199,16 @@ fn limits() {
 
 #[test]
 fn what_is_no_trace() {
-    let bad = |events: &[TxnEvent]| {
-        check_trace(events, TraceMode::Exact, TraceMethod::Auto, &NO_LIMITS, &mut Silent).err()
+    let bad = |events: &[TxnEvent]| match check_trace(
+        events,
+        TraceMode::Exact,
+        TraceMethod::Auto,
+        &NO_LIMITS,
+        &mut Silent,
+    ) {
+        Ok(_) => None,
+        Err(NoTraceAnswer::Bad(bad)) => Some(bad),
+        Err(NoTraceAnswer::Rejected(rejected)) => panic!("{rejected}"),
     };
     assert_eq!(bad(&trace_of("wr0(x)^0 wr1(x)^0")), Some(BadTrace::Shared(1)));
     assert_eq!(bad(&trace_of("wr0(x)^0 wr0(x)^1 rd0(x)^0")), Some(BadTrace::Resumed(2)));
@@ -229,10 +238,7 @@ fn large_groups() {
         let limits = Limits { memory: Some(400_000_000), ..NO_LIMITS };
         let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, &limits, &mut Silent);
         let found = found.expect("a trace");
-        if let Some(evidence) = &found.evidence {
-            let checked = certify::trace(&events, TraceMode::Exact, &found.verdict, evidence);
-            assert_eq!(checked, Ok(()));
-        }
+        assert_eq!(found.evidence.is_some(), found.certification().is_checked());
         let is_bad = found.verdict == Verdict::Violated;
         by_chains += usize::from(is_bad && found.decided_by == TraceStage::Chains);
     }
@@ -251,7 +257,6 @@ fn cycles_are_short() {
     }
     let found = answer(&events, TraceMode::Exact, TraceMethod::Auto);
     let evidence = found.evidence.expect("it is there");
-    assert_eq!(certify::trace(&events, TraceMode::Exact, &found.verdict, &evidence), Ok(()));
     let TraceEvidence::Execution { events, cycle } = evidence else { panic!("{evidence:?}") };
     assert_eq!(cycle.0.len(), 2);
     // No store has to be in memory before the last event.

@@ -30,7 +30,8 @@ mod steps;
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule};
 use weakspot_core::{
-    Evidence, Limit, Limits, Model, Program, Progress, Quantifier, Verdict, Violation,
+    Certified, Effort, Evidence, Limit, Limits, Model, Program, Progress, Quantifier, Verdict,
+    Violation,
 };
 
 use crate::answer::{NoAnswer, Reach};
@@ -48,6 +49,19 @@ const FACTS: u64 = 1 << 28;
 /// Answers everything that `program` asks about TSO, like [`reach`](crate::reach()), by the dual
 /// semantics. `None` if the data are not finite, or too many to tell.
 pub fn dual_reach(
+    program: &Program,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Option<Certified<Reach>>, NoAnswer> {
+    let limits = limits.begin();
+    let Some(answer) = decided(program, &limits, progress)? else { return Ok(None) };
+    let effort = Effort::within(&limits);
+    let certified = Certified::everything(program, Model::Tso, answer, effort);
+    certified.map(Some).map_err(NoAnswer::Rejected)
+}
+
+/// The answer before its evidence is checked.
+pub(crate) fn decided(
     program: &Program,
     limits: &Limits,
     progress: &mut dyn Progress,

@@ -1,4 +1,4 @@
-use super::{Form, emitted, reports};
+use crate::reference::{Form, emitted, reports};
 use crate::test_logs::{log, random_log, tables};
 use weakspot_core::testing::Rng;
 use weakspot_core::{Drain, Model};

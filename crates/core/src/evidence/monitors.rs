@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use weakspot_core::{DelayedCommit, Drain, LogEvent, LogKind, LogTables, Model};
+use crate::{DelayedCommit, Drain, LogEvent, LogKind, LogTables, Model};
 
 /// Which pending stores to the accessed location are looked at. Both forms are complete: what one
 /// finds on some execution of a program, the other finds on some execution, too.
@@ -244,6 +244,3 @@ fn join(clock: &mut Clock, other: &Clock) {
         *mine = (*mine).max(count);
     }
 }
-
-#[cfg(test)]
-mod tests;
