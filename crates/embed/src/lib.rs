@@ -8,9 +8,9 @@
 //! use weakspot_embed::{Format, Model, Verdict, parse, robust};
 //!
 //! let dekker = "
-//!     shared x = 0, y = 0
-//!     thread left  { x = 1; r = y }
-//!     thread right { y = 1; r = x }
+//!     shared x, y
+//!     thread left  { var r; x = 1; r = y }
+//!     thread right { var r; y = 1; r = x }
 //! ";
 //! let parsed = parse(Format::Weak, dekker)?;
 //! let answer = robust(&parsed.program, Model::Tso)?;
@@ -39,7 +39,7 @@
 //! Could TSO have broken an execution of which there is a log? A monitor follows it event by event:
 //!
 //! ```
-//! use weakspot_embed::{LogTables, LogBatch, Model, Verdict, monitor, read_log};
+//! use weakspot_embed::{LogBatch, Model, Verdict, monitor, read_log};
 //!
 //! let (events, tables) = read_log("
 //!     t0: wr x
@@ -56,7 +56,7 @@
 //! ```
 //!
 //! The engines themselves, with all that can be set, are re-exported under their names:
-//! [`explore`], [`history`](mod@history_engine), [`monitoring`], [`serial`], [`lang`], [`trace`].
+//! [`explore`], [`history_engine`], [`monitoring`], [`serial`], [`lang`], [`trace`].
 
 use std::fmt;
 use std::io::Read;
@@ -147,10 +147,10 @@ pub fn robust(program: &Program, model: Model) -> Result<Certified<Robust>, Erro
 /// use weakspot_embed::{Format, Model, Verdict, parse, reach};
 ///
 /// let parsed = parse(Format::Weak, "
-///     shared x = 0, y = 0
-///     thread left  { x = 1; a = y }
-///     thread right { y = 1; b = x }
-///     forbid final a == 0 && b == 0
+///     shared x, y
+///     thread left  { var r; x = 1; r = y }
+///     thread right { var r; y = 1; r = x }
+///     never (left.r == 0 && right.r == 0)
 /// ")?;
 /// assert_eq!(reach(&parsed.program, Model::Sc)?.verdict, Verdict::Holds);
 /// assert_eq!(reach(&parsed.program, Model::Tso)?.verdict, Verdict::Violated);

@@ -88,7 +88,7 @@ fn nodes_in_between_make_no_difference() {
                 let txn = if question == Question::ScEquivalent { txn } else { event.txn };
                 check.event(TxnEvent { txn, ..event }).expect("an execution");
             }
-            assert_eq!(check.end(), Ok(()), "seed {seed} {question:?}: {cycle:?}");
+            assert!(check.end().is_ok(), "seed {seed} {question:?}: {cycle:?}");
         }
     }
     assert!(cycles > 5_000 && none > 5_000 && long > 100, "{cycles} {none} {long}");

@@ -129,7 +129,7 @@ fn random_chains() {
                 if let Some(cycle) = found {
                     let mut check = CycleCheck::new(relation, cycle);
                     events.iter().for_each(|&event| check.event(event).expect("an execution"));
-                    assert_eq!(check.end(), Ok(()), "seed {seed}");
+                    assert!(check.end().is_ok(), "seed {seed}");
                 }
                 let which = usize::from(has_commits) * (1 + usize::from(question == QUESTIONS[1]));
                 counts[2 * which + usize::from(expected)] += 1;

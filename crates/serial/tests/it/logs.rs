@@ -268,7 +268,7 @@ fn any_log() {
                 let mut check =
                     check.unwrap_or_else(|why| panic!("seed {seed} {question:?}: {why}"));
                 assert_eq!(check.events(&events), Ok(()), "seed {seed} {question:?}");
-                assert_eq!(check.end(), Ok(()), "seed {seed}");
+                assert!(check.end().is_ok(), "seed {seed}");
             }
         }
     }
