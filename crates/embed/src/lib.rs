@@ -64,8 +64,8 @@ use std::time::Duration;
 
 pub use weakspot_core::certify::Rejected;
 pub use weakspot_core::{
-    Certification, Certified, Diagnostic, Evidence, HistoryModel, Limit, Limits, LogBatch, LogEvent,
-    LogTables, Model, Ops, Program, Progress, Silent, Verdict,
+    Certification, Certified, Diagnostic, Evidence, HistoryModel, Limit, Limits, LogBatch,
+    LogEvent, LogTables, Model, Ops, Program, Progress, Silent, Verdict,
 };
 pub use weakspot_explore as explore;
 pub use weakspot_history as history_engine;

@@ -16,8 +16,8 @@ use weakspot_embed::serial::{
     ExecutionAnswer, ExecutionEvidence, TraceMethod, check_execution, check_trace,
 };
 use weakspot_embed::{
-    Evidence, Format, HistoryModel, Limits, Model, Parsed, Silent, Verdict, history_engine, monitor,
-    parse, reach, read_histories, read_log,
+    Evidence, Format, HistoryModel, Limits, Model, Parsed, Silent, Verdict, history_engine,
+    monitor, parse, reach, read_histories, read_log,
 };
 
 const LIMITS: Limits = Limits::UNLIMITED;
@@ -191,7 +191,8 @@ fn traces() {
     let (bad, good) = (ask(&broken), ask(&fine));
     assert_eq!((&bad.verdict, &good.verdict), (&Verdict::Violated, &Verdict::Holds));
     assert!(bad.certification().is_checked() && good.certification().is_checked());
-    let certify = |events, answer| Certified::trace(events, &[], TraceMode::Exact, answer, effort());
+    let certify =
+        |events, answer| Certified::trace(events, &[], TraceMode::Exact, answer, effort());
     assert!(certify(&fine, bad.clone().into_answer()).is_err());
     assert!(certify(&broken, good.into_answer()).is_err());
     let mut forged = bad.into_answer();

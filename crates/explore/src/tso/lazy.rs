@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
-    Certified, Edge, Effort, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program,
+    Certified, Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program,
     Progress, Quantifier, Snapshot, ThreadId, Verdict, Violation,
 };
 

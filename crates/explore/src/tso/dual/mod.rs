@@ -30,8 +30,7 @@ mod steps;
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule};
 use weakspot_core::{
-    Certified, Effort, Evidence, Limit, Limits, Model, Program, Progress, Quantifier, Verdict,
-    Violation,
+    Certified, Evidence, Limit, Limits, Model, Program, Progress, Quantifier, Verdict, Violation,
 };
 
 use crate::answer::{NoAnswer, Reach};
@@ -55,9 +54,7 @@ pub fn dual_reach(
 ) -> Result<Option<Certified<Reach>>, NoAnswer> {
     let limits = limits.begin();
     let Some(answer) = decided(program, &limits, progress)? else { return Ok(None) };
-    let effort = Effort::within(&limits);
-    let certified = Certified::everything(program, Model::Tso, answer, effort);
-    certified.map(Some).map_err(NoAnswer::Rejected)
+    answer.certified(program, Model::Tso, &limits).map(Some)
 }
 
 /// The answer before its evidence is checked.
