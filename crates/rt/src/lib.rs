@@ -7,8 +7,7 @@
 //! Rooms: `entry` is how calls of the program come in; `access` announces its loads and stores,
 //! `sync` what threads do with each other, `world` what they do with the kernel; `schedule` lets one
 //! thread after the other run; `memory` is put back after each execution; `execution` goes from the
-//! first execution to the last. `runtime.rs` says who may switch to another thread, and why no
-//! reference lives across that.
+//! first execution to the last.
 //!
 //! What the `unsafe` in here relies on, besides what each block says:
 //! - There is one thread of the system while the program is under control.
@@ -16,6 +15,17 @@
 //!   (`entry/guest.rs`); where the program breaks that rule it crashes here as it would have there,
 //!   and that is reported as its crash.
 //! - The runtime and all that it owns is in the arena, which the program does not know.
+//!
+//! # Who may switch coroutines
+//!
+//! A function that takes `&mut Rt` may switch to another thread of the program, or call a function of
+//! the program (`Rt::run_program`), which may switch. A function that takes a part of the `Runtime`, or
+//! a reference to all of it, cannot: it has no `Rt`, and only entries of the library make one.
+//!
+//! So the compiler sees to it that no reference lives across a switch. Whatever is borrowed from the
+//! runtime is borrowed from an `Rt`; a call that takes `&mut Rt` needs all of it, which ends every
+//! such borrow. Each thread that is in the middle of a call has an `Rt` of its own, but only that of
+//! the thread that runs is in use.
 
 mod access;
 mod config;
@@ -23,11 +33,195 @@ mod entry;
 mod execution;
 mod memory;
 mod report;
-mod runtime;
 mod schedule;
 mod sync;
 mod sys;
 mod world;
 
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::access::transactions::Transactions;
+use crate::access::traps::Traps;
+use crate::config::Config;
+use crate::execution::crashes::SilentPlaces;
+use crate::execution::exits::Exits;
+use crate::execution::exploration::Exploration;
+use crate::execution::monitors::Monitors;
+use crate::execution::panics::Said;
+use crate::execution::signals::Signals;
+use crate::execution::start::Program;
+use crate::memory::arena;
+use crate::memory::heap::Heap;
+use crate::memory::mappings::Mappings;
+use crate::memory::shadow::Shadow;
+use crate::report::Reporter;
+use crate::schedule::choice::Scheduler;
+use crate::schedule::coroutine::Coroutines;
+use crate::schedule::spin::Private;
+use crate::schedule::threads::Threads;
+use crate::sync::keys::Keys;
+use crate::sync::queues::WakeUps;
+use crate::world::clock::Clock;
+use crate::world::descriptors::Outside;
+use crate::world::stdio::Files;
+
 #[global_allocator]
-static ARENA: memory::arena::Arena = memory::arena::Arena;
+static ARENA: arena::Arena = arena::Arena;
+
+/// What the library knows. Each part is described, and changed, in the file of its subject.
+pub(crate) struct Runtime {
+    /// What to do.
+    pub config: Config,
+    /// What the current thread does with memory that only it touches.
+    pub private: Private,
+    /// The threads of the program.
+    pub threads: Threads,
+    /// What they stand on.
+    pub coroutines: Coroutines,
+    /// What they are about to do, and who says who goes on.
+    pub scheduler: Scheduler,
+    /// How far the exploration is, and how the execution goes.
+    pub exploration: Exploration,
+    /// Who touched which bytes.
+    pub shadow: Shadow,
+    /// The program's heaps.
+    pub heap: Heap,
+    /// What the program has mapped itself.
+    pub mappings: Mappings,
+    /// What the program has changed in the kernel.
+    pub outside: Outside,
+    /// Files of libc that are locked.
+    pub files: Files,
+    /// Virtual time, and chance.
+    pub clock: Clock,
+    /// Wake-ups that nobody has taken yet.
+    pub wake_ups: WakeUps,
+    /// Keys of thread-specific values.
+    pub keys: Keys,
+    /// Functions to be called at the end of the program.
+    pub exits: Exits,
+    /// Where threads were found that take no steps any more.
+    pub silent_places: SilentPlaces,
+    /// What this execution has said about its failure.
+    pub said: Said,
+    /// What was found, and to whom it is reported.
+    pub reporter: Reporter,
+    /// What the monitors have seen.
+    pub monitors: Monitors,
+    /// Functions that are transactions.
+    pub transactions: Transactions,
+    /// Instructions that are announced by a trap.
+    pub traps: Traps,
+    /// The program as libc would have started it.
+    pub program: Program,
+}
+
+/// What is at the beginning of the arena. The signals are beside the runtime and not in it, because
+/// the keeper looks at them while its worker uses the rest.
+struct Home {
+    signals: Signals,
+    runtime: Runtime,
+}
+
+const HOME: *mut Home = arena::FIRST as *mut Home;
+const _: () = assert!(size_of::<Home>() <= arena::FIRST_SIZE);
+
+/// Whether threads of the program run under control: not in a program that runs on its own, nor
+/// before its `main` or between executions.
+pub(crate) static LIVE: AtomicBool = AtomicBool::new(false);
+
+/// Whether there is a runtime.
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// The right to use the runtime, and to switch to other threads of the program.
+pub(crate) struct Rt(());
+
+impl Rt {
+    /// The runtime, if the program is under control now.
+    ///
+    /// # Safety
+    /// The caller was called by the program, directly or by a signal, and returns to it before the
+    /// code of the library that was interrupted, if any, goes on: so no other `Rt` is in use.
+    #[inline(always)]
+    pub unsafe fn live() -> Option<Rt> {
+        LIVE.load(Ordering::Relaxed).then_some(Rt(()))
+    }
+
+    /// The runtime, if there is one.
+    ///
+    /// # Safety
+    /// As for [`Rt::live`].
+    #[inline(always)]
+    pub unsafe fn home() -> Option<Rt> {
+        READY.load(Ordering::Relaxed).then_some(Rt(()))
+    }
+
+    /// Puts the runtime in its place.
+    ///
+    /// # Safety
+    /// The arena is open, and there is no runtime yet.
+    pub unsafe fn make(runtime: Runtime) -> Rt {
+        // SAFETY: the arena keeps this place, which is large enough and aligned to pages.
+        unsafe { HOME.write(Home { signals: Signals::new(), runtime }) };
+        READY.store(true, Ordering::Relaxed);
+        Rt(())
+    }
+
+    /// Calls a function of the program. It comes back into the library, with an `Rt` of its own, and
+    /// may switch: so nothing may be borrowed from this one.
+    pub fn run_program<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    /// Whether the program is under control now, and not between executions.
+    pub fn is_live(&self) -> bool {
+        LIVE.load(Ordering::Relaxed)
+    }
+
+    /// The program is under control from now on, or is not any more.
+    pub fn set_live(&mut self, live: bool) {
+        LIVE.store(live, Ordering::Relaxed);
+    }
+}
+
+impl Runtime {
+    /// What the keeper and its worker say to each other.
+    #[inline(always)]
+    pub fn signals(&self) -> &'static Signals {
+        signals()
+    }
+}
+
+impl Rt {
+    /// What the keeper and its worker say to each other, without a look at the runtime.
+    pub fn signals(&self) -> &'static Signals {
+        signals()
+    }
+}
+
+#[inline(always)]
+fn signals() -> &'static Signals {
+    // SAFETY: whoever has an `Rt`, or what it refers to, comes after `make`; signals are beside the
+    // runtime, and atomic.
+    unsafe { &(*HOME).signals }
+}
+
+impl Deref for Rt {
+    type Target = Runtime;
+
+    #[inline(always)]
+    fn deref(&self) -> &Runtime {
+        // SAFETY: an `Rt` exists only after `make`. That of the thread that runs is the only one in
+        // use, and what is borrowed from it ends before others run, see the head of this file.
+        unsafe { &(*HOME).runtime }
+    }
+}
+
+impl DerefMut for Rt {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Runtime {
+        // SAFETY: as for `deref`.
+        unsafe { &mut (*HOME).runtime }
+    }
+}

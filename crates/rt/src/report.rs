@@ -3,7 +3,7 @@
 
 use weakspot_live::wire::{Message, Place};
 
-use crate::runtime::Runtime;
+use crate::Runtime;
 use crate::sys;
 
 /// Exit code of a process in which the library itself has failed.

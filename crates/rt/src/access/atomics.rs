@@ -10,12 +10,12 @@ use core::sync::atomic::{
 use weakspot_core::Model;
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::Rt;
 use crate::access::pending::Pending;
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, entry};
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
-use crate::runtime::Rt;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::step;
 

@@ -1,70 +1,18 @@
 //! What the program marks: transactions, by functions that are named or by calls, and fences in
 //! inline assembly, which `weakspot cc` puts calls beside.
 
-use core::sync::atomic::{AtomicU8, Ordering};
-
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
 use crate::access::pending::settle;
 use crate::access::plain::access;
-use crate::config::Config;
+use crate::access::transactions::NAMED;
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
-use crate::report::Reporter;
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::Parked;
 use crate::schedule::turns::park;
-
-/// Whether functions are transactions, so that it matters where they begin and end.
-static NAMED: AtomicU8 = AtomicU8::new(0);
-
-/// Functions of the program that are transactions, from and to.
-pub struct Transactions(Vec<(usize, usize)>);
-
-impl Transactions {
-    /// None that are known yet.
-    pub fn new() -> Transactions {
-        Transactions(Vec::new())
-    }
-
-    /// Finds the functions that the configuration names.
-    pub fn find(&mut self, config: &Config, reporter: &Reporter) {
-        let Some(ranges) = &config.transactions else { return };
-        let base = reporter.program();
-        let range = |&(offset, len): &(u64, u64)| {
-            let start = base.wrapping_add(offset as usize);
-            (start, start.wrapping_add(len as usize))
-        };
-        self.0 = ranges.iter().map(range).collect();
-        NAMED.store(u8::from(!self.0.is_empty()), Ordering::Relaxed);
-    }
-
-    /// Whether what returns to this address, or is called there, is one of them.
-    fn holds(&self, pc: usize) -> bool {
-        self.0.iter().any(|&(start, end)| start < pc && pc <= end)
-    }
-}
-
-/// How many transactions of a thread are open, within each other.
-#[derive(Default)]
-pub struct Nesting(u32);
-
-impl Nesting {
-    /// One more; whether it is the outermost.
-    fn open(&mut self) -> bool {
-        self.0 += 1;
-        self.0 == 1
-    }
-
-    /// One less; whether it was the outermost.
-    fn close(&mut self) -> bool {
-        let was_open = self.0 > 0;
-        self.0 = self.0.saturating_sub(1);
-        was_open && self.0 == 0
-    }
-}
+use crate::{Rt, Runtime};
 
 /// Exports functions that do nothing unless functions are transactions.
 macro_rules! if_named {

@@ -9,5 +9,6 @@ pub mod marks;
 pub mod pending;
 pub mod plain;
 pub mod strings;
+pub mod transactions;
 pub mod traps;
 pub mod tsan;

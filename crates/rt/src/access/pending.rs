@@ -2,9 +2,9 @@
 
 use weakspot_live::{OpKind, Order};
 
+use crate::Runtime;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
-use crate::runtime::Runtime;
 
 /// A store that was announced, has its turn, and is done when its thread calls the next time.
 pub struct Pending {

@@ -7,10 +7,10 @@ use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
 use crate::memory::shadow::Seen;
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{let_others, step, step_conditional};
+use crate::{Rt, Runtime};
 
 /// Whether an access needs more than a look at one cell of the shadow.
 pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> bool {

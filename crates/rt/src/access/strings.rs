@@ -4,10 +4,10 @@
 
 use core::ffi::c_int;
 
+use crate::Rt;
 use crate::access::plain::access;
 use crate::entry::frame::{Call, entry, latest};
 use crate::entry::guest::{Area, Guest};
-use crate::runtime::Rt;
 
 entry! {
     __wrap_strcpy => strcpy;

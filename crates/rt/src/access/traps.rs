@@ -10,10 +10,10 @@ use core::ffi::c_void;
 use weakspot_live::x86::{self, Update};
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::Rt;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
-use crate::runtime::Rt;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{step, step_conditional};
 use crate::sys;

@@ -4,7 +4,7 @@
 use core::ptr::null;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::runtime::Runtime;
+use crate::Runtime;
 
 /// What [`entry!`] has pushed: the registers that belong to the caller, and the return address. The
 /// caller's stack follows.
@@ -160,7 +160,7 @@ macro_rules! access_entry {
 }
 
 /// Functions that stand in for those of libc: `fn name(rt, arg: type, ...) -> type { ... }`. The body
-/// runs in a program under control, with the [`Rt`](crate::runtime::Rt) that it names. Otherwise
+/// runs in a program under control, with the [`Rt`](crate::Rt) that it names. Otherwise
 /// libc's own function is called, or what stands behind `else`.
 macro_rules! stand_in {
     ($(
@@ -172,7 +172,7 @@ macro_rules! stand_in {
             $(#[$doc])*
             extern "C" fn controlled($($arg: $t),*) $(-> $r)? {
                 // SAFETY: the program calls, so that nothing of the runtime is borrowed.
-                match unsafe { $crate::runtime::Rt::live() } {
+                match unsafe { $crate::Rt::live() } {
                     Some(mut rt) => {
                         let $rt = &mut rt;
                         $body
@@ -193,18 +193,4 @@ macro_rules! otherwise {
     ($($native:tt)*) => { $crate::entry::native::native!($($native)*) };
 }
 
-/// Functions that the program may not call under control: `name, "what is reported";`. Only the
-/// first six arguments of each matter to the real one.
-macro_rules! refused {
-    ($($name:ident, $what:expr;)*) => {
-        $crate::entry::frame::stand_in! {$(
-            fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
-                let _ = (a, b, c, d, e, f);
-                let pc = rt.pc();
-                $crate::execution::ends::refuse(rt, $what, pc)
-            }
-        )*}
-    };
-}
-
-pub(crate) use {access_entry, entry, otherwise, refused, stand_in};
+pub(crate) use {access_entry, entry, otherwise, stand_in};

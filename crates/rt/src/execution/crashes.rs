@@ -9,10 +9,11 @@ use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::execution::ends::refuse;
 use crate::report::Reporter;
-use crate::runtime::{Rt, Runtime};
+use crate::schedule::finish::finish;
 use crate::schedule::threads::Parked;
-use crate::schedule::turns::{finish, park};
+use crate::schedule::turns::park;
 use crate::sys;
+use crate::{Rt, Runtime};
 
 /// The signal by which the keeper asks why no step is taken.
 pub const HANG: i32 = 63;

@@ -9,12 +9,13 @@ use weakspot_live::{Ended, Op, OpKind};
 use crate::access::pending::settle;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
-use crate::execution::{exits, panics};
+use crate::execution::exits;
 use crate::report::DEFECT;
-use crate::runtime::{Rt, Runtime};
+use crate::schedule::finish::finish;
 use crate::schedule::threads::{Patience, Until};
-use crate::schedule::turns::{finish, wait};
+use crate::schedule::turns::wait;
 use crate::sys;
+use crate::{Rt, Runtime};
 
 /// How many steps other threads have when one wants to end the program. Their steps do not depend on
 /// its wish, so that waiting loses nothing but programs whose threads go on for ever.
@@ -73,17 +74,50 @@ pub fn leave_last(rt: &mut Rt, code: i32) -> ! {
     // SAFETY: libc writes its own buffers, through functions of ours.
     rt.run_program(|| unsafe { libc::fflush(core::ptr::null_mut()) });
     settle(rt);
-    panics::code(rt, code, 0);
+    end_with_code(rt, code, 0);
     finish(rt, Ended::Over)
 }
+
+/// Functions that the program may not call under control: `name, "what is reported";`. Only the
+/// first six arguments of each matter to the real one.
+macro_rules! refused {
+    ($($name:ident, $what:expr;)*) => {
+        $crate::entry::frame::stand_in! {$(
+            fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+                let _ = (a, b, c, d, e, f);
+                let pc = rt.pc();
+                $crate::execution::ends::refuse(rt, $what, pc)
+            }
+        )*}
+    };
+}
+
+pub(crate) use refused;
 
 extern "C" fn exit_at_once(code: i32) {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(code) };
     let pc = rt.pc();
     settle(&mut rt);
-    panics::code(&mut rt, code, pc);
+    end_with_code(&mut rt, code, pc);
     finish(&mut rt, Ended::Over)
+}
+
+/// The program ends with this code: a failure if it is not 0 and codes matter.
+fn end_with_code(rt: &mut Rt, code: i32, pc: usize) {
+    if code == 0 {
+        return;
+    }
+    rt.exploration.failed_by_code();
+    if !rt.config.codes {
+        return;
+    }
+    let panics = rt.said.panics();
+    if panics.is_empty() {
+        fail(rt, "exit", pc, &format!("exit code {code}"))
+    }
+    let thread = rt.said.thread().unwrap_or(rt.threads.current());
+    fail_in(rt, thread, "panic", 0, &panics)
 }
 
 fn text<'a>(text: Guest<c_char>) -> Cow<'a, str> {

@@ -2,9 +2,9 @@
 
 use core::ffi::c_void;
 
+use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::native::native;
-use crate::runtime::Rt;
 use crate::sync::keys;
 
 /// A function to be called at the end of the program or of a thread.

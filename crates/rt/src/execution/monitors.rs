@@ -3,10 +3,10 @@
 use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{Extra, Finding, Op, Order, Schedule, Step, Transactions, Watch, preventing};
 
+use crate::Runtime;
 use crate::config::Config;
 use crate::execution::exploration::Exploration;
 use crate::report::Reporter;
-use crate::runtime::Runtime;
 
 /// What the monitors have seen.
 pub struct Monitors {

@@ -2,9 +2,8 @@
 //! the harness of its tests, ends with a code that is not 0. The messages are kept, so that it can be
 //! reported what went wrong.
 
+use crate::Runtime;
 use crate::entry::guest::Guest;
-use crate::execution::ends::{fail, fail_in};
-use crate::runtime::{Rt, Runtime};
 
 /// How much of what the program says is kept.
 const KEPT: usize = 16 << 10;
@@ -41,6 +40,11 @@ impl Said {
         self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
+    /// Who panicked first.
+    pub fn thread(&self) -> Option<usize> {
+        self.thread
+    }
+
     /// The panics, on one line.
     pub fn panics(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
@@ -64,23 +68,6 @@ fn panic(text: &str) -> String {
         [place, message @ ..] => format!("{place} {}", message.join(", ")).trim_end().to_owned(),
         [] => String::new(),
     }
-}
-
-/// The program ends with this code: a failure if it is not 0 and codes matter.
-pub fn code(rt: &mut Rt, code: i32, pc: usize) {
-    if code == 0 {
-        return;
-    }
-    rt.exploration.failed_by_code();
-    if !rt.config.codes {
-        return;
-    }
-    let panics = rt.said.panics();
-    if panics.is_empty() {
-        fail(rt, "exit", pc, &format!("exit code {code}"))
-    }
-    let thread = rt.said.thread.unwrap_or(rt.threads.current());
-    fail_in(rt, thread, "panic", 0, &panics)
 }
 
 impl Runtime {

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use weakspot_live::wire::Message;
 use weakspot_live::{Diverged, Ended};
 
-use crate::access::marks::Transactions;
+use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
 use crate::config;
 use crate::entry::frame::{entry, latest};
@@ -25,18 +25,18 @@ use crate::memory::mappings::Mappings;
 use crate::memory::shadow::Shadow;
 use crate::memory::snapshot::{self, Snapshot};
 use crate::report::{DEFECT, Reporter};
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::choice::Scheduler;
 use crate::schedule::coroutine::Coroutines;
+use crate::schedule::life;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Threads};
-use crate::schedule::turns;
 use crate::sync::keys::Keys;
-use crate::sync::waits::WakeUps;
+use crate::sync::queues::WakeUps;
 use crate::sys;
 use crate::world::clock::Clock;
 use crate::world::descriptors::{Descriptors, FAR, Outside};
 use crate::world::stdio::Files;
+use crate::{Rt, Runtime};
 
 type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
 
@@ -331,10 +331,10 @@ fn execute(rt: &mut Rt) -> bool {
     }
     rt.begin();
     let main = rt.program.main;
-    if turns::add(rt, main, 0).is_none() {
+    if life::add(rt, main, 0).is_none() {
         give_up("failed to make a stack");
     }
-    turns::run_first(rt);
+    life::run_first(rt);
     rt.close();
     rt.silence();
     true

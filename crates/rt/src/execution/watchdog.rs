@@ -5,9 +5,9 @@
 use core::ffi::CStr;
 use core::fmt::Write;
 
+use crate::Rt;
 use crate::execution::crashes::HANG;
 use crate::execution::signals::Signals;
-use crate::runtime::Rt;
 use crate::sys;
 
 /// After so many milliseconds of processor time without a step the keeper asks whether there is an

@@ -6,10 +6,10 @@
 //! died, the worker in between.
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::memory::heap::{__libc_free, __libc_memalign};
 use crate::sys;
 
 /// Where the arena is. Fixed, because pointers into it must mean the same in every run.
@@ -59,7 +59,7 @@ pub fn open() -> bool {
 
 /// A block that the program gets to see, zeroed and never given back; null if there is no room.
 /// The arena must be open.
-pub fn seen(size: usize, align: usize) -> *mut u8 {
+fn seen(size: usize, align: usize) -> *mut u8 {
     debug_assert!(READY.load(Ordering::Relaxed));
     // SAFETY: one process at a time allocates, in one thread, and nobody keeps references to the head.
     let top = unsafe { &mut (*HEAD).seen };
@@ -78,6 +78,22 @@ fn take(top: &mut usize, size: usize, align: usize, end: usize) -> *mut u8 {
     }
 }
 
+static FOR_RUNTIME: AtomicBool = AtomicBool::new(false);
+
+/// Runs something that allocates for the runtime, though with the program's functions.
+pub fn on_behalf_of_runtime<T>(f: impl FnOnce() -> T) -> T {
+    FOR_RUNTIME.store(true, Ordering::Relaxed);
+    let got = f();
+    FOR_RUNTIME.store(false, Ordering::Relaxed);
+    got
+}
+
+/// A block for the runtime, though it is asked for with the program's functions; `None` if it is for the
+/// program.
+pub fn for_runtime(align: usize, size: usize) -> Option<*mut u8> {
+    FOR_RUNTIME.load(Ordering::Relaxed).then(|| seen(size, align))
+}
+
 /// Whether an address belongs to the library.
 pub fn holds(addr: usize) -> bool {
     (BASE..BASE + SIZE).contains(&addr) || (SEEN..SEEN + SEEN_SIZE).contains(&addr)
@@ -91,6 +107,19 @@ fn class(size: usize) -> (usize, usize) {
     let step = (1usize << log) >> 2;
     let quarter = (size - (1 << log)).div_ceil(step.max(1)).clamp(1, 4);
     (4 * log + quarter - 1, (1 << log) + quarter * step)
+}
+
+unsafe extern "C" {
+    /// glibc's own allocator.
+    pub fn __libc_malloc(size: usize) -> *mut c_void;
+    /// glibc's own allocator.
+    pub fn __libc_calloc(n: usize, size: usize) -> *mut c_void;
+    /// glibc's own allocator.
+    pub fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    /// glibc's own allocator.
+    pub fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+    /// glibc's own allocator.
+    pub fn __libc_free(block: *mut c_void);
 }
 
 /// The allocator of the library's own data.

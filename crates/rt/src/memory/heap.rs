@@ -6,18 +6,19 @@
 //! After an execution the used part is cleared, but for what was allocated before `main`.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use weakspot_live::Ended;
 
+use crate::Rt;
 use crate::config::MOST_THREADS;
 use crate::entry::frame::entry;
 use crate::entry::guest::Guest;
 use crate::execution::ends;
 use crate::execution::signals::Signals;
-use crate::memory::arena;
-use crate::runtime::Rt;
-use crate::schedule::turns::finish;
+use crate::memory::arena::{
+    self, __libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc,
+};
+use crate::schedule::finish::finish;
 use crate::sys;
 
 /// Where the heaps are.
@@ -34,19 +35,6 @@ const LIVE_MARK: u64 = 0x5eed_0a11_0ca7_ed00;
 const FREE_MARK: u64 = 0x5eed_0f4e_ed00_0000;
 /// Classes of block sizes for reuse: powers of two.
 const CLASSES: usize = 48;
-
-unsafe extern "C" {
-    /// glibc's own allocator.
-    pub fn __libc_malloc(size: usize) -> *mut c_void;
-    /// glibc's own allocator.
-    pub fn __libc_calloc(n: usize, size: usize) -> *mut c_void;
-    /// glibc's own allocator.
-    pub fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
-    /// glibc's own allocator.
-    pub fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
-    /// glibc's own allocator.
-    pub fn __libc_free(block: *mut c_void);
-}
 
 /// The heaps of all threads.
 pub struct Heap {
@@ -72,16 +60,6 @@ struct Header {
 fn header(block: usize) -> Guest<Header> {
     // SAFETY: blocks are the program's, and so is what is before them: nothing of the library is near.
     unsafe { Guest::at(block - HEADER) }
-}
-
-static FOR_RUNTIME: AtomicBool = AtomicBool::new(false);
-
-/// Runs something that allocates for the runtime, though with the program's functions.
-pub fn on_behalf_of_runtime<T>(f: impl FnOnce() -> T) -> T {
-    FOR_RUNTIME.store(true, Ordering::Relaxed);
-    let got = f();
-    FOR_RUNTIME.store(false, Ordering::Relaxed);
-    got
 }
 
 /// Where a block is from.
@@ -262,8 +240,8 @@ fn give_back(rt: &mut Rt, block: usize, pc: usize) {
 
 /// A block from wherever it has to come from: `None` for glibc's heap.
 fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
-    if FOR_RUNTIME.load(Ordering::Relaxed) {
-        return Some(arena::seen(size, align).cast());
+    if let Some(block) = arena::for_runtime(align, size) {
+        return Some(block.cast());
     }
     // SAFETY: the program calls, or libc for it.
     let mut rt = unsafe { Rt::home() }?;

@@ -2,10 +2,10 @@
 
 use core::ffi::c_void;
 
+use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::native::native;
 use crate::memory::heap;
-use crate::runtime::Rt;
 use crate::sys;
 
 const PAGE: usize = 4096;

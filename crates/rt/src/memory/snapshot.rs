@@ -7,10 +7,10 @@
 
 use std::fs;
 
+use crate::Runtime;
 use crate::config::MOST_THREADS;
 use crate::memory::{arena, heap};
 use crate::report::Module;
-use crate::runtime::Runtime;
 use crate::schedule::coroutine;
 use crate::sys;
 use crate::world::descriptors::FAR;

@@ -18,10 +18,9 @@
 use weakspot_core::Model;
 use weakspot_live::{Agent, Next, OpKind, Order};
 
+use crate::Runtime;
 use crate::entry::guest::{Area, Bytes};
 use crate::execution::monitors::Event;
-use crate::runtime::Runtime;
-use crate::schedule::threads::Threads;
 
 /// The largest number of a queue: later ones share it.
 const LAST_QUEUE: usize = 0x7fff;
@@ -110,8 +109,13 @@ impl Buffer {
         }
     }
 
+    /// All stores leave. The buffer may not be shown.
+    pub fn empty(&mut self) {
+        self.stores.drain(..).for_each(|store| store.write());
+    }
+
     /// What the queues are about to do.
-    fn next(&self, thread: usize, out: &mut Vec<Next>) {
+    pub fn next(&self, thread: usize, out: &mut Vec<Next>) {
         let from = out.len();
         for (i, store) in self.stores.iter().enumerate() {
             let agent = Agent::queue(thread as u16, store.queue);
@@ -131,30 +135,6 @@ impl Store {
     fn write(&self) {
         if let Some(new) = &self.new {
             self.area.restore(new);
-        }
-    }
-}
-
-impl Threads {
-    /// Appends what the queues of all threads are about to do.
-    pub fn next_of_buffers(&self, out: &mut Vec<Next>) {
-        let from = out.len();
-        for (t, thread) in self.iter().enumerate() {
-            thread.buffer.next(t, out);
-        }
-        // Agents are ordered by queue first, and by thread among queues with the same number.
-        out[from..].sort_unstable_by_key(|n| n.agent);
-    }
-
-    /// Whether nothing is in any buffer.
-    pub fn buffers_are_empty(&self) -> bool {
-        self.iter().all(|thread| thread.buffer.is_empty())
-    }
-
-    /// Everything leaves, when that does not matter any more. No buffer may be shown.
-    pub fn empty_buffers(&mut self) {
-        for thread in self.iter_mut() {
-            thread.buffer.stores.drain(..).for_each(|store| store.write());
         }
     }
 }

@@ -7,10 +7,10 @@ use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, wait
 
 use crate::access::pending::settle;
 use crate::config::Config;
-use crate::runtime::{Rt, Runtime};
+use crate::schedule::finish::{count, finish};
 use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
-use crate::schedule::turns::{count, finish};
+use crate::{Rt, Runtime};
 
 /// What threads are about to do, and who says who goes on.
 pub struct Scheduler {

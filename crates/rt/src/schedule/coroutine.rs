@@ -7,7 +7,7 @@
 
 use core::arch::{asm, naked_asm};
 
-use crate::memory::heap;
+use crate::memory::arena::on_behalf_of_runtime;
 use crate::sys;
 
 /// Where the stacks are.
@@ -153,8 +153,7 @@ impl Coroutines {
         // after a restore.
         // SAFETY: there is room for the record above `wanted` and for the storage below it, in a
         // mapping that nobody else uses.
-        let tcb =
-            heap::on_behalf_of_runtime(|| unsafe { _dl_allocate_tls(wanted as *mut _) }) as usize;
+        let tcb = on_behalf_of_runtime(|| unsafe { _dl_allocate_tls(wanted as *mut _) }) as usize;
         if tcb == 0 {
             return None;
         }

@@ -4,12 +4,15 @@
 //! step it is: who has announced one is looked at again before anybody is chosen.
 //!
 //! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
-//! thread announces a step and gets its turn, `choice.rs` who is chosen, `spin.rs` who only waits in
+//! thread announces a step and gets its turn, `life.rs` its first step and its last, `choice.rs` who is
+//! chosen, `finish.rs` the end of an execution, `spin.rs` who only waits in
 //! a loop, `buffers.rs` the store buffers of `--under`.
 
 pub mod buffers;
 pub mod choice;
 pub mod coroutine;
+pub mod finish;
+pub mod life;
 pub mod spin;
 pub mod threads;
 pub mod turns;

@@ -9,10 +9,10 @@
 //! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one
 //! is never taken to wait.
 
+use crate::Runtime;
 use crate::entry::frame::Call;
 use crate::entry::guest::Area;
 use crate::memory::shadow::mark;
-use crate::runtime::Runtime;
 
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;

@@ -1,17 +1,17 @@
 //! The threads of an execution: what is known of each.
 
-use weakspot_live::OpKind;
+use weakspot_live::{Next, OpKind};
 
-use crate::access::marks::Nesting;
+use crate::Runtime;
 use crate::access::pending::Pending;
+use crate::access::transactions::Nesting;
 use crate::entry::guest::{Area, Question};
 use crate::execution::exits::AtExit;
-use crate::runtime::Runtime;
 use crate::schedule::buffers::Buffer;
 use crate::schedule::spin::Spin;
 use crate::sync::keys::Values;
-use crate::sync::unwind::Unwinding;
-use crate::sync::waits::Waiting;
+use crate::sync::queues::Waiting;
+use crate::sync::unwinding::Unwinding;
 
 /// The threads of the current execution.
 pub struct Threads {
@@ -246,6 +246,30 @@ impl Threads {
         }
         self.alone = self.unjoined == 0 && self.current == 0;
         value
+    }
+}
+
+impl Threads {
+    /// Appends what the queues of all threads are about to do.
+    pub fn next_of_buffers(&self, out: &mut Vec<Next>) {
+        let from = out.len();
+        for (t, thread) in self.iter().enumerate() {
+            thread.buffer.next(t, out);
+        }
+        // Agents are ordered by queue first, and by thread among queues with the same number.
+        out[from..].sort_unstable_by_key(|n| n.agent);
+    }
+
+    /// Whether nothing is in any buffer.
+    pub fn buffers_are_empty(&self) -> bool {
+        self.iter().all(|thread| thread.buffer.is_empty())
+    }
+
+    /// Everything leaves, when that does not matter any more. No buffer may be shown.
+    pub fn empty_buffers(&mut self) {
+        for thread in self.iter_mut() {
+            thread.buffer.empty();
+        }
     }
 }
 

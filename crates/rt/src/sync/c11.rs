@@ -1,9 +1,9 @@
 //! Threads of C11's `threads.h`, which are those of pthreads with other names and results.
 
+use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
-use crate::runtime::Rt;
 use crate::schedule::threads::Patience;
 use crate::sync::keys::{self, Destructor};
 use crate::sync::locks::{self, Mutex};

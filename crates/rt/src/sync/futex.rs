@@ -7,12 +7,12 @@ use crate::entry::guest::Guest;
 use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
 use crate::report::DEFECT;
-use crate::runtime::{LIVE, Rt, Runtime};
 use crate::schedule::threads::Patience;
 use crate::schedule::turns::step;
 use crate::sync::pthread::give_way;
 use crate::sync::waits;
 use crate::sys;
+use crate::{LIVE, Rt, Runtime};
 
 extern "C" fn syscall_inner(
     number: i64,

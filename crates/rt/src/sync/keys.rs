@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use crate::entry::frame::entry;
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
-use crate::runtime::{Rt, Runtime};
+use crate::{Rt, Runtime};
 
 /// Keys from here on are ours; those before were made before the library was asked.
 const OUR_KEYS: usize = 512;

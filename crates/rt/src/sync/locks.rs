@@ -8,9 +8,9 @@ use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
 use crate::execution::monitors::Event;
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
+use crate::{Rt, Runtime};
 
 /// What of `pthread_mutex_t` we use, where glibc has it.
 #[derive(Clone, Copy)]

@@ -5,5 +5,7 @@ pub mod futex;
 pub mod keys;
 pub mod locks;
 pub mod pthread;
+pub mod queues;
 pub mod unwind;
+pub mod unwinding;
 pub mod waits;

@@ -9,10 +9,11 @@ use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::coroutine;
+use crate::schedule::life::add;
 use crate::schedule::threads::{Patience, Until};
-use crate::schedule::turns::{add, step, wait};
+use crate::schedule::turns::{step, wait};
+use crate::{Rt, Runtime};
 
 unsafe extern "C" {
     static mut __libc_single_threaded: u8;

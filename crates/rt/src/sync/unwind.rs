@@ -3,40 +3,15 @@
 
 use core::ffi::c_void;
 
+use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::execution::ends;
 use crate::report::DEFECT;
-use crate::runtime::Rt;
-use crate::schedule::turns::end;
+use crate::schedule::life::end;
+use crate::sync::unwinding::{Exception, Unwinding};
 use crate::sys;
-
-/// How a thread ends in the middle of its functions.
-#[derive(Default)]
-pub struct Unwinding {
-    /// The last of what its functions have registered to be cleaned up: its address, or 0.
-    cleanup: usize,
-    /// Where on its stack the functions of the program begin.
-    first: usize,
-    /// By which it ends in the middle of them, where the unwinder finds it again.
-    exception: Option<Box<Exception>>,
-}
-
-impl Unwinding {
-    /// The functions of the program begin here.
-    pub fn begin_at(&mut self, addr: usize) {
-        self.first = addr;
-    }
-}
-
-/// What the unwinder wants to know of an exception.
-#[repr(C, align(16))]
-struct Exception {
-    class: u64,
-    cleanup: usize,
-    private: [u64; 4],
-}
 
 /// What C programs put on their stacks for `pthread_cleanup_push`; the place of glibc's own list.
 #[derive(Clone, Copy)]

@@ -12,66 +12,15 @@ use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
 use crate::execution::monitors::Event;
-use crate::runtime::{Rt, Runtime};
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, step_conditional, wait};
 use crate::sync::locks::{self, Mutex, attempt, op, try_step};
 use crate::sys;
+use crate::{Rt, Runtime};
 
 const CONDITION: u32 = 48;
 const SEMAPHORE: u32 = 32;
 const BARRIER: u32 = 32;
-
-/// Wake-ups that were given and not yet taken, by address of what is waited for.
-pub struct WakeUps(Vec<(usize, u32)>);
-
-impl WakeUps {
-    /// None.
-    pub fn new() -> WakeUps {
-        WakeUps(Vec::new())
-    }
-
-    /// Before an execution.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// How many are waiting for a thread of the queue.
-    fn of(&self, queue: usize) -> u32 {
-        self.0.iter().find(|w| w.0 == queue).map_or(0, |w| w.1)
-    }
-
-    fn set(&mut self, queue: usize, n: u32) {
-        match self.0.iter().position(|w| w.0 == queue) {
-            Some(i) if n == 0 => {
-                self.0.swap_remove(i);
-            }
-            Some(i) => self.0[i].1 = n,
-            None if n > 0 => self.0.push((queue, n)),
-            None => {}
-        }
-    }
-}
-
-/// What a thread waits in.
-#[derive(Default)]
-pub struct Waiting {
-    /// The queue, and whether it may take a wake-up that was given to those in it.
-    queue: Option<(usize, bool)>,
-    /// The round of a barrier.
-    round: u32,
-}
-
-impl Waiting {
-    /// Whether there is a wake-up that the thread may take.
-    pub fn is_woken(&self) -> bool {
-        self.queue.is_some_and(|(_, woken)| woken)
-    }
-
-    fn is_in(&self, queue: usize) -> bool {
-        self.queue.is_some_and(|q| q.0 == queue)
-    }
-}
 
 /// The current thread has taken a step on an object that others wait for.
 pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
@@ -86,32 +35,6 @@ pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
 /// What leaving a queue was.
 pub(super) fn left(op: Op, woken: bool) -> Op {
     Op { kind: if woken { OpKind::Acquire } else { OpKind::Compare }, ..op }
-}
-
-impl Runtime {
-    /// The current thread is in the queue from now on.
-    pub(super) fn enter_queue(&mut self, queue: usize) {
-        self.threads.me_mut().waiting.queue = Some((queue, false));
-    }
-
-    /// The current thread is in no queue any more.
-    fn leave_queue(&mut self) {
-        self.threads.me_mut().waiting.queue = None;
-    }
-
-    /// Gives up to `n` wake-ups to those in the queue; how many.
-    pub(super) fn wake(&mut self, queue: usize, n: u32) -> u32 {
-        let before = self.wake_ups.of(queue);
-        let waiting = self.threads.iter().filter(|t| t.waiting.is_in(queue)).count() as u32;
-        let given = n.min(waiting.saturating_sub(before));
-        if given > 0 {
-            for thread in self.threads.iter_mut().filter(|t| t.waiting.is_in(queue)) {
-                thread.waiting.queue = Some((queue, true));
-            }
-            self.wake_ups.set(queue, before + given);
-        }
-        given
-    }
 }
 
 /// The current thread has entered a queue. Who leaves it for lack of patience has changed nothing in

@@ -7,17 +7,17 @@
 
 use weakspot_live::{Op, OpKind, Order};
 
-use crate::entry::frame::{refused, stand_in};
+use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
-use crate::execution::ends::refuse;
+use crate::execution::ends::{refuse, refused};
 use crate::execution::monitors::Event;
-use crate::runtime::{LIVE, Rt};
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
 use crate::sys;
 use crate::world::clock::sleep_for;
 use crate::world::descriptors;
+use crate::{LIVE, Rt};
 
 /// All that goes through the kernel is one object to the strategy.
 fn op(kind: OpKind) -> Op {

@@ -3,9 +3,9 @@
 
 use core::ffi::c_void;
 
+use crate::Rt;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
-use crate::runtime::Rt;
 use crate::sync::pthread::give_way;
 
 /// When an execution begins, in seconds since 1970.

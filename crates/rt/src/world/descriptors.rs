@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::memory::heap::on_behalf_of_runtime;
+use crate::memory::arena::on_behalf_of_runtime;
 use crate::sys;
 
 /// What the program has changed in the kernel.

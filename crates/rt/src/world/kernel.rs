@@ -1,9 +1,10 @@
 //! Calls that leave something in the kernel which putting memory back does not put back, and calls
 //! that start other programs.
 
-use crate::entry::frame::{entry, refused, stand_in};
+use crate::Rt;
+use crate::entry::frame::{entry, stand_in};
 use crate::entry::native::native;
-use crate::runtime::Rt;
+use crate::execution::ends::{refuse, refused};
 use crate::sys;
 use crate::world::descriptors::FAR;
 
@@ -54,7 +55,7 @@ extern "C" fn vfork_as_fork() -> isize {
     match unsafe { Rt::live() } {
         Some(mut rt) => {
             let pc = rt.pc();
-            crate::execution::ends::refuse(&mut rt, "fork", pc)
+            refuse(&mut rt, "fork", pc)
         }
         None => native!(fork() -> isize),
     }

@@ -2,10 +2,10 @@
 
 use weakspot_live::{OpKind, Order};
 
+use crate::Runtime;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
-use crate::runtime::Runtime;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::{step, wait};
 

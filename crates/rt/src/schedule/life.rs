@@ -1,0 +1,105 @@
+//! A thread from its first step to its last.
+
+use core::mem::transmute;
+
+use weakspot_live::wire::Message;
+use weakspot_live::{Op, OpKind, Order};
+
+use crate::execution::monitors::Event;
+use crate::execution::{ends, exits};
+use crate::report::DEFECT;
+use crate::schedule::choice::choose;
+use crate::schedule::coroutine::switch;
+use crate::schedule::threads::{Patience, Until};
+use crate::schedule::turns::{begin_turn, step, switch_to, wait};
+use crate::sys;
+use crate::{Rt, Runtime};
+
+/// Starts the first thread; returns when the execution is over.
+pub fn run_first(rt: &mut Rt) {
+    rt.enter(0);
+    rt.set_live(true);
+    let to = rt.threads.get(0).sp;
+    let base = rt.coroutines.base_place();
+    // SAFETY: the thread was prepared and did not run yet. The place for the stack pointer is in the
+    // runtime, which outlives the switch; nothing else of the runtime is borrowed.
+    unsafe { switch(base, to) };
+}
+
+/// A new thread, which takes its first step when it is chosen. `None`: there are too many.
+pub fn add(rt: &mut Runtime, start: usize, arg: usize) -> Option<usize> {
+    let t = rt.threads.count();
+    if t >= rt.config.threads || !rt.coroutines.make(t) {
+        return None;
+    }
+    let slot = rt.coroutines.slot(t);
+    rt.threads.add((start, arg), rt.scheduler.next().len(), slot.top());
+    let thread = rt.threads.get_mut(t);
+    // SAFETY: no thread with this number runs on the slot yet.
+    thread.sp = unsafe { slot.prepare(run, t) };
+    if t == 0 {
+        rt.keys.values_before(&mut thread.values);
+    }
+    rt.scheduler.add(t);
+    Some(t)
+}
+
+/// The first function of every coroutine.
+extern "C" fn run(t: usize) -> ! {
+    // SAFETY: the coroutine that was left to come here borrows nothing.
+    let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
+    let rt = &mut rt;
+    begin_turn(rt);
+    rt.record(Event::new(Op::plain(OpKind::Start), Order::Plain, 0));
+    let (start, arg) = rt.threads.get(t).start;
+    rt.threads.me_mut().unwinding.begin_at(&raw const arg as usize);
+    if t == 0 {
+        let (argc, argv, envp) = rt.program.arguments();
+        // SAFETY: this is `main` of the program, as `__libc_start_main` got it.
+        let main: extern "C" fn(usize, usize, usize) -> i32 = unsafe { transmute(start) };
+        let code = rt.run_program(|| main(argc, argv, envp));
+        ends::leave(rt, code)
+    }
+    // SAFETY: the program passed this function to be run by a thread.
+    let f: extern "C" fn(usize) -> usize = unsafe { transmute(start) };
+    let value = rt.run_program(|| f(arg));
+    end(rt, value)
+}
+
+/// The current thread is over.
+pub fn end(rt: &mut Rt, value: usize) -> ! {
+    exits::thread_functions(rt);
+    let exit = Op::plain(OpKind::Exit);
+    if rt.scheduler.buffered() && rt.scheduler.next().len() == 1 {
+        // The last thread: strategies have to see what is left in buffers, because it could have left
+        // them earlier.
+        let drained = Until::Known(|rt, _, _| rt.threads.buffers_are_empty(), 0);
+        wait(rt, exit, drained, Patience::Endless);
+    } else {
+        step(rt, exit);
+    }
+    rt.record(Event::new(exit, Order::Plain, 0));
+    let thread = rt.threads.me_mut();
+    thread.set_value(value);
+    thread.set_over();
+    let position = thread.position;
+    rt.forget_next(position);
+    if rt.scheduler.next().is_empty() {
+        ends::leave_last(rt, 0);
+    }
+    let to = choose(rt);
+    switch_to(rt, to);
+    let text = "a thread went on after its end".to_owned();
+    rt.reporter.send(&Message::Defect(text));
+    sys::quit(DEFECT)
+}
+
+impl Runtime {
+    /// The thread at this place among the next steps takes no more of them.
+    fn forget_next(&mut self, position: usize) {
+        self.scheduler.remove(position);
+        for n in &self.scheduler.next()[position..] {
+            self.threads.get_mut(usize::from(n.agent.of())).position -= 1;
+        }
+    }
+}
