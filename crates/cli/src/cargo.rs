@@ -18,11 +18,8 @@ use crate::args::{CargoRunArgs, CargoTestArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::run::{Subject, explore};
 
-/// How long the exploration of a test goes on unless the user says something else.
-const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a program may take to list its tests.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
-const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Explores each test of a crate.
 pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
@@ -89,7 +86,6 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
         variables: variables(program),
         rust: true,
         harness: false,
-        timeout: RUN_TIMEOUT,
     };
     Ok(explore(&args.run, &[subject])?.0)
 }
@@ -115,7 +111,6 @@ fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
         variables: variables(binary),
         rust: true,
         harness: true,
-        timeout: TEST_TIMEOUT,
     }
 }
 

@@ -6,30 +6,40 @@ use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Machine;
 use weakspot_core::serial::txn_run;
-use weakspot_core::{Evidence, HistoryEvidence, certify};
+use weakspot_core::{Evidence, HistoryEvidence, Names, certify};
 use weakspot_lang::Parsed;
 use weakspot_monitor::{Form, reference};
 use weakspot_report::{
-    HistoryWitness, LogWitness, Severity, Witness, input_hash, is_log_witness, render,
+    HistoryWitness, LogWitness, Severity, Witness, input_hash, is_log_witness, limit_text, render,
     witness_question,
 };
 use weakspot_trace::Recorded;
 
-use crate::args::{CertifyArgs, When};
+use crate::args::{CertifyArgs, InputFormat};
 use crate::exit::Exit;
 use crate::history_files::{hash_file, read_history};
 use crate::input::Input;
 use crate::log::read_trace;
-use crate::pool::colored;
 use crate::serial;
+use crate::terminal::colored;
+use crate::within::within;
 
 /// States of a program, events of a log: so many are looked at by definition.
 const MAX_STATES: usize = 1_000_000;
 /// The same for operations of a history, whose definitions take the fourth power of them.
 const MAX_OPERATIONS: usize = 100;
 
-/// Checks a witness against its input.
-pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
+/// Checks a witness against its input, within limits.
+pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
+    let name = args.input.display().to_string();
+    let checked = within(args.bounds, move || check(&args))?;
+    Ok(checked.unwrap_or_else(|limit| {
+        println!("unknown: {name}: {}", limit_text(&limit, &Names::default()));
+        Exit::Unknown
+    }))
+}
+
+fn check(args: &CertifyArgs) -> Result<Exit> {
     let text = std::fs::read_to_string(&args.witness)
         .with_context(|| format!("failed to read {}", args.witness.display()))?;
     if witness_question(&text).is_some_and(|question| question == "serial") {
@@ -45,13 +55,13 @@ pub(crate) fn run(args: &CertifyArgs) -> Result<Exit> {
     let witness = Witness::from_json(&text)
         .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
     let max_states = args.max_states.unwrap_or(MAX_STATES);
-    let format = args.input_format.map(Into::into);
+    let format = args.input_format.and_then(InputFormat::language);
     let input = Input::new(&args.input, format);
     let source = input.read().with_context(|| input.name())?;
     let parsed = match source.parse(&input.path) {
         Ok(parsed) => parsed,
         Err(d) => {
-            let color = colored(When::Auto, std::io::stderr().is_terminal());
+            let color = colored(args.bounds.color, std::io::stderr().is_terminal());
             eprint!("{}", render(&input.name(), &source.text, &d, Severity::Error, color));
             return Ok(Exit::Bad);
         }
@@ -132,7 +142,7 @@ fn log(args: &CertifyArgs, text: &str) -> Result<Exit> {
         );
     }
     drop(bytes);
-    let format = args.log_format.map(Into::into);
+    let format = args.input_format.and_then(InputFormat::log);
     let max_events = args.max_states.unwrap_or(MAX_STATES);
     let most = witness.run.as_ref().map_or(max_events.saturating_add(1), |run| run.access + 1);
     let (events, tables) = read_trace(&args.input, format, witness.trace, most)
@@ -188,7 +198,7 @@ fn history(args: &CertifyArgs, text: &str) -> Result<Exit> {
              was asked about"
         );
     }
-    let format = args.history_format.map(Into::into);
+    let format = args.input_format.and_then(InputFormat::history);
     let number = witness.number;
     let read = read_history(&args.input, format, number);
     let Some(Recorded { ops, .. }) = read.map_err(|error| anyhow!(error.of(&name)))? else {

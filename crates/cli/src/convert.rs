@@ -1,27 +1,26 @@
 //! `weakspot convert`.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use weakspot_core::LogBatch;
 use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, WriteError};
 
 use crate::args::ConvertArgs;
 use crate::convert_history;
 use crate::exit::Exit;
+use crate::interrupt;
+use crate::log;
 use crate::output::{Sink, is_same_file};
 
 /// Converts one file of logs or histories.
 pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
-    let ConvertArgs { input, output, from, to } = args;
+    let ConvertArgs { input, output, from, to, quiet } = args;
     let name = input.display().to_string();
-    let mut source: Box<dyn Read + Send> = if input == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(File::open(input).with_context(|| format!("failed to read {name}"))?)
-    };
+    // A pipe that is asked to end has ended: what came until then is converted.
+    interrupt::watch();
+    let mut source =
+        log::source(input, None).map_err(|error| anyhow!("{name}: {}", error.message))?;
     if is_same_file(input, output) {
         bail!("{name} cannot be converted to itself");
     }
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
         None => convert_history::by_ending(output),
     };
     if to_log.is_none() && to_history.is_none() {
-        bail!("the ending of the output names no format: expected {ENDINGS}, or --to");
+        bail!("the ending of the output names no format: expected {ENDINGS}, or --format");
     }
     // A format that only one of the two has decides; else what the input looks like.
     let is_known = from_log.is_some() || from_history.is_some();
@@ -58,12 +57,16 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     let sink = || Sink::create(Some(output));
     match (is_history, to_history, to_log) {
         (true, Some(to), _) if from_history.is_some() || !is_known => {
-            convert_history::convert(&name, source, from_history, sink()?, to)?;
+            convert_history::convert(&name, source, from_history, sink()?, to, *quiet)?;
         }
         (false, _, Some(to)) if from_log.is_some() || !is_known => {
-            convert_log(&name, source, from_log, sink()?, to)?;
+            convert_log(&name, source, from_log, sink()?, to, *quiet)?;
         }
         _ => bail!("a log cannot be converted to a history, nor a history to a log"),
+    }
+    if interrupt::asked() {
+        eprintln!("{name}: interrupted; what came until then is converted");
+        return Ok(Exit::Unknown);
     }
     Ok(Exit::Holds)
 }
@@ -74,6 +77,7 @@ fn convert_log(
     from: Option<LogFormat>,
     sink: Sink,
     to: LogFormat,
+    quiet: bool,
 ) -> Result<()> {
     let mut reader = match from {
         Some(format) => LogReader::new(source, format),
@@ -83,6 +87,7 @@ fn convert_log(
     let mut batch = LogBatch::default();
     let converted = loop {
         let written = match reader.next(&mut batch) {
+            _ if interrupt::asked() => break Ok(()),
             Ok(Next::Events) => writer.write(&batch, reader.tables()),
             Ok(Next::Trace(id)) => writer.trace(id.as_deref()),
             Ok(Next::End) => break Ok(()),
@@ -105,7 +110,7 @@ fn convert_log(
         Err(error) => return Err(error.into()),
     }
     converted?;
-    if let Some(torn) = reader.torn() {
+    if let (Some(torn), false) = (reader.torn(), quiet) {
         eprintln!("warning: {name}: {torn}");
     }
     Ok(())

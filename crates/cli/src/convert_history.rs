@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, WriteError, write_history};
 
+use crate::interrupt;
 use crate::output::Sink;
 
 /// Converts all histories of a file. What was converted before an error stays.
@@ -15,6 +16,7 @@ pub(crate) fn convert(
     from: Option<HistoryFormat>,
     mut sink: Sink,
     to: HistoryFormat,
+    quiet: bool,
 ) -> Result<()> {
     let mut reader = match from {
         Some(format) => HistoryReader::new(source, format),
@@ -23,6 +25,7 @@ pub(crate) fn convert(
     let mut count = 0;
     let converted = loop {
         let history = match reader.next() {
+            _ if interrupt::asked() => break Ok(()),
             Ok(Some(history)) => history,
             Ok(None) => break Ok(()),
             Err(error) => break Err(anyhow!(error.of(name))),
@@ -40,7 +43,7 @@ pub(crate) fn convert(
                 break Err(anyhow!("{name}: {place}: {message}"));
             }
         }
-        for note in &history.notes {
+        for note in history.notes.iter().filter(|_| !quiet) {
             eprintln!("warning: {name}: {}: {note}", place(&history, count, None));
         }
     };

@@ -13,33 +13,20 @@ use weakspot_lang::Parsed;
 use weakspot_lang::patch::{Patches, has_fence, patches};
 use weakspot_report::{FenceAnswer, FenceLine, Head};
 
-use crate::args::{FenceArgs, FenceGoal, OutputFormat};
+use crate::args::{FenceArgs, FenceGoal};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::{Job, refuse_csv};
+use crate::job::Job;
 use crate::output;
 use crate::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     let common = &args.common;
-    if common.model.contains(&Model::Sc) {
-        bail!("SC needs no fences; expected --model tso, pso or pso-own");
-    }
-    refuse_csv(&common.shared)?;
-    if common.shared.format == OutputFormat::Dot {
-        bail!("fences are no graph; expected --format text or json");
-    }
-    if common.shared.witness.is_some() {
-        bail!("--witness is not for fences: `robust` and `reach` write witnesses of single runs");
-    }
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
-    if args.patch.is_some() && (inputs.len() > 1 || common.model.len() > 1) {
-        bail!("--patch takes one file and one model");
-    }
-    if args.patch.as_deref() == Some(std::path::Path::new("-")) {
-        bail!("--patch takes the name of a file, not `-`");
+    if args.output.is_some() && inputs.len() > 1 {
+        bail!("--output takes one file and one model");
     }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, _) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -95,6 +82,7 @@ fn ask_model(
     let costs =
         FenceCosts { full: args.cost.full, store_store: stores.then_some(args.cost.store_store) };
     let question = FenceQuestion { model, goal, costs };
+    let limits = &job.limits(limits);
     let (found, certification) = match find(parsed, &patches, question, limits) {
         Ok(found) => found,
         Err(why) => {
@@ -122,7 +110,7 @@ fn ask_model(
     };
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
-    if let Some(path) = &args.patch {
+    if let Some(path) = &args.output {
         write_patch(job, path, patched.as_deref());
     }
 }

@@ -13,7 +13,7 @@ use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
-use crate::job::{refuse_csv, style};
+use crate::job::style;
 use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
@@ -24,38 +24,39 @@ const WINDOW_TIME: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Follows a history until every model is violated, or the history ends.
-pub(crate) fn run(args: &HistoryCheckArgs, models: &[HistoryModel]) -> Result<Exit> {
+pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
+    let models = &args.models[..];
     let [path] = args.files.as_slice() else {
         bail!("--follow takes one file, or - for standard input");
     };
     if path.is_dir() {
         bail!("--follow takes a file, and {} is a folder", path.display());
     }
-    refuse_csv(&args.shared)?;
     pool::about_histories();
     let shared = &args.shared;
     pool::check_models(shared, &args.files, models)?;
     let start = Instant::now();
-    let time = shared.timeout.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
+    let time = shared.reading.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
     let limits = Limits { time: Some(time), ..pool::limits_of(shared) };
     let job = Job {
         args,
         models,
-        method: Method { complete: args.complete.into(), saturate: !args.no_saturation },
+        method: Method { complete: args.complete, saturate: !args.no_saturation },
         limits,
         file: path.display().to_string(),
         start,
-        until: shared.timeout.map(|timeout| start + timeout),
+        until: shared.reading.map(|timeout| start + timeout),
     };
-    let (exit, _) = pool::run_in_parts::<_, ()>(&[path], shared, |path, part| {
-        let mut answer = |mut answer: Answer<()>, exit| {
-            answer.exit = exit;
-            part(answer);
-        };
-        if let Err(message) = job.follow(path, &mut answer) {
-            answer(job.refused(&message), Exit::Bad);
-        }
-    })?;
+    let (exit, _) =
+        pool::run_in_parts::<_, ()>(std::slice::from_ref(path), shared, |path, part| {
+            let mut answer = |mut answer: Answer<()>, exit| {
+                answer.exit = exit;
+                part(answer);
+            };
+            if let Err(message) = job.follow(path, &mut answer) {
+                answer(job.refused(&message), Exit::Bad);
+            }
+        })?;
     Ok(exit)
 }
 
@@ -85,8 +86,7 @@ struct Current {
 impl Job<'_> {
     /// Follows the histories of a file, one after the other.
     fn follow(&self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
-        let format = self.args.input_format.map(Into::into);
-        let format = format.or_else(|| HistoryFormat::from_path(path));
+        let format = self.args.input_format.or_else(|| HistoryFormat::from_path(path));
         let mut reader = OpReader::new(growing(path, self.until)?, format);
         let mut current = self.begin(1);
         let (mut ops, mut found) = (Vec::new(), Vec::new());
@@ -163,7 +163,7 @@ impl Job<'_> {
         if pool::interrupted() {
             return Some(Limit::Interrupted);
         }
-        let timeout = self.args.shared.timeout?;
+        let timeout = self.args.shared.reading?;
         (self.start.elapsed() >= timeout).then_some(Limit::Time(timeout))
     }
 
@@ -282,7 +282,7 @@ impl Job<'_> {
             1 => vec!["1 read was left out: its write was not among those remembered".into()],
             n => vec![format!(
                 "{} reads were left out: their writes were not among those remembered",
-                indicatif::HumanCount(n)
+                crate::terminal::Count(n)
             )],
         };
         notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));

@@ -1,29 +1,27 @@
 //! `weakspot gen`.
 
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::{Result, bail};
 use weakspot_core::testing::Rng;
 use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
-use weakspot_lang::families::{Family, Syntax};
+use weakspot_lang::families::Family;
 use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
 use crate::args::{FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::Sink;
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
-    let Some(family) = args.name.as_deref().and_then(Family::of_key) else {
-        std::io::stdout().lock().write_all(families().as_bytes())?;
-        return Ok(Exit::Holds);
+    let (text, output) = match args {
+        FamilyArgs::List => (families(), None),
+        FamilyArgs::Member { family, size, syntax, output } => {
+            (family.text(*syntax, *size)?, output.as_deref())
+        }
     };
-    let asked = args.syntax.as_deref().and_then(Syntax::of_key);
-    let ending = || args.output.as_deref().and_then(Syntax::of_path);
-    let syntax = asked.or_else(ending).unwrap_or(family.syntaxes()[0]);
-    let text = family.text(syntax, args.size)?;
-    let mut sink = Sink::create(args.output.as_deref())?;
+    let mut sink = Sink::create(output)?;
     sink.write_all(text.as_bytes())?;
     sink.finish()?;
     Ok(Exit::Holds)
@@ -47,62 +45,45 @@ fn families() -> String {
 
 /// Writes histories, or the list of their sources.
 pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
-    if args.list {
-        std::io::stdout().lock().write_all(sources().as_bytes())?;
-        return Ok(Exit::Holds);
-    }
-    let source = Source::of_key(&args.source).unwrap_or(Source::Atomic);
-    let bug = args.bug.as_deref().and_then(Bug::of_key);
-    let name = match bug {
-        Some(bug) => format!("{}-{}", source.key(), bug.key()),
-        None => source.key().to_owned(),
+    let args = match args {
+        HistoryArgs::List => {
+            std::io::stdout().lock().write_all(sources().as_bytes())?;
+            return Ok(Exit::Holds);
+        }
+        HistoryArgs::Some(args) => args,
     };
-    let mix = &args.mix;
-    let format = output_format(args.output.as_deref())?;
-    if args.count > 1 && !format.holds_many() {
-        bail!("{} has room for one history, not for --count {}", format.key(), args.count);
-    }
+    let name = match args.bug {
+        Some(bug) => format!("{}-{}", args.source.key(), bug.key()),
+        None => args.source.key().to_owned(),
+    };
+    interrupt::watch();
     let mut out = None;
-    for seed in (0..args.count).map(|i| mix.seed.wrapping_add(i)) {
-        let client = Client {
-            cpus: args.cpus,
-            operations: args.operations,
-            variables: mix.variables,
-            read_ratio: mix.read_ratio,
-            updates: mix.updates,
-            fences: mix.fences,
-            seed,
-        };
+    for i in 0..args.count {
+        if interrupt::asked() {
+            bail!("interrupted");
+        }
+        let seed = args.client.seed.wrapping_add(i);
+        let client = Client { seed, ..args.client };
         // The run must not throw the same dice as the client.
         let run = Run {
-            source,
-            bug,
+            source: args.source,
+            bug: args.bug,
             store_buffer: args.store_buffer,
             seed: Rng::new(seed).next_u64(),
             check: false,
         };
         let history = generate(&client.operations()?, &run)?;
         // The file is made when there is something to write: bad numbers leave none behind.
-        if out.is_none() {
-            out = Some(Sink::create(args.output.as_deref())?);
-        }
-        if let Some(out) = &mut out {
-            write(out, format, &format!("{name}-{seed}"), history)?;
-        }
+        let out = match &mut out {
+            Some(out) => out,
+            none => none.insert(Sink::create(args.output.as_deref())?),
+        };
+        write(out, args.format, &format!("{name}-{seed}"), history)?;
     }
     if let Some(out) = out {
         out.finish()?;
     }
     Ok(Exit::Holds)
-}
-
-/// The format of histories that go to this file: what its ending says, else JSON Lines.
-pub(crate) fn output_format(path: Option<&Path>) -> Result<HistoryFormat> {
-    let format = path.and_then(HistoryFormat::from_path).unwrap_or(HistoryFormat::Jsonl);
-    match format {
-        HistoryFormat::Edn => bail!("EDN is not written; expected another ending, such as .jsonl"),
-        _ => Ok(format),
-    }
 }
 
 /// Writes a history.

@@ -16,7 +16,6 @@ use weakspot_trace::{
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::follow;
 use crate::history_files::{expand, hash_file, hint, open};
 use crate::job::{style, summarise};
 use crate::log::is_stdin;
@@ -32,22 +31,19 @@ type Came = (HistoryModel, Option<Verdict>);
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
-    let models = args.models();
-    if args.follow {
-        return follow::run(args, &models);
-    }
+    let models = &args.models;
     pool::about_histories();
     let files = expand(&args.files)?;
-    pool::check_models(shared, &files, &models)?;
+    pool::check_models(shared, &files, models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
     }
     let limits = pool::limits_of(shared);
-    let method = Method { complete: args.complete.into(), saturate: !args.no_saturation };
+    let method = Method { complete: args.complete, saturate: !args.no_saturation };
     let (exit, results) = pool::run_in_parts(&files, shared, |file, part| {
         let mut job = Job {
             args,
-            models: &models,
+            models,
             method,
             limits,
             path: file,
@@ -87,7 +83,7 @@ struct Read<'a> {
 impl Job<'_> {
     /// Answers for one history after the other.
     fn answer_all(&mut self, part: &mut dyn FnMut(Answer<Came>)) {
-        let format = self.args.input_format.map(Into::into);
+        let format = self.args.input_format;
         let mut reader = match open(self.path, format) {
             Ok(reader) => reader,
             Err(error) => return part(self.refused(&error, None)),

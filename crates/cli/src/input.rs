@@ -1,11 +1,20 @@
 //! From the paths that were typed to programs.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::{Diagnostic, Span};
+use weakspot_core::{Diagnostic, Limit, Limits, Span};
 use weakspot_lang::{Format, Parsed};
+
+use crate::interrupt;
+use crate::pool;
+use crate::within::resident;
 
 /// The endings of the files that hold programs.
 pub(crate) const PROGRAM_ENDINGS: [&str; 5] = ["weak", "litmus", "txt", "tso", "rmm"];
@@ -21,6 +30,12 @@ pub(crate) struct Input {
 impl AsRef<Path> for Input {
     fn as_ref(&self) -> &Path {
         &self.path
+    }
+}
+
+impl pool::Named for Input {
+    fn name(&self) -> String {
+        Input::name(self)
     }
 }
 
@@ -89,27 +104,70 @@ impl Input {
         self.path.display().to_string()
     }
 
+    /// Reads and parses within limits, and until an end is asked for, whatever the file is: an endless
+    /// device, a pipe that nobody writes to. A thread of its own does it, which is left alone at a limit.
+    pub(crate) fn load(&self, limits: &Limits) -> Result<Loaded, Unread> {
+        let given_up = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = sync_channel(1);
+        let (input, limits, stop) = (self.clone(), limits.begin(), given_up.clone());
+        std::thread::spawn(move || {
+            let loaded = input.read_until(limits.memory, &stop).map(|source| {
+                let parsed = source.parse(&input.path);
+                Loaded { source, parsed }
+            });
+            let _ = sender.send(loaded);
+        });
+        loop {
+            let limit = match receiver.recv_timeout(TICK) {
+                Ok(loaded) => return loaded,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let message =
+                        "the parser gave up; this is a defect of weakspot, please report it";
+                    return Err(Unread::Bad(Unreadable::new(message)));
+                }
+                Err(RecvTimeoutError::Timeout) => match limits.check(0) {
+                    _ if interrupt::asked() => Limit::Interrupted,
+                    Err(limit) => limit,
+                    Ok(()) => match limits.memory {
+                        Some(most) if resident() / pool::working() > most => Limit::Memory(most),
+                        _ => continue,
+                    },
+                },
+            };
+            given_up.store(true, Ordering::Relaxed);
+            return Err(Unread::Limit(limit));
+        }
+    }
+
+    /// Reads the text, however long that takes.
+    pub(crate) fn read(&self) -> Result<Source, Unreadable> {
+        match self.read_until(None, &AtomicBool::new(false)) {
+            Ok(source) => Ok(source),
+            Err(Unread::Bad(why)) => Err(why),
+            Err(Unread::Limit(_)) => Err(Unreadable::new("failed to read")),
+        }
+    }
+
     /// Reads the text. An ending that says nothing is an error; standard input is a litmus test or
     /// a .weak program unless the user says otherwise.
-    pub(crate) fn read(&self) -> Result<Source, Unreadable> {
+    fn read_until(&self, memory: Option<u64>, stop: &AtomicBool) -> Result<Source, Unread> {
         let stdin = self.path == Path::new("-");
         let format = match self.format.or_else(|| Format::of_path(&self.path)) {
             Some(format) => Some(format),
             None if stdin => None,
             None => {
-                return Err(Unreadable::new(
+                return Err(Unread::Bad(Unreadable::new(
                     "the ending names no input language: expected .litmus, .weak, .txt, .tso or \
                      .rmm, or --input-format",
-                ));
+                )));
             }
         };
-        let bytes = if stdin {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        } else {
-            std::fs::read(&self.path)
-        };
-        let bytes = bytes.map_err(|e| Unreadable::new(format!("failed to read: {e}")))?;
+        let bytes = match stdin {
+            true => read_all(std::io::stdin().lock(), memory, stop),
+            false => File::open(&self.path)
+                .map_err(Unread::failed)
+                .and_then(|file| read_all(file, memory, stop)),
+        }?;
         let source = |text: String| {
             // Standard input has no ending; a litmus test begins with its architecture.
             let is_litmus =
@@ -121,14 +179,60 @@ impl Input {
             let good = e.utf8_error().valid_up_to();
             let head = String::from_utf8_lossy(&e.as_bytes()[..good]).into_owned();
             let (line, column) = Span::new(good, good).line_column(&head);
-            Unreadable {
+            Unread::Bad(Unreadable {
                 message: format!(
                     "not UTF-8 text: a stray byte 0x{:02x} at line {line}, column {column}",
                     e.as_bytes()[good]
                 ),
                 place: Some((line, column)),
-            }
+            })
         })
+    }
+}
+
+/// How often limits are looked at while a file is read.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A text takes at least so many times its size while it is read and parsed.
+const PARSED: u64 = 4;
+
+/// All bytes, unless they are too many to be parsed, or nobody waits for them any more.
+fn read_all(
+    mut source: impl Read,
+    memory: Option<u64>,
+    stop: &AtomicBool,
+) -> Result<Vec<u8>, Unread> {
+    let mut bytes = Vec::new();
+    loop {
+        let block = 1 << 20;
+        let read = source.by_ref().take(block).read_to_end(&mut bytes).map_err(Unread::failed)?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        if let Some(most) = memory.filter(|most| bytes.len() as u64 > most / PARSED) {
+            return Err(Unread::Limit(Limit::Memory(most)));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Unread::Limit(Limit::Interrupted));
+        }
+    }
+}
+
+/// What a file came to.
+pub(crate) struct Loaded {
+    pub(crate) source: Source,
+    pub(crate) parsed: Result<Parsed, Diagnostic>,
+}
+
+/// Why a file came to nothing.
+pub(crate) enum Unread {
+    Bad(Unreadable),
+    Limit(Limit),
+}
+
+impl Unread {
+    fn failed(error: std::io::Error) -> Unread {
+        Unread::Bad(Unreadable::new(format!("failed to read: {error}")))
     }
 }
 

@@ -4,23 +4,26 @@
 use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Certification, Diagnostic, Evidence, Model, Names, Program, Verdict};
+use weakspot_core::{
+    Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Verdict,
+};
 use weakspot_explore::NoAnswer;
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    Head, ModelName, Refusal, Severity, Style, Tool, Witness, failure_diagnostic, input_hash,
-    render,
+    Head, ModelName, ProgramResult, Refusal, Severity, Style, Tool, Witness, failure_diagnostic,
+    input_hash, render,
 };
 
 use crate::args::{OutputFormat, Shared};
 use crate::exit::Exit;
-use crate::input::{Input, Source};
+use crate::input::{Input, Loaded, Source, Unread};
 use crate::output;
 use crate::pool::{self, Answer};
+use crate::terminal;
 
 /// What says in the first object of an output who wrote it.
 const TOOL: Tool = Tool {
@@ -46,7 +49,7 @@ pub(crate) fn style(shared: &Shared) -> Style {
     let width = width.or_else(|| terminal().map(|(columns, _)| usize::from(columns.0)));
     Style {
         details: !shared.quiet,
-        color: pool::colored(shared.color, std::io::stdout().is_terminal()),
+        color: terminal::colored(shared.color, std::io::stdout().is_terminal()),
         width: width.unwrap_or(80),
     }
 }
@@ -65,17 +68,6 @@ pub(crate) fn summarise(
     }
 }
 
-/// Refuses a table with commas where there is none.
-pub(crate) fn refuse_csv(shared: &Shared) -> Result<()> {
-    if shared.format == OutputFormat::Csv {
-        bail!(
-            "--format csv is for tables, the rows of `weakspot bench` and the summary of many files, \
-             and there is none here; expected --format text or json"
-        );
-    }
-    Ok(())
-}
-
 /// The answers to one input, while they are made.
 pub(crate) struct Job<'a, T, M = Model> {
     pub(crate) shared: &'a Shared,
@@ -88,6 +80,10 @@ pub(crate) struct Job<'a, T, M = Model> {
     /// Whether a witness was written, and whether it is one of a violation. Of several answers the
     /// first that is violated has it.
     witnessed: Option<bool>,
+    /// How long the input was read.
+    reading: Duration,
+    /// The limit that was reached meanwhile.
+    pub(crate) unread: Option<Limit>,
 }
 
 impl<'a, T, M: ModelName> Job<'a, T, M> {
@@ -97,7 +93,9 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
         question: &'static str,
         file: String,
     ) -> Job<'a, T, M> {
-        Job { shared, models, question, file, answer: Answer::new(), witnessed: None }
+        let (answer, witnessed) = (Answer::new(), None);
+        let (reading, unread) = (Duration::ZERO, None);
+        Job { shared, models, question, file, answer, witnessed, reading, unread }
     }
 
     /// The head of an answer.
@@ -206,17 +204,14 @@ pub(crate) fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
 
 /// Questions about programs.
 impl<T> Job<'_, T> {
-    /// The program of `input` and its text; warnings and refusals are noted.
+    /// The program of `input` and its text; warnings and refusals are noted, and limits that are
+    /// reached on the way.
     pub(crate) fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
-        let source = match input.read() {
-            Ok(source) => source,
-            Err(unreadable) => {
-                self.refuse(None, &unreadable.message, unreadable.place, None);
-                return None;
-            }
-        };
-        match source.parse(&input.path) {
-            Ok(parsed) => {
+        let began = Instant::now();
+        let loaded = input.load(&pool::limits_of(self.shared).since(began));
+        self.reading = began.elapsed();
+        match loaded {
+            Ok(Loaded { source, parsed: Ok(parsed) }) => {
                 if !self.shared.quiet {
                     for warning in &parsed.warnings {
                         let text = self.rendered(&source, warning, Severity::Warning);
@@ -225,11 +220,43 @@ impl<T> Job<'_, T> {
                 }
                 Some((source, parsed))
             }
-            Err(diagnostic) => {
+            Ok(Loaded { source, parsed: Err(diagnostic) }) => {
                 self.refuse_at(None, &source, &diagnostic);
                 None
             }
+            Err(Unread::Bad(why)) => {
+                self.refuse(None, &why.message, why.place, None);
+                None
+            }
+            Err(Unread::Limit(limit)) => {
+                let verdict = Verdict::Unknown(limit.clone());
+                for &model in self.models {
+                    let head = self.head(model, &verdict, self.reading, Certification::NotChecked);
+                    let written = self.written(&weakspot_report::Unread { head });
+                    self.say(&written, &verdict);
+                }
+                self.unread = Some(limit);
+                None
+            }
         }
+    }
+
+    /// The limits of one of the questions about the input: reading it counts.
+    pub(crate) fn limits(&self, limits: &Limits) -> Limits {
+        let now = Instant::now();
+        limits.since(now.checked_sub(self.reading).unwrap_or(now))
+    }
+
+    /// For the summary: what an input came to that could not be read.
+    pub(crate) fn nothing(&self) -> Vec<ProgramResult> {
+        let Some(limit) = &self.unread else {
+            return vec![ProgramResult::error(&self.file, None)];
+        };
+        let unknown = |&model: &Model| ProgramResult {
+            verdict: Some(Verdict::Unknown(limit.clone())),
+            ..ProgramResult::error(&self.file, Some(model))
+        };
+        self.models.iter().map(unknown).collect()
     }
 
     /// No answer because of a place in the input.
@@ -282,7 +309,7 @@ impl<T> Job<'_, T> {
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {
-        let color = pool::colored(self.shared.color, std::io::stderr().is_terminal());
+        let color = terminal::colored(self.shared.color, std::io::stderr().is_terminal());
         render(&self.file, &source.text, d, severity, color)
     }
 }

@@ -21,7 +21,7 @@ use crate::pool::{self, Answer, Listener};
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &["litmus"])?;
+    let inputs = expand(&args.files, common.language, &["litmus"])?;
     pool::check(common, &inputs)?;
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
@@ -51,7 +51,11 @@ fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
             job.job.refuse(None, message, None, None);
         }
     }
-    if job.job.answer.results.is_empty() {
+    if job.job.unread.is_some() {
+        for &model in &args.common.model {
+            job.job.answer.results.push(LitmusResult::unknown(&job.job.file, model));
+        }
+    } else if job.job.answer.results.is_empty() {
         job.job.answer.results.push(LitmusResult::error(&job.job.file, None));
     }
     job.job.answer
@@ -67,7 +71,7 @@ impl Litmus<'_> {
         let common = &self.args.common;
         let Parsed { program, names, .. } = parsed;
         let start = Instant::now();
-        let limits = pool::limits(common);
+        let limits = self.job.limits(&pool::limits(common));
         let found = outcomes(program, model, Strategy::Auto, &limits, &mut Listener::new());
         let mut found = match found {
             Ok(found) => found,
@@ -169,7 +173,7 @@ impl Litmus<'_> {
         };
         // A state that SC reaches, too, is explained best without delays.
         if model != Model::Sc {
-            let limits = pool::limits(&self.args.common);
+            let limits = self.job.limits(&pool::limits(&self.args.common));
             let sc =
                 outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
             if let Ok(mut sc) = sc

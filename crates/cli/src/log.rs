@@ -91,13 +91,18 @@ pub(crate) fn source(
     until: Option<Instant>,
 ) -> Result<Box<dyn Read + Send>, LogError> {
     if is_stdin(path) {
-        return Ok(Box::new(Patient::new(std::io::stdin(), until)));
+        return Ok(Box::new(Patient::new(|| Ok(std::io::stdin()), until)));
     }
     let failed = |e: std::io::Error| LogError {
         message: format!("failed to read: {e}"),
         place: LogPlace::Offset(0),
     };
-    Ok(Box::new(std::fs::File::open(path).map_err(failed)?))
+    if path.metadata().map_err(failed)?.is_file() {
+        return Ok(Box::new(std::fs::File::open(path).map_err(failed)?));
+    }
+    // To open a pipe takes until somebody writes to it.
+    let path = path.to_owned();
+    Ok(Box::new(Patient::new(move || std::fs::File::open(path), until)))
 }
 
 /// The first `most` events of a trace: of the one with this number, or of a log that has only one. A
@@ -145,13 +150,13 @@ pub(crate) fn growing(
         place: LogPlace::Offset(0),
     };
     let mut patient = if is_stdin(path) {
-        Patient::new(std::io::stdin(), until)
-    } else {
+        Patient::new(|| Ok(std::io::stdin()), until)
+    } else if path.metadata().map_err(failed)?.is_file() {
         let file = std::fs::File::open(path).map_err(failed)?;
-        match file.metadata().map_err(failed)?.is_file() {
-            true => Patient::new(Growing { file, read: 0 }, until),
-            false => Patient::new(file, until),
-        }
+        Patient::new(|| Ok(Growing { file, read: 0 }), until)
+    } else {
+        let path = path.to_owned();
+        Patient::new(move || std::fs::File::open(path), until)
     };
     patient.idle = Some(IDLE);
     Ok(Box::new(patient))
@@ -196,9 +201,19 @@ struct Patient {
 const BLOCK: usize = 1 << 18;
 
 impl Patient {
-    fn new(mut source: impl Read + Send + 'static, until: Option<Instant>) -> Patient {
+    fn new<R: Read>(
+        open: impl FnOnce() -> std::io::Result<R> + Send + 'static,
+        until: Option<Instant>,
+    ) -> Patient {
         let (sender, blocks) = sync_channel(4);
         std::thread::spawn(move || {
+            let mut source = match open() {
+                Ok(source) => source,
+                Err(error) => {
+                    let _ = sender.send(Err(error));
+                    return;
+                }
+            };
             loop {
                 let mut block = vec![0; BLOCK];
                 let read = match source.read(&mut block) {
@@ -219,10 +234,21 @@ impl Patient {
     }
 }
 
+impl Patient {
+    /// Whether an end was asked for, or it is time.
+    fn is_over(&self) -> bool {
+        pool::interrupted() || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
 impl Read for Patient {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let since = Instant::now();
         while self.used == self.block.len() {
+            // An endless device always has more.
+            if self.idle.is_none() && self.is_over() {
+                return Ok(0);
+            }
             match self.blocks.recv_timeout(Duration::from_millis(50)) {
                 Ok(block) => {
                     self.block = block?;
@@ -233,14 +259,8 @@ impl Read for Patient {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) => {
-                    let now = Instant::now();
-                    let ends = pool::interrupted() || self.until.is_some_and(|until| now >= until);
-                    match self.idle {
-                        Some(idle) if ends || now >= since + idle => {
-                            return Err(std::io::ErrorKind::WouldBlock.into());
-                        }
-                        None if ends => return Ok(0),
-                        _ => {}
+                    if self.idle.is_some_and(|idle| self.is_over() || since.elapsed() >= idle) {
+                        return Err(std::io::ErrorKind::WouldBlock.into());
                     }
                 }
             }

@@ -1,5 +1,19 @@
 //! The program `weakspot`: arguments to jobs to answers to an exit code.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the crate that prints")]
+
+/// As those of the standard library, but no reader that has gone makes them panic, and they keep clear
+/// of the progress line.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::terminal::print(format_args!($($text)*)) };
+}
+macro_rules! println {
+    ($($text:tt)*) => { $crate::terminal::print(format_args!("{}\n", format_args!($($text)*))) };
+}
+macro_rules! eprint {
+    ($($text:tt)*) => { $crate::terminal::message(format_args!($($text)*)) };
+}
+macro_rules! eprintln {
+    ($($text:tt)*) => { $crate::terminal::message(format_args!("{}\n", format_args!($($text)*))) };
+}
 
 mod args;
 mod bench;
@@ -15,6 +29,7 @@ mod generate;
 mod history;
 mod history_files;
 mod input;
+mod interrupt;
 mod job;
 mod litmus;
 mod log;
@@ -28,11 +43,12 @@ mod record;
 mod robust;
 mod run;
 mod serial;
+mod terminal;
+mod within;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, CargoCommand, Cli, Command, GenCommand};
-use clap::Parser;
+use args::{Command, Stop};
 use exit::Exit;
 use weakspot_build::Language;
 
@@ -42,44 +58,48 @@ use weakspot_build::Language;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
+    let command = match args::read(std::env::args_os()) {
+        Ok(command) => command,
+        Err(Stop::Clap(error)) => {
             let _ = error.print();
             return if error.use_stderr() { Exit::Bad } else { Exit::Holds }.into();
         }
+        Err(Stop::Usage(usage)) => {
+            eprintln!("error: {usage}");
+            return Exit::Bad.into();
+        }
     };
-    let result = match cli.command {
+    let result = match command {
         Command::Cc(args) => return compiled(compile::run(Language::C, &args)),
         Command::Cxx(args) => return compiled(compile::run(Language::Cxx, &args)),
         Command::Litmus(args) => litmus::run(&args),
-        Command::Certify(args) => certify::run(&args),
-        Command::Print(args) => print::run(&args),
-        Command::Convert(args) => convert::run(&args),
-        Command::Gen(GenCommand::Family(args)) => generate::family(&args),
-        Command::Gen(GenCommand::History(args)) => generate::history(&args),
-        Command::Record(args) => record::run(&args),
-        Command::Bench(BenchCommand::Litmus { timeout }) => bench::litmus::run(timeout),
-        Command::Bench(BenchCommand::Monitor(args)) => bench::monitor::run(&args),
-        Command::Bench(BenchCommand::History(args)) => bench::history::run(&args),
-        Command::Bench(BenchCommand::HistoryCell { task, timeout }) => {
-            bench::history::cell(&task, timeout)
-        }
-        Command::Bench(BenchCommand::Serial(args)) => bench::serial::run(&args),
-        Command::Bench(BenchCommand::Real(args)) => bench::real::run(&args),
-        Command::Bench(BenchCommand::Programs(args)) => bench::programs::run(&args),
-        Command::Bench(BenchCommand::Cell { program, question, timeout }) => {
-            bench::cell::run(&program, &question, timeout)
-        }
-        Command::Run(args) => run::run(&args),
-        Command::Cargo(CargoCommand::Test(args)) => cargo::test(&args),
-        Command::Cargo(CargoCommand::Run(args)) => cargo::run(&args),
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
-        Command::History(args) => history::run(&args),
+        Command::Monitor(args) if args.program => monitor_program::run(&args),
+        Command::Monitor(args) => monitor::run(&args),
         Command::Serial(args) => serial::run(&args),
-        Command::Monitor(args) => monitor::run(&args.with_models()),
+        Command::History(args) if args.follow => follow::run(&args),
+        Command::History(args) => history::run(&args),
+        Command::Certify(args) => certify::run(args),
+        Command::Print(args) => print::run(args),
+        Command::Convert(args) => convert::run(&args),
+        Command::GenFamily(args) => generate::family(&args),
+        Command::GenHistory(args) => generate::history(&args),
+        Command::Record(args) => record::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::CargoTest(args) => cargo::test(&args),
+        Command::CargoRun(args) => cargo::run(&args),
+        Command::BenchLitmus(timeout) => bench::litmus::run(timeout),
+        Command::BenchPrograms(args) => bench::programs::run(&args),
+        Command::BenchMonitor(args) => bench::monitor::run(&args),
+        Command::BenchHistory(args) => bench::history::run(&args),
+        Command::BenchSerial(args) => bench::serial::run(&args),
+        Command::BenchReal(args) => bench::real::run(&args),
+        Command::HistoryCell { task, timeout } => bench::history::cell(&task, timeout),
+        Command::Cell { program, question, timeout } => {
+            bench::cell::run(&program, &question, timeout)
+        }
     };
     match result {
         Ok(exit) => exit.into(),
@@ -104,7 +124,8 @@ fn compiled(code: anyhow::Result<u8>) -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<std::io::Error>()
-        .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
 }

@@ -17,24 +17,12 @@ use crate::exit::Exit;
 use crate::input::PROGRAM_ENDINGS;
 use crate::job::{self, Job, defect, summarise};
 use crate::log::{expand, is_stdin, open, read_trace};
-use crate::monitor_program;
 use crate::pool;
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
-    if args.program {
-        return monitor_program::run(args);
-    }
     let common = &args.common;
-    if common.model.contains(&Model::Sc) {
-        bail!(
-            "a log is one of an SC execution, so nothing breaks SC; expected --model tso, pso or pso-own"
-        );
-    }
     let models = &common.model;
-    if args.algorithm != MonitorAlgorithm::Monitor && *models != [Model::Tso] {
-        bail!("SOBER is about TSO only: expected --model tso");
-    }
     let logs = expand(&args.files)?;
     pool::check(common, &logs)?;
     if common.shared.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
@@ -87,9 +75,9 @@ impl Watched<'_> {
 
     /// Follows the log to its end, or to the first report, a limit or an error.
     fn follow(&mut self) {
-        let format = self.args.log_format.map(Into::into);
+        let format = self.args.log_format;
         let start = Instant::now();
-        let until = self.common().shared.timeout.map(|timeout| start + timeout);
+        let until = self.common().shared.reading.map(|timeout| start + timeout);
         let mut reader = match open(self.path, format, until) {
             Ok(reader) => reader,
             Err(error) => return self.refuse(&error),
@@ -210,7 +198,7 @@ impl Watched<'_> {
             return Some(Limit::Interrupted);
         }
         let common = self.common();
-        if let Some(time) = common.shared.timeout.filter(|&time| elapsed > time) {
+        if let Some(time) = common.shared.reading.filter(|&time| elapsed > time) {
             return Some(Limit::Time(time));
         }
         (memory > common.shared.memory).then_some(Limit::Memory(common.shared.memory))
@@ -342,7 +330,7 @@ impl Watched<'_> {
         &self,
         place: (Option<usize>, usize),
     ) -> Option<(Vec<weakspot_core::LogEvent>, LogTables)> {
-        let format = self.args.log_format.map(Into::into);
+        let format = self.args.log_format;
         read_trace(Path::new(self.path), format, place.0, place.1 + 1).ok()
     }
 

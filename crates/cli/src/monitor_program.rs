@@ -16,7 +16,7 @@ use weakspot_report::{
 use crate::args::{MonitorArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
-use crate::job::{Job, refuse_csv};
+use crate::job::Job;
 use crate::log::is_log;
 use crate::pool::{self, Answer, Listener};
 
@@ -26,14 +26,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
         bail!("{} is a log, not a program: leave out --program", log.display());
     }
     let common = &args.common;
-    refuse_csv(&common.shared)?;
-    if common.model.contains(&Model::Sc) {
-        bail!(
-            "nothing is violated under sc: a violation is what SC does not do; expected --model \
-             tso, pso or pso-own"
-        );
-    }
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, told) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -108,7 +101,7 @@ fn search(
 ) -> Vec<Found> {
     let program = &parsed.program;
     let mut all = Vec::new();
-    let counted = match interleavings(program, limits, &mut Listener::new()) {
+    let counted = match interleavings(program, &job.limits(limits), &mut Listener::new()) {
         Ok(Interleavings::Exactly(n)) => Counted::Exactly(n),
         Ok(Interleavings::Endless) => Counted::Endless,
         // The search will meet the same fault and say so.
@@ -116,7 +109,7 @@ fn search(
     };
     for &model in job.models {
         let start = Instant::now();
-        match overtakings(program, model, limits, &mut Listener::new()) {
+        match overtakings(program, model, &job.limits(limits), &mut Listener::new()) {
             Ok(found) => all.push(Found {
                 model,
                 pairs: found.pairs.into_iter().map(|pair| (pair, None)).collect(),
@@ -145,6 +138,7 @@ fn execute(
     let models = job.models;
     let steps = args.steps as usize;
     let listener = &mut Listener::new();
+    let limits = &job.limits(limits);
     let found = match monitored(&parsed.program, models, which, steps, limits, listener) {
         Ok(found) => found,
         Err(no_answer) => {

@@ -1,20 +1,22 @@
-//! Many inputs side by side, their answers in input order, with progress and Ctrl-C.
+//! Many inputs side by side, their answers in input order, with progress and an end when it is asked
+//! for.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use weakspot_core::{Limits, Progress, Snapshot};
 
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::job::signed;
 use crate::output::spare_inputs;
+use crate::terminal::{self, Bytes, Count};
 
 /// What one input came to.
 pub(crate) struct Answer<T> {
@@ -28,9 +30,6 @@ pub(crate) struct Answer<T> {
     pub(crate) results: Vec<T>,
 }
 
-/// When to give up on a question about a program.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
 impl<T> Answer<T> {
     /// Nothing said yet.
     pub(crate) fn new() -> Answer<T> {
@@ -38,7 +37,7 @@ impl<T> Answer<T> {
     }
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static WORKING: AtomicU64 = AtomicU64::new(1);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);
 static FRONTIER: AtomicU64 = AtomicU64::new(0);
@@ -52,8 +51,27 @@ static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 /// Whether the questions are about histories, which have other words.
 static HISTORIES: AtomicBool = AtomicBool::new(false);
 
+/// What is worked on.
+pub(crate) trait Named: Sync {
+    /// What it is called in messages.
+    fn name(&self) -> String;
+}
+
+impl Named for PathBuf {
+    fn name(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+/// What a worker says about an input.
+enum News<T> {
+    Part(Answer<T>),
+    /// That was all, after so long.
+    End(Duration),
+}
+
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
-pub(crate) fn run<I: Sync, T: Send>(
+pub(crate) fn run<I: Named, T: Send>(
     inputs: &[I],
     shared: &Shared,
     job: impl Fn(&I) -> Answer<T> + Sync,
@@ -62,104 +80,158 @@ pub(crate) fn run<I: Sync, T: Send>(
 }
 
 /// The same for jobs whose answers come in parts, which are printed as they come.
-pub(crate) fn run_in_parts<I: Sync, T: Send>(
+pub(crate) fn run_in_parts<I: Named, T: Send>(
     inputs: &[I],
     shared: &Shared,
     job: impl Fn(&I, &mut dyn FnMut(Answer<T>)) + Sync,
 ) -> Result<(Exit, Vec<T>)> {
-    // A second Ctrl-C ends the program at once.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    let workers = threads(shared).min(inputs.len()).max(1);
-    let bar = progress_bar(inputs.len() as u64, shared);
+    interrupt::watch();
+    let workers = shared.threads.min(inputs.len()).max(1);
+    if shared.verbose {
+        let (time, memory) = (shared.timeout, Bytes(shared.memory));
+        eprintln!(
+            "{} inputs, {workers} at a time; {time:?} and {memory} for each question",
+            Count(inputs.len() as u64),
+        );
+    }
+    WORKING.store(workers as u64, Ordering::Relaxed);
     let next = AtomicUsize::new(0);
-    let mut exit = Exit::Holds;
-    let mut results = Vec::new();
-    std::thread::scope(|scope| {
+    let printed = std::thread::scope(|scope| {
         // Parts wait for who prints them, so that a reader who is slow does not fill memory.
-        let (sender, receiver) = mpsc::sync_channel::<(usize, Option<Answer<T>>)>(64);
+        let (sender, receiver) = mpsc::sync_channel(64);
         for _ in 0..workers {
             let (sender, next, job) = (sender.clone(), &next, &job);
             scope.spawn(move || {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(input) = inputs.get(i) else { return };
+                    let since = Instant::now();
                     // Nobody listens any more when printing failed: then the rest is no use.
-                    let send = |part: Option<Answer<T>>| {
-                        let heard = sender.send((i, part)).is_ok();
-                        if !heard {
-                            INTERRUPTED.store(true, Ordering::Relaxed);
-                        }
-                        heard
-                    };
                     job(input, &mut |part| {
-                        send(Some(part));
+                        let _ = sender.send((i, News::Part(part)));
                     });
-                    if !send(None) {
+                    if sender.send((i, News::End(since.elapsed()))).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(sender);
-        let mut waiting: BTreeMap<usize, (Vec<Answer<T>>, bool)> = BTreeMap::new();
-        let mut printed = 0;
-        let mut told = Instant::now();
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        loop {
-            match receiver.recv_timeout(Duration::from_millis(200)) {
-                Ok((i, part)) => {
-                    let (parts, ended) = waiting.entry(i).or_default();
-                    *ended |= part.is_none();
-                    bar.inc(u64::from(part.is_none()));
-                    parts.extend(part);
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
+        let printed = print(inputs, shared, receiver);
+        if printed.is_err() {
+            interrupt::ask();
+        }
+        printed
+    });
+    terminal::clear();
+    Ok(printed?)
+}
+
+/// Prints what workers say, in the order of the inputs.
+fn print<I: Named, T>(
+    inputs: &[I],
+    shared: &Shared,
+    receiver: Receiver<(usize, News<T>)>,
+) -> std::io::Result<(Exit, Vec<T>)> {
+    let mut exit = Exit::Holds;
+    let mut results = Vec::new();
+    let mut waiting: BTreeMap<usize, Vec<News<T>>> = BTreeMap::new();
+    let mut printed = 0;
+    let mut line = ProgressLine::new(shared);
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    loop {
+        match receiver.recv_timeout(TICK) {
+            Ok((i, news)) => waiting.entry(i).or_default().push(news),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                if !out.buffer().is_empty() {
+                    terminal::clear();
                     out.flush()?;
-                    bar.set_message(search_message());
-                    let plain = shared.progress == When::Always && !std::io::stderr().is_terminal();
-                    if plain && told.elapsed() > Duration::from_secs(1) {
-                        told = Instant::now();
-                        eprintln!("{printed}/{} files {}", inputs.len(), search_message());
-                    }
                 }
-            }
-            while let Some((parts, ended)) = waiting.get_mut(&printed) {
-                for part in parts.drain(..) {
-                    exit = exit.max(part.exit);
-                    results.extend(part.results);
-                    if !part.err.is_empty() {
-                        bar.suspend(|| eprint!("{}", part.err));
-                    }
-                    out.write_all(signed(shared.format, &part.out).as_bytes())?;
-                }
-                if !*ended {
-                    break;
-                }
-                waiting.remove(&printed);
-                printed += 1;
             }
         }
-        out.flush()?;
-        Ok::<(), std::io::Error>(())
-    })?;
-    bar.finish_and_clear();
+        while let Some(news) = waiting.remove(&printed) {
+            let mut ended = false;
+            for news in news {
+                match news {
+                    News::Part(part) => {
+                        exit = exit.max(part.exit);
+                        results.extend(part.results);
+                        if !(part.err.is_empty() && part.out.is_empty()) {
+                            terminal::clear();
+                        }
+                        if !part.err.is_empty() {
+                            eprint!("{}", part.err);
+                        }
+                        out.write_all(signed(shared.format, &part.out).as_bytes())?;
+                    }
+                    News::End(time) => {
+                        ended = true;
+                        if shared.verbose {
+                            eprintln!("{}: {:.3} s", inputs[printed].name(), time.as_secs_f64());
+                        }
+                    }
+                }
+            }
+            if !ended {
+                break;
+            }
+            printed += 1;
+        }
+        line.show(printed, inputs.len());
+    }
+    terminal::clear();
+    out.flush()?;
     Ok((exit, results))
 }
 
-/// How many threads may work.
-fn threads(shared: &Shared) -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    shared.threads.map_or(processors, usize::from)
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(200);
+
+/// When progress is shown, and how.
+struct ProgressLine {
+    since: Instant,
+    shown: Instant,
+    /// A line that is drawn again and again, or one below the other.
+    drawn: bool,
+    plain: bool,
+}
+
+impl ProgressLine {
+    fn new(shared: &Shared) -> ProgressLine {
+        let is_wanted = match shared.progress {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => !shared.quiet && terminal::is_terminal(),
+        };
+        let (now, terminal) = (Instant::now(), terminal::is_terminal());
+        let (drawn, plain) = (is_wanted && terminal, is_wanted && !terminal);
+        ProgressLine { since: now, shown: now, drawn, plain }
+    }
+
+    fn show(&mut self, done: usize, all: usize) {
+        let pause = if self.plain { 5 * TICK } else { TICK };
+        if self.shown.elapsed() < pause || !(self.drawn || self.plain) {
+            return;
+        }
+        self.shown = Instant::now();
+        let seconds = self.since.elapsed().as_secs();
+        let text = format!("{done}/{all} files, {seconds} s{}", search_message());
+        match self.drawn {
+            true => terminal::draw(&text),
+            false => eprintln!("{text}"),
+        }
+    }
+}
+
+/// How many inputs are worked on at a time.
+pub(crate) fn working() -> u64 {
+    WORKING.load(Ordering::Relaxed)
 }
 
 /// How many threads may work on one search: all of them if there is one input, else one.
 pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
-    if inputs == 1 { threads(&common.shared) } else { 1 }
+    if inputs == 1 { common.shared.threads } else { 1 }
 }
 
 /// Refuses options that do not go with these inputs.
@@ -168,7 +240,7 @@ pub(crate) fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()>
 }
 
 /// The same for whatever models a question has.
-pub(crate) fn check_models<P: AsRef<Path>, M: Ord + Copy>(
+pub(crate) fn check_models<P: AsRef<Path>, M>(
     shared: &Shared,
     inputs: &[P],
     models: &[M],
@@ -176,14 +248,7 @@ pub(crate) fn check_models<P: AsRef<Path>, M: Ord + Copy>(
     if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
-    spare_inputs("--witness", shared.witness.as_deref(), inputs)?;
-    let mut distinct = models.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    if distinct.len() < models.len() {
-        bail!("--model names a model twice");
-    }
-    Ok(())
+    spare_inputs("--witness", shared.witness.as_deref(), inputs)
 }
 
 /// The limits that the user set.
@@ -193,23 +258,10 @@ pub(crate) fn limits(common: &Common) -> Limits {
 
 /// The same where there are no buffers.
 pub(crate) fn limits_of(shared: &Shared) -> Limits {
-    Limits {
-        time: Some(shared.timeout.unwrap_or(TIMEOUT)),
-        memory: Some(shared.memory),
-        ..Limits::UNLIMITED
-    }
+    Limits { time: Some(shared.timeout), memory: Some(shared.memory), ..Limits::UNLIMITED }
 }
 
-/// Whether to colour what goes to `terminal`.
-pub(crate) fn colored(color: When, terminal: bool) -> bool {
-    match color {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-    }
-}
-
-/// Listens to a search for the progress line and for Ctrl-C.
+/// Listens to a search for the progress line, and for signals.
 pub(crate) struct Listener {
     since: Instant,
 }
@@ -229,13 +281,13 @@ impl Progress for Listener {
             STATES.store(snapshot.states, Ordering::Relaxed);
             MEMORY.store(snapshot.memory, Ordering::Relaxed);
         }
-        !INTERRUPTED.load(Ordering::Relaxed)
+        !interrupt::asked()
     }
 }
 
-/// Whether the user pressed Ctrl-C.
+/// Whether somebody has asked for an end, or nobody wants to hear more.
 pub(crate) fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    interrupt::asked()
 }
 
 /// For the progress line: how far a log was followed, and how many pairs of accesses were reported.
@@ -260,9 +312,9 @@ pub(crate) fn about_histories() {
 fn search_message() -> String {
     if EXECUTIONS.load(Ordering::Relaxed) > 0 {
         return format!(
-            "{} executions, {} steps",
-            HumanCount(EXECUTIONS.load(Ordering::Relaxed)),
-            HumanCount(EVENTS.load(Ordering::Relaxed))
+            ", {} executions, {} steps",
+            Count(EXECUTIONS.load(Ordering::Relaxed)),
+            Count(EVENTS.load(Ordering::Relaxed))
         );
     }
     let histories = HISTORIES.load(Ordering::Relaxed);
@@ -270,43 +322,27 @@ fn search_message() -> String {
         let (events, reported) =
             if histories { ("operations", "violated") } else { ("events", "reported") };
         return format!(
-            "current log: {} {events}, {} per second, {} {reported}, {}",
-            HumanCount(EVENTS.load(Ordering::Relaxed)),
-            HumanCount(RATE.load(Ordering::Relaxed)),
-            HumanCount(PAIRS.load(Ordering::Relaxed)),
-            HumanBytes(MEMORY.load(Ordering::Relaxed))
+            ", current log: {} {events}, {} per second, {} {reported}, {}",
+            Count(EVENTS.load(Ordering::Relaxed)),
+            Count(RATE.load(Ordering::Relaxed)),
+            Count(PAIRS.load(Ordering::Relaxed)),
+            Bytes(MEMORY.load(Ordering::Relaxed))
         );
     }
     match STATES.load(Ordering::Relaxed) {
         0 => String::new(),
         steps if histories => format!(
-            "current history: {} steps, {} per second, {}",
-            HumanCount(steps),
-            HumanCount(RATE.load(Ordering::Relaxed)),
-            HumanBytes(MEMORY.load(Ordering::Relaxed))
+            ", current history: {} steps, {} per second, {}",
+            Count(steps),
+            Count(RATE.load(Ordering::Relaxed)),
+            Bytes(MEMORY.load(Ordering::Relaxed))
         ),
         states => format!(
-            "current search: {} states, {} per second, {} waiting, {}",
-            HumanCount(states),
-            HumanCount(RATE.load(Ordering::Relaxed)),
-            HumanCount(FRONTIER.load(Ordering::Relaxed)),
-            HumanBytes(MEMORY.load(Ordering::Relaxed))
+            ", current search: {} states, {} per second, {} waiting, {}",
+            Count(states),
+            Count(RATE.load(Ordering::Relaxed)),
+            Count(FRONTIER.load(Ordering::Relaxed)),
+            Bytes(MEMORY.load(Ordering::Relaxed))
         ),
     }
-}
-
-fn progress_bar(inputs: u64, shared: &Shared) -> ProgressBar {
-    let show = match shared.progress {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => !shared.quiet && std::io::stderr().is_terminal(),
-    };
-    if !show {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(inputs), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {elapsed} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

@@ -1,32 +1,45 @@
 //! `weakspot print`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
-use weakspot_report::{Severity, render};
+use weakspot_core::Names;
+use weakspot_report::{Severity, limit_text, render};
 
-use crate::args::{PrintArgs, When};
+use crate::args::PrintArgs;
 use crate::exit::Exit;
 use crate::input::expand;
-use crate::pool::colored;
+use crate::output::{Sink, spare_inputs};
+use crate::terminal::colored;
+use crate::within::within;
 
-/// Prints one program in canonical form.
-pub(crate) fn run(args: &PrintArgs) -> Result<Exit> {
-    let inputs =
-        expand(std::slice::from_ref(&args.file), args.input_format.map(Into::into), &["weak"])?;
+/// Prints programs in canonical form.
+pub(crate) fn run(args: PrintArgs) -> Result<Exit> {
+    let inputs = expand(std::slice::from_ref(&args.file), args.input_format, &["weak"])?;
+    spare_inputs("-o", args.output.as_deref(), &inputs)?;
+    let mut sink = Sink::create(args.output.as_deref())?;
     for input in inputs {
-        let source = input.read().with_context(|| input.name())?;
-        match weakspot_lang::reprint(source.format, &source.text) {
-            Ok(text) => std::io::stdout().lock().write_all(text.as_bytes())?,
-            Err(diagnostic) => {
-                let color = colored(When::Auto, std::io::stderr().is_terminal());
-                eprint!(
-                    "{}",
-                    render(&input.name(), &source.text, &diagnostic, Severity::Error, color)
-                );
+        let name = input.name();
+        let printed = within(args.bounds, move || {
+            let source = input.read().with_context(|| input.name())?;
+            Ok(match weakspot_lang::reprint(source.format, &source.text) {
+                Ok(text) => Ok(text),
+                Err(diagnostic) => Err((source, diagnostic)),
+            })
+        })?;
+        match printed {
+            Ok(Ok(text)) => std::io::Write::write_all(&mut sink, text.as_bytes())?,
+            Ok(Err((source, diagnostic))) => {
+                let color = colored(args.bounds.color, std::io::stderr().is_terminal());
+                eprint!("{}", render(&name, &source.text, &diagnostic, Severity::Error, color));
                 return Ok(Exit::Bad);
+            }
+            Err(limit) => {
+                eprintln!("{name}: not printed: {}", limit_text(&limit, &Names::default()));
+                return Ok(Exit::Unknown);
             }
         }
     }
+    sink.finish()?;
     Ok(Exit::Holds)
 }

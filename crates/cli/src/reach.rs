@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
-use weakspot_core::{Drain, Evidence, Instr, Limits, Model, Verdict};
+use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, reach};
 use weakspot_lang::Parsed;
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
-use crate::args::{OutputFormat, ReachAlgorithm, ReachArgs};
+use crate::args::{OutputFormat, ReachArgs};
 use crate::exit::Exit;
 use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::{Job, summarise};
@@ -19,17 +19,10 @@ use crate::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
-    let tso_only = ReachAlgorithm::tso_only(args.algorithm);
-    let default = [Model::Sc, Model::Tso, Model::Pso(Drain::All)];
-    let models = if tso_only && common.model == default { &default[1..2] } else { &common.model };
-    if tso_only && models != [Model::Tso] {
-        bail!("--algorithm lazy, unroll and dual answer for TSO only: expected --model tso");
-    }
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) =
-        pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
+    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
     summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results));
@@ -37,16 +30,11 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
 }
 
 /// One file under all models.
-fn answer(
-    input: &Input,
-    args: &ReachArgs,
-    models: &[Model],
-    limits: &Limits,
-) -> Answer<ProgramResult> {
+fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common.shared, &args.common.model, "reach", input.name());
     if let Some((source, parsed)) = job.read(input) {
         if asks_something(&parsed) {
-            for &model in models {
+            for &model in &args.common.model {
                 let verdict = ask_model(&mut job, &source, &parsed, model, args.algorithm, limits);
                 job.answer.results.push(ProgramResult {
                     file: job.file.clone(),
@@ -62,7 +50,8 @@ fn answer(
         }
     }
     if job.answer.results.is_empty() {
-        job.answer.results.push(ProgramResult::error(&job.file, None));
+        let nothing = job.nothing();
+        job.answer.results.extend(nothing);
     }
     job.answer
 }
@@ -81,12 +70,13 @@ fn ask_model(
     source: &Source,
     parsed: &Parsed,
     model: Model,
-    algorithm: ReachAlgorithm,
+    algorithm: Algorithm,
     limits: &Limits,
 ) -> Option<Verdict> {
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
-    let found = match reach(program, model, algorithm.into(), limits, &mut Listener::new()) {
+    let limits = &job.limits(limits);
+    let found = match reach(program, model, algorithm, limits, &mut Listener::new()) {
         Ok(found) => found,
         Err(why) => {
             job.refuse_answer(Some(model), source, (program, names), why);

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
-use weakspot_core::{Drain, Evidence, Limits, Model};
+use anyhow::Result;
+use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
 use weakspot_lang::Parsed;
 use weakspot_report::{
@@ -19,26 +19,10 @@ use crate::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let common = &args.common;
-    if common.model.contains(&Model::Sc) {
-        bail!(
-            "every program is robust against sc: to be robust is to do nothing that SC does not; \
-             expected --model tso, pso or pso-own"
-        );
-    }
-    let default = [Model::Tso, Model::Pso(Drain::All)];
-    let tso_only = args.trf || args.algorithm == RobustAlgorithm::Attack;
-    let models = if tso_only && common.model == default { &default[..1] } else { &common.model };
-    if tso_only && models != [Model::Tso] {
-        bail!("--algorithm attack and --trf are about TSO only: expected --model tso");
-    }
-    if args.trf && common.shared.witness.is_some() {
-        bail!("--trf has no witness files; --format json shows the run");
-    }
-    let inputs = expand(&args.files, common.input_format.map(Into::into), &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) =
-        pool::run(&inputs, &common.shared, |input| answer(input, args, models, &limits))?;
+    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = match args.trf {
         false => Words { noun: "program", holds: "robust", violated: "not robust" },
         true => Words { noun: "program", holds: "race free", violated: "race" },
@@ -49,21 +33,19 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
 }
 
 /// One file under all models.
-fn answer(
-    input: &Input,
-    args: &RobustArgs,
-    models: &[Model],
-    limits: &Limits,
-) -> Answer<ProgramResult> {
+fn answer(input: &Input, args: &RobustArgs, limits: &Limits) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common.shared, &args.common.model, "robust", input.name());
     match job.read(input) {
         Some((source, parsed)) => {
-            for &model in models {
+            for &model in &args.common.model {
                 let result = ask_model(&mut job, &source, &parsed, model, args, limits);
                 job.answer.results.push(result);
             }
         }
-        None => job.answer.results.push(ProgramResult::error(&job.file, None)),
+        None => {
+            let nothing = job.nothing();
+            job.answer.results.extend(nothing);
+        }
     }
     job.answer
 }
@@ -82,6 +64,7 @@ fn ask_model(
         RobustAlgorithm::Pending => (Decide::Pending, "pending"),
         RobustAlgorithm::Attack => (Decide::Attack, "attack"),
     };
+    let limits = &job.limits(limits);
     let mut race = None;
     let asked = match args.trf {
         false => robust(program, model, decide, limits, &mut Listener::new())

@@ -12,7 +12,6 @@ mod tell;
 mod unseen;
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -31,8 +30,6 @@ use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunProgramArgs,
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
-/// How long an exploration goes on unless the user says something else.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// How many bytes may say what is shared.
 const MOST_KNOWN: usize = 60_000;
 /// So many executions show which bytes are shared.
@@ -58,8 +55,12 @@ pub(crate) struct Subject {
     pub(crate) rust: bool,
     /// Whether it is one test in its harness.
     pub(crate) harness: bool,
-    /// How long its exploration goes on unless the user says something else.
-    pub(crate) timeout: Duration,
+}
+
+impl pool::Named for Subject {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
 }
 
 /// What came out.
@@ -72,9 +73,6 @@ pub(crate) struct Outcome {
 
 /// Explores a program and tells what was found.
 pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
-    if let Some(option) = args.command.first().filter(|word| word.as_bytes().starts_with(b"-")) {
-        bail!("there is no option {}; `weakspot run --help` lists them", option.display());
-    }
     let subject = Subject::program(args.command.clone());
     Ok(explore(&args.run, &[subject])?.0)
 }
@@ -93,34 +91,12 @@ impl Subject {
             variables: Vec::new(),
             rust: false,
             harness: false,
-            timeout: TIMEOUT,
         }
     }
 }
 
 /// Explores programs, several at a time, and tells what was found.
 pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
-    if args.model.contains(&Model::Sc) {
-        bail!(
-            "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
-        );
-    }
-    if args.shared.witness.is_some() {
-        bail!(
-            "--witness is not for real programs: --replay SCHEDULE --log FILE writes an execution"
-        );
-    }
-    if let (None, Some(schedule)) = (args.under, &args.replay)
-        && schedule.runs().iter().any(|(agent, _)| agent.is_buffer())
-    {
-        bail!("the schedule has steps of buffers: it belongs to --under tso or --under pso");
-    }
-    crate::job::refuse_csv(&args.shared)?;
-    if args.shared.format == OutputFormat::Dot {
-        bail!(
-            "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
-        );
-    }
     pool::run(subjects, &args.shared, |subject| {
         answer(args, subject).unwrap_or_else(|error| {
             let mut answer = Answer::new();
@@ -252,7 +228,7 @@ impl<'a> Exploration<'a> {
 
     /// Follows one strategy after the other, until one says that it has explored everything.
     fn explore(&mut self, since: Instant) -> Result<()> {
-        let timeout = self.args.shared.timeout.unwrap_or(self.subject.timeout);
+        let timeout = self.args.shared.timeout;
         let phases = self.phases();
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
@@ -402,9 +378,6 @@ impl<'a> Exploration<'a> {
     /// Finds the functions that are transactions.
     fn find_transactions(&mut self) -> Result<()> {
         let args = self.args;
-        if args.fence_transactions && args.transaction.is_empty() && !args.transactions {
-            bail!("--fence-transactions needs --transaction FUNCTION, or --transactions");
-        }
         if args.transactions {
             self.transactions = Some("marked".to_owned());
         }

@@ -38,17 +38,6 @@ use show::{Found, Shown};
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
-    if args.model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
-        bail!(
-            "transactions are asked about under SC and TSO only: expected --model sc, tso or both"
-        );
-    }
-    if args.fence_transactions && !args.model.contains(&Model::Tso) {
-        bail!("fences make a difference under TSO only: expected --model tso");
-    }
-    if (args.predict || args.literal) && !args.model.contains(&Model::Tso) {
-        bail!("--predict and --literal are about traces under TSO: expected --model tso");
-    }
     let (programs, logs) = program::sort(args)?;
     if !logs.is_empty() && !args.transaction.is_empty() {
         bail!("--transaction is about lines of programs; logs say themselves what is one");
@@ -280,8 +269,8 @@ impl Job<'_> {
     }
 
     fn open(&self, start: Instant) -> Result<LogReader, LogError> {
-        let until = self.args.shared.timeout.map(|timeout| start + timeout);
-        open(self.path, self.args.log_format.map(Into::into), until)
+        let until = self.args.shared.reading.map(|timeout| start + timeout);
+        open(self.path, self.args.log_format, until)
     }
 
     /// How many events of a trace are kept. Those of a trace under TSO all have to be, as far as
@@ -295,7 +284,7 @@ impl Job<'_> {
 
     /// A trace of the log, to go through it again.
     fn trace(&self, number: Option<usize>) -> TraceOf<'_> {
-        TraceOf { path: self.path, format: self.args.log_format.map(Into::into), number }
+        TraceOf { path: self.path, format: self.args.log_format, number }
     }
 
     /// Where an event is that was read long ago.
@@ -328,7 +317,7 @@ impl Job<'_> {
             return Some(Limit::Interrupted);
         }
         let shared = &self.args.shared;
-        if let Some(time) = shared.timeout.filter(|&time| elapsed > time) {
+        if let Some(time) = shared.reading.filter(|&time| elapsed > time) {
             return Some(Limit::Time(time));
         }
         (memory > shared.memory).then_some(Limit::Memory(shared.memory))

@@ -35,6 +35,7 @@ pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;
 pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summary_csv};
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_csv};
+pub use program::unread::Unread;
 pub use real::{
     Explored, RealFailure, RealOutcome, RealOvertaking, RealUnserializable, failures_json,
     failures_text, real_json, real_statistics, real_summary, real_text, unserializable_json,

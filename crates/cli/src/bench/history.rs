@@ -22,7 +22,7 @@ use task::{Cell, Origin, Shape, Task, Way};
 /// Prints one table after the other, each row as soon as it is measured, and draws the times.
 pub(crate) fn run(args: &BenchHistoryArgs) -> Result<Exit> {
     let mut all = Vec::new();
-    for &table in HistoryTable::ALL.iter().filter(|t| args.wants(**t)) {
+    for &table in HistoryTable::ALL.iter().filter(|t| args.tables.contains(t)) {
         match table {
             HistoryTable::Pairs => shares::pairs(args)?,
             HistoryTable::Caught => shares::caught(args)?,

@@ -34,7 +34,7 @@ const WAYS: [(&str, bool, &[Question]); 4] = [
 
 /// Events per processor second by shape, and how time and memory grow with the length.
 pub(crate) fn run(args: &BenchSerialArgs) -> Result<Exit> {
-    for table in SerialTable::ALL.into_iter().filter(|table| args.wants(*table)) {
+    for table in SerialTable::ALL.into_iter().filter(|table| args.tables.contains(table)) {
         match table {
             SerialTable::Shapes => shapes(args)?,
             SerialTable::Lengths => lengths(args)?,

@@ -19,7 +19,8 @@ use super::log::{self, Replayed};
 use super::{Exploration, Outcome, child};
 use crate::args::OutputFormat;
 use crate::exit::Exit;
-use crate::pool::{self, Answer};
+use crate::pool::Answer;
+use crate::terminal;
 
 /// How many findings are executed again to be shown.
 const MAX_SHOWN: usize = 100;
@@ -54,7 +55,7 @@ impl Exploration<'_> {
             (None, false) => Verdict::Holds,
             (Some(limit), false) => Verdict::Unknown(limit.clone()),
         };
-        let color = pool::colored(shared.color, std::io::stdout().is_terminal());
+        let color = terminal::colored(shared.color, std::io::stdout().is_terminal());
         let mut answer = Answer::new();
         let failed = verdict(!self.failures.is_empty());
         answer.exit = answer.exit.max(Exit::of(&failed));

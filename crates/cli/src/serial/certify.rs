@@ -10,7 +10,7 @@ use weakspot_report::{PlacedCommit, SerialEvidence, SerialWitness};
 use weakspot_serial::{Explain, Ordered, TxnReader};
 
 use super::read::TraceOf;
-use crate::args::CertifyArgs;
+use crate::args::{CertifyArgs, InputFormat};
 use crate::exit::Exit;
 use crate::history_files::hash_file;
 
@@ -29,7 +29,7 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
              asked about"
         );
     }
-    let format = args.log_format.map(Into::into);
+    let format = args.input_format.and_then(InputFormat::log);
     let log = TraceOf { path: &args.input, format, number: witness.trace };
     let known = log.scan().map_err(|error| anyhow!(error.of(&name)))?;
     if !known.is_there {

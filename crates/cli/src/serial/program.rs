@@ -26,9 +26,8 @@ pub(crate) const QUESTION: &str = "serial-program";
 
 /// The inputs that are programs, and those that are logs. A folder stands for both.
 pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
-    let format = args.input_format.map(Into::into);
-    if format.is_some() {
-        return Ok((expand(&args.files, format, &PROGRAM_ENDINGS)?, Vec::new()));
+    if args.language.is_some() {
+        return Ok((expand(&args.files, args.language, &PROGRAM_ENDINGS)?, Vec::new()));
     }
     if args.log_format.is_some() {
         return Ok((Vec::new(), crate::log::expand(&args.files)?));
@@ -74,7 +73,7 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     let common = Common {
         model: args.model.clone(),
         buffer_limit: args.buffer_limit,
-        input_format: args.input_format,
+        language: args.language,
         shared: shared.clone(),
     };
     let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
@@ -95,12 +94,13 @@ fn answer(
     let mut job = Job::new(&common.shared, &common.model, "serial", input.name());
     let Some((source, mut parsed)) = job.read(input) else {
         let is_txt = Path::new(&job.file).extension().is_some_and(|ending| ending == "txt");
-        if is_txt && args.input_format.is_none() && !common.shared.quiet {
+        if is_txt && job.unread.is_none() && args.language.is_none() && !common.shared.quiet {
             let note =
-                "`.txt` is read as a program of Trencher; for a log expected --log-format text";
+                "`.txt` is read as a program of Trencher; for a log expected --input-format text";
             job.answer.err += &format!("note: {}: {note}\n", job.file);
         }
-        job.answer.results.push(ProgramResult::error(&job.file, None));
+        let nothing = job.nothing();
+        job.answer.results.extend(nothing);
         return job.answer;
     };
     if let Err(message) = mark(&mut parsed, &source, &args.transaction) {
@@ -162,6 +162,7 @@ fn ask_model(
     limits: &Limits,
 ) -> ProgramResult {
     let start = Instant::now();
+    let limits = &job.limits(limits);
     let Parsed { program, names, transactions, .. } = parsed;
     let ask = |program: &Program, transactions: &Transactions| {
         serializable(program, transactions, model, limits, &mut Listener::new())

@@ -35,44 +35,40 @@ fn help() {
         &["help", "bench", "programs"],
         "",
         expect![[r#"
-        Example:
-          weakspot bench programs
-          weakspot bench programs lamport fig12 --timeout 5s
-          weakspot bench programs --format json --svg times.svg > times.jsonl
+            Example:
+              weakspot bench programs
+              weakspot bench programs lamport fig12 --timeout 5s
+              weakspot bench programs --format json --svg times.svg > times.jsonl
 
-        Programs and families of programs: every algorithm side by side
+            Programs and families of programs: every algorithm side by side
 
-        Usage: weakspot bench programs [OPTIONS] [NAME]...
+            Usage: weakspot bench programs [OPTIONS] [NAME]...
 
-        Arguments:
-          [NAME]...
-                  Only these programs and families; all if none is named
+            Arguments:
+              [NAME]...
+                      Only these programs and families; all if none is named
 
-        Options:
-              --timeout <TIME>
-                  Give up on a question after this time
+            Options:
+                  --timeout <TIME>
+                      Give up on a question after this time [default: 20s]
 
-                  [default: 20s]
+                  --svg <FILE.svg>
+                      Draw the processor times to this file
 
-              --svg <FILE.svg>
-                  Draw the processor times to this file
+              -f, --format <FORMAT>
+                      What to print [default: text]
 
-              --format <FORMAT>
-                  What to print
+                      Possible values:
+                      - text: A table
+                      - json: JSON Lines, one object per row
 
-                  Possible values:
-                  - text: A table
-                  - json: JSON Lines, one object per row
+              -h, --help
+                      Print help (see a summary with '-h')
 
-                  [default: text]
-
-          -h, --help
-                  Print help (see a summary with '-h')
-
-        Each question is answered in a process of its own, so that processor time and memory are its own.
-        `weakspot gen family --list` tells about the families.
-        --- exit 0
-    "#]],
+            Each question is answered in a process of its own, so that processor time and memory are its own.
+            `weakspot gen family --list` tells about the families.
+            --- exit 0
+        "#]],
     );
 }
 

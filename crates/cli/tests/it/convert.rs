@@ -23,17 +23,20 @@ fn help() {
 
             Convert a log of an execution, or histories, from one format to another
 
-            Usage: weakspot convert [OPTIONS] <INPUT> <OUTPUT>
+            Usage: weakspot convert [OPTIONS] <INPUT> [OUTPUT]
 
             Arguments:
               <INPUT>
                       The log or the histories; `-` is standard input
 
-              <OUTPUT>
+              [OUTPUT]
                       Where to write; `-` is standard output
 
             Options:
-                  --from <FORMAT>
+              -o, --output <FILE>
+                      The same as OUTPUT
+
+                  --input-format <FORMAT>
                       The format of INPUT; by default what it ends in, else what it looks like
 
                       Possible values:
@@ -46,9 +49,11 @@ fn help() {
                       - dbcop-json: Histories in the JSON of dbcop
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
-                      - edn:        Histories of Jepsen; not written
+                      - edn:        Histories of Jepsen
 
-                  --to <FORMAT>
+                      [alias: --from]
+
+              -f, --format <FORMAT>
                       The format of OUTPUT; by default what it ends in
 
                       Possible values:
@@ -61,7 +66,11 @@ fn help() {
                       - dbcop-json: Histories in the JSON of dbcop
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
-                      - edn:        Histories of Jepsen; not written
+
+                      [alias: --to]
+
+              -q, --quiet
+                      No warnings
 
               -h, --help
                       Print help (see a summary with '-h')
@@ -209,7 +218,7 @@ fn refusals() {
         "",
         expect![[r#"
             --- standard error
-            error: the ending of the output names no format: expected .wstrace, .jsonl, .json, .std or .wslog for a log, or .wshist, .jsonl, .json, .axe, .hist, .plume or .awdit for histories, or --to
+            error: the ending of the output names no format: expected .wstrace, .jsonl, .json, .std or .wslog for a log, or .wshist, .jsonl, .json, .axe, .hist, .plume or .awdit for histories, or --format
             --- exit 2
         "#]],
     );
@@ -217,10 +226,10 @@ fn refusals() {
         &["convert", "--to", "text", "no-such.wslog", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: failed to read no-such.wslog: No such file or directory (os error 2)
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no-such.wslog: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
     check(
         &["convert", fenced, fenced],

@@ -411,10 +411,10 @@ fn usage() {
         &["fence", "-o", "/dev/null", "corpus/litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: --patch takes one file and one model
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --output takes one file and one model
+            --- exit 2
+        "#]],
     );
 }
 
@@ -439,24 +439,27 @@ fn help() {
             Options:
                   --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,
                                              safe]
-                  --cost <full=N,ss=N>       What fences cost: full ones, and store-store ones (`ss`, PSO only);
-                                             by default 1 each
-              -o, --patch <FILE>             Write the program with the fences to this file (one input, one
+                  --cost <full=N,ss=N>       What fences cost: full ones, and store-store ones (`ss`, PSO only)
+                                             [default: full=1,ss=1]
+              -o, --output <FILE>            Write the program with the fences to this file (one input, one
                                              model)
-                  --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
+                  --buffer-limit <N>         With --goal safe: entries (stores, store-store fences) that a
+                                             buffer may hold at most in a thread that stores in a loop [default:
+                                             1024]
+              -m, --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
                                              drains only its own address [default: tso]
-                  --buffer-limit <N>         Entries (stores, store-store fences) that a buffer may hold at most
-                                             in a thread that stores in a loop [default: 1024]
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
                                              values: litmus, weak, trencher, memorax]
-                  --format <FORMAT>          What to print [default: text] [possible values: text, json, dot,
-                                             csv]
-                  --timeout <TIME>           Give up on a question after this time [default: 60s; none for
-                                             reading logs]
+              -j, --threads <N>              How many files to work on at a time, or, with one file, how many
+                                             threads search; by default one per processor
+              -f, --format <FORMAT>          What to print [default: text] [possible values: text, json]
+                  --timeout <TIME>           Give up on a question after this time, from opening its file
+                                             [default: 60s]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this
                                              [default: 4GiB]
-                  --threads <N>              How many files to work on at a time; by default one per processor
               -q, --quiet                    No warnings, no summary
+              -v, --verbose                  Say on standard error which limits hold, and how long each input
+                                             took
                   --progress <WHEN>          Show progress on standard error [default: auto] [possible values:
                                              auto, always, never]
                   --color <WHEN>             Colours; NO_COLOR is heeded, too [default: auto] [possible values:

@@ -197,15 +197,10 @@ fn wrong_logs_are_refused_at_their_place() {
         &["history", "--window", "5", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: the following required arguments were not provided:
-          --follow
-
-        Usage: weakspot history --follow --window <N> <FILE>...
-
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --window is for --follow
+            --- exit 2
+        "#]],
     );
 }
 

@@ -29,30 +29,30 @@ fn help() {
         &["help", "gen", "family"],
         "",
         expect![[r#"
-        Example:
-          weakspot gen family lamport --size 4 -o lamport-4.weak
-          weakspot gen family diamond --size 50 --syntax trencher
-          weakspot gen family loop --size 20 -o loop-20.c
-          weakspot gen family --list
+            Example:
+              weakspot gen family lamport --size 4 -o lamport-4.weak
+              weakspot gen family diamond --size 50 --format trencher
+              weakspot gen family loop --size 20 -o loop-20.c
+              weakspot gen family --list
 
-        A member of a family of programs or litmus tests that grows with a number
+            A member of a family of programs or litmus tests that grows with a number
 
-        Usage: weakspot gen family [OPTIONS] [NAME]
+            Usage: weakspot gen family [OPTIONS] [NAME]
 
-        Arguments:
-          [NAME]  The family; --list tells which there are
+            Arguments:
+              [NAME]  The family; --list tells which there are
 
-        Options:
-              --size <N>           The size; each family has its own range and default
-              --syntax <LANGUAGE>  The language; by default what FILE ends in, else the first that the
-                                   family comes in [possible values: weak, trencher, c, litmus]
-          -o, --output <FILE>      Write to this file
-              --list               List the families with their sizes and languages
-          -h, --help               Print help
+            Options:
+                  --size <N>           The size; each family has its own range and default
+              -f, --format <LANGUAGE>  The language; by default what FILE ends in, else the first that the
+                                       family comes in [possible values: weak, trencher, c, litmus]
+              -o, --output <FILE>      Write to this file
+                  --list               List the families with their sizes and languages
+              -h, --help               Print help
 
-        The text goes to standard output unless -o names a file.
-        --- exit 0
-    "#]],
+            The text goes to standard output unless -o names a file.
+            --- exit 0
+        "#]],
     );
 }
 
@@ -242,15 +242,10 @@ fn what_there_is_not() {
         &["gen", "family"],
         "",
         expect![[r#"
-        --- standard error
-        error: the following required arguments were not provided:
-          <NAME>
-
-        Usage: weakspot gen family <NAME>
-
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            --- standard error
+            error: expected the NAME of a family, or --list
+            --- exit 2
+        "#]],
     );
     check(
         &["gen", "family", "lamprot"],
@@ -441,37 +436,75 @@ fn sources() {
         &["help", "gen", "history"],
         "",
         expect![[r#"
-        Example:
-          weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
-          weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
-          weakspot gen history --list
+            Example:
+              weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
+              weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
+              weakspot gen history --list
 
-        Histories of random clients on a memory, a machine or a cache coherence protocol
+            Histories of random clients on a memory, a machine or a cache coherence protocol
 
-        Usage: weakspot gen history [OPTIONS]
+            Usage: weakspot gen history [OPTIONS]
 
-        Options:
-              --source <SOURCE>     Who runs the clients; --list tells which there are [default: atomic]
-              --bug <NAME>          A bug in the protocol; --list tells which there are
-              --store-buffer        Put a store buffer between each CPU and its cache: histories become TSO
-                                    instead of SC
-              --cpus <N>            How many CPUs the clients have [default: 4]
-              --operations <N>      How many operations they do, all CPUs together [default: 500]
-              --variables <N>       How many variables the clients have [default: 10]
-              --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
-              --updates <SHARE>     The share of atomic updates in all operations [default: 0]
-              --fences <SHARE>      The share of full fences in all operations [default: 0]
-              --seed <N>            What the clients are made from [default: 1]
-              --count <N>           How many histories [default: 1]
-          -o, --output <FILE>       Write to this file
-              --list                List the sources and their bugs
-          -h, --help                Print help
+            Options:
+                  --source <SOURCE>
+                      Who runs the clients; --list tells which there are [default: atomic]
 
-        JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
-        value is written twice. History number i is that of the seed plus i; the same seed, the same
-        history.
-        --- exit 0
-    "#]],
+                  --bug <NAME>
+                      A bug in the protocol; --list tells which there are
+
+                  --store-buffer
+                      Put a store buffer between each CPU and its cache: histories become TSO instead of SC
+
+                  --cpus <N>
+                      How many CPUs the clients have [default: 4]
+
+                  --operations <N>
+                      How many operations they do, all CPUs together [default: 500]
+
+                  --variables <N>
+                      How many variables the clients have [default: 10]
+
+                  --read-ratio <SHARE>
+                      The share of reads in plain accesses [default: 0.5]
+
+                  --updates <SHARE>
+                      The share of atomic updates in all operations [default: 0]
+
+                  --fences <SHARE>
+                      The share of full fences in all operations [default: 0]
+
+                  --seed <N>
+                      What the clients are made from [default: 1]
+
+                  --count <N>
+                      How many histories [default: 1]
+
+              -f, --format <FORMAT>
+                      The format; by default what FILE ends in, else JSON Lines
+
+                      Possible values:
+                      - text:       One event or operation per line, for people
+                      - jsonl:      JSON Lines
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+
+              -o, --output <FILE>
+                      Write to this file
+
+                  --list
+                      List the sources and their bugs
+
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
+            value is written twice. History number i is that of the seed plus i; the same seed, the same
+            history.
+            --- exit 0
+        "#]],
     );
     check(
         &["help", "record"],
@@ -486,20 +519,67 @@ fn sources() {
             Usage: weakspot record [OPTIONS] [FILE]
 
             Arguments:
-              [FILE]  Clients: histories in any format, `-` is standard input; without it, a random client
+              [FILE]
+                      Clients: histories in any format, `-` is standard input; without it, a random client
 
             Options:
-                  --cpus <N>            How many threads the client has [default: one per processor, at least 2]
-                  --operations <N>      How many operations they do, all threads together [default: 1000000]
-                  --variables <N>       How many variables the clients have [default: 10]
-                  --read-ratio <SHARE>  The share of reads in plain accesses [default: 0.5]
-                  --updates <SHARE>     The share of atomic updates in all operations [default: 0]
-                  --fences <SHARE>      The share of full fences in all operations [default: 0]
-                  --seed <N>            What the clients are made from [default: 1]
-                  --packed              Variables side by side, not each on a cache line of its own
-              -o, --output <FILE>       Write to this file
-              -q, --quiet               Do not say how fast it was
-              -h, --help                Print help
+                  --cpus <N>
+                      How many threads the client has; by default one per processor, at least 2
+
+                  --operations <N>
+                      How many operations they do, all threads together [default: 1000000]
+
+                  --variables <N>
+                      How many variables the clients have [default: 10]
+
+                  --read-ratio <SHARE>
+                      The share of reads in plain accesses [default: 0.5]
+
+                  --updates <SHARE>
+                      The share of atomic updates in all operations [default: 0]
+
+                  --fences <SHARE>
+                      The share of full fences in all operations [default: 0]
+
+                  --seed <N>
+                      What the clients are made from [default: 1]
+
+                  --packed
+                      Variables side by side, not each on a cache line of its own
+
+                  --input-format <FORMAT>
+                      Read FILE as this format, whatever its ending
+
+                      Possible values:
+                      - text:       One event or operation per line, for people
+                      - jsonl:      JSON Lines
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+                      - edn:        Histories of Jepsen
+
+              -f, --format <FORMAT>
+                      The format; by default what the FILE of -o ends in, else JSON Lines
+
+                      Possible values:
+                      - text:       One event or operation per line, for people
+                      - jsonl:      JSON Lines
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+
+              -o, --output <FILE>
+                      Write to this file
+
+              -q, --quiet
+                      Do not say how fast it was
+
+              -h, --help
+                      Print help (see a summary with '-h')
 
             Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
             thread per CPU of the client, started together. The history is written as by `gen history`. Of

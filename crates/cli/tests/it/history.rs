@@ -373,7 +373,7 @@ fn help() {
                       Histories, or folders of them
 
             Options:
-                  --model <MODEL>
+              -m, --model <MODEL>
                       Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all;
                       with --follow sc,tso]
 
@@ -381,15 +381,14 @@ fn help() {
                       Show a smallest part of a history that violates the model as well
 
                   --complete <HOW>
-                      How to complete the store order for SC, TSO and PSO; all give the same answers
+                      How to complete the store order for SC, TSO and PSO; all give the same answers [default:
+                      auto]
 
                       Possible values:
                       - auto:   A greedy run first, at last SAT
                       - search: A search that remembers where it failed
                       - enum:   All store orders, one after the other
                       - sat:    SAT on the pairs of writes that are open
-
-                      [default: auto]
 
                   --no-saturation
                       Do not derive orders between writes before the store order is completed
@@ -398,25 +397,29 @@ fn help() {
                       Read the files as this format, whatever their ending
 
                       Possible values:
+                      - text:       One event or operation per line, for people
                       - jsonl:      JSON Lines
-                      - text:       One operation per line, for people
-                      - axe:        Axe
-                      - dbcop:      The text of dbcop
-                      - dbcop-json: The JSON of dbcop
-                      - plume:      Plume, PolySI and AWDIT
-                      - awdit:      AWDIT's tests
-                      - edn:        Jepsen
+                      - axe:        Histories of Axe
+                      - dbcop:      Histories in the text of dbcop
+                      - dbcop-json: Histories in the JSON of dbcop
+                      - plume:      Histories of Plume, PolySI and AWDIT
+                      - awdit:      Histories of AWDIT's tests
+                      - edn:        Histories of Jepsen
 
                   --follow
                       Check a history while it is written, operation by operation, until it is violated
 
                   --window <N>
-                      With --follow: how many operations to look at together
+                      With --follow: how many operations to look at together [default: 100000]
 
-                      [default: 100000]
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-                  --format <FORMAT>
-                      What to print
+              -j, --threads <N>
+                      How many files to work on at a time; by default one per processor
+
+              -f, --format <FORMAT>
+                      What to print [default: text]
 
                       Possible values:
                       - text: For people
@@ -424,36 +427,27 @@ fn help() {
                       - dot:  Graphviz: the execution or cycle that decides the answer
                       - csv:  Commas: the rows of `bench`, the summary of many files
 
-                      [default: text]
-
-                  --witness <FILE.json>
-                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
-
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s]; with --follow end after it [default:
-                      never]
+                      Give up on a question after this time [default: 60s; with --follow none]; with --follow
+                      end after it
 
                   --memory <SIZE>
-                      Give up on a question when its search needs more memory than this
-
-                      [default: 4GiB]
-
-                  --threads <N>
-                      How many files to work on at a time; by default one per processor
+                      Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
                       One line per answer; no warnings, no summary
 
-                  --progress <WHEN>
-                      Show progress on standard error
+              -v, --verbose
+                      Say on standard error which limits hold, and how long each input took
 
-                      [default: auto]
+                  --progress <WHEN>
+                      Show progress on standard error [default: auto]
+
                       [possible values: auto, always, never]
 
                   --color <WHEN>
-                      Colours; NO_COLOR is heeded, too
+                      Colours; NO_COLOR is heeded, too [default: auto]
 
-                      [default: auto]
                       [possible values: auto, always, never]
 
               -h, --help

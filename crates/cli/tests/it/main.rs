@@ -11,12 +11,14 @@
 //! - `history`: what `weakspot history` answers, and its witnesses;
 //! - `history_input`: what it reads, good and bad;
 //! - `imports`: files import each other without cycles;
+//! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
+//! - `terminal`: progress lines, and readers that have gone;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption;
 //! - `widths`: drawings fit the terminal.
@@ -33,6 +35,7 @@ mod graph;
 mod history;
 mod history_input;
 mod imports;
+mod limits;
 mod monitor;
 mod monitor_program;
 mod readme;
@@ -41,6 +44,7 @@ mod run;
 mod scale;
 mod serial;
 mod serial_program;
+mod terminal;
 mod transcripts;
 mod widths;
 

@@ -533,30 +533,38 @@ fn help() {
 
             Options:
                   --algorithm <ALGORITHM>
-                      How to decide; all give the same answers
+                      How to decide; all give the same answers [default: pending]
 
                       Possible values:
                       - pending: One search for all stores and loads
                       - attack:  One search for each pair of a store and a load; TSO only
 
-                      [default: pending]
-
                   --trf
                       Ask for more: that there are no triangular races (Owens 2010), which implies robustness;
                       TSO only
 
-                  --model <MODEL>
-                      Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
-                      [default: tso,pso]
+              -m, --model <MODEL>
+                      Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
+                      [default: tso,pso; with --trf and --algorithm attack tso]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
 
-                      [possible values: litmus, weak, trencher, memorax]
+                      Possible values:
+                      - litmus:   Litmus tests for X86 and X86_64
+                      - weak:     Programs in our own language
+                      - trencher: Programs of Trencher
+                      - memorax:  Programs of Memorax
 
-                  --format <FORMAT>
-                      What to print
+              -j, --threads <N>
+                      How many files to work on at a time, or, with one file, how many threads search; by
+                      default one per processor
+
+              -f, --format <FORMAT>
+                      What to print [default: text]
 
                       Possible values:
                       - text: For people
@@ -564,36 +572,26 @@ fn help() {
                       - dot:  Graphviz: the execution or cycle that decides the answer
                       - csv:  Commas: the rows of `bench`, the summary of many files
 
-                      [default: text]
-
-                  --witness <FILE.json>
-                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
-
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s; none for reading logs]
+                      Give up on a question after this time, from opening its file [default: 60s]
 
                   --memory <SIZE>
-                      Give up on a question when its search needs more memory than this
-
-                      [default: 4GiB]
-
-                  --threads <N>
-                      How many files to work on at a time, or, with one file, how many threads search; by
-                      default one per processor
+                      Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
                       No warnings, no summary
 
-                  --progress <WHEN>
-                      Show progress on standard error
+              -v, --verbose
+                      Say on standard error which limits hold, and how long each input took
 
-                      [default: auto]
+                  --progress <WHEN>
+                      Show progress on standard error [default: auto]
+
                       [possible values: auto, always, never]
 
                   --color <WHEN>
-                      Colours; NO_COLOR is heeded, too
+                      Colours; NO_COLOR is heeded, too [default: auto]
 
-                      [default: auto]
                       [possible values: auto, always, never]
 
               -h, --help

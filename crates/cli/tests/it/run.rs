@@ -374,7 +374,7 @@ fn what_is_not_for_it_is_refused() {
     for (args, says) in [
         (&["run", "--bogus", "./x"][..], "there is no option --bogus"),
         (&["run", "--under", "sc", "./x"], "expected tso or pso"),
-        (&["run", "--witness", "w.json", "./x"], "--witness is not for real programs"),
+        (&["run", "--witness", "w.json", "./x"], "has no --witness: --replay SCHEDULE --log FILE"),
         (&["run", "--replay", "ws1_b0_00000000", "./x"], "invalid value 'ws1_b0_00000000'"),
         (&["run", "Cargo.toml"], "is no compiled program"),
     ] {

@@ -430,10 +430,10 @@ fn bad_logs() {
         &["serial", "--model", "sc", "--fence-transactions", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: fences make a difference under TSO only: expected --model tso
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --fence-transactions makes a difference under TSO only: expected --model tso
+            --- exit 2
+        "#]],
     );
     check(
         &["serial", "--fence-transactions", "--model", "tso", "-"],
@@ -730,10 +730,10 @@ fn warnings() {
         &["serial", "--model", "sc", "--predict", "-"],
         brackets,
         expect![[r#"
-        --- standard error
-        error: --predict and --literal are about traces under TSO: expected --model tso
-        --- exit 2
-    "#]],
+            --- standard error
+            error: --predict is about traces under TSO: expected --model tso
+            --- exit 2
+        "#]],
     );
     check(
         &["serial", "-q", "-"],

@@ -685,25 +685,31 @@ fn help() {
                       --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
                       named.
 
-                  --model <MODEL>
-                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
-                      address
-
-                      [default: sc,tso,pso]
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --buffer-limit <N>
                       Entries (stores, store-store fences) that a buffer may hold at most in a thread that
-                      stores in a loop
+                      stores in a loop [default: 1024]
 
-                      [default: 1024]
+              -m, --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address [default: sc,tso,pso]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
 
-                      [possible values: litmus, weak, trencher, memorax]
+                      Possible values:
+                      - litmus:   Litmus tests for X86 and X86_64
+                      - weak:     Programs in our own language
+                      - trencher: Programs of Trencher
+                      - memorax:  Programs of Memorax
 
-                  --format <FORMAT>
-                      What to print
+              -j, --threads <N>
+                      How many files to work on at a time; by default one per processor
+
+              -f, --format <FORMAT>
+                      What to print [default: text]
 
                       Possible values:
                       - text: For people
@@ -711,35 +717,26 @@ fn help() {
                       - dot:  Graphviz: the execution or cycle that decides the answer
                       - csv:  Commas: the rows of `bench`, the summary of many files
 
-                      [default: text]
-
-                  --witness <FILE.json>
-                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
-
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s; none for reading logs]
+                      Give up on a question after this time, from opening its file [default: 60s]
 
                   --memory <SIZE>
-                      Give up on a question when its search needs more memory than this
-
-                      [default: 4GiB]
-
-                  --threads <N>
-                      How many files to work on at a time; by default one per processor
+                      Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
                       No warnings, no summary
 
-                  --progress <WHEN>
-                      Show progress on standard error
+              -v, --verbose
+                      Say on standard error which limits hold, and how long each input took
 
-                      [default: auto]
+                  --progress <WHEN>
+                      Show progress on standard error [default: auto]
+
                       [possible values: auto, always, never]
 
                   --color <WHEN>
-                      Colours; NO_COLOR is heeded, too
+                      Colours; NO_COLOR is heeded, too [default: auto]
 
-                      [default: auto]
                       [possible values: auto, always, never]
 
               -h, --help
@@ -769,7 +766,8 @@ fn help() {
 
             Options:
                   --algorithm <ALGORITHM>
-                      How to decide; all give the same answers, but not all give one for every program
+                      How to decide; all give the same answers, but not all give one for every program [default:
+                      auto]
 
                       Possible values:
                       - auto:   Several side by side, the first answer counts
@@ -778,27 +776,32 @@ fn help() {
                       - unroll: The same with loops unrolled; TSO only
                       - dual:   The complete procedure for finite data; TSO only
 
-                      [default: auto]
-
-                  --model <MODEL>
-                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
-                      address
-
-                      [default: sc,tso,pso]
+                  --witness <FILE.json>
+                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
                   --buffer-limit <N>
                       Entries (stores, store-store fences) that a buffer may hold at most in a thread that
-                      stores in a loop
+                      stores in a loop [default: 1024]
 
-                      [default: 1024]
+              -m, --model <MODEL>
+                      Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
+                      address [default: sc,tso,pso]
 
                   --input-format <LANGUAGE>
                       Read the inputs as this language, whatever their ending
 
-                      [possible values: litmus, weak, trencher, memorax]
+                      Possible values:
+                      - litmus:   Litmus tests for X86 and X86_64
+                      - weak:     Programs in our own language
+                      - trencher: Programs of Trencher
+                      - memorax:  Programs of Memorax
 
-                  --format <FORMAT>
-                      What to print
+              -j, --threads <N>
+                      How many files to work on at a time, or, with one file, how many threads search; by
+                      default one per processor
+
+              -f, --format <FORMAT>
+                      What to print [default: text]
 
                       Possible values:
                       - text: For people
@@ -806,36 +809,26 @@ fn help() {
                       - dot:  Graphviz: the execution or cycle that decides the answer
                       - csv:  Commas: the rows of `bench`, the summary of many files
 
-                      [default: text]
-
-                  --witness <FILE.json>
-                      Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
-
                   --timeout <TIME>
-                      Give up on a question after this time [default: 60s; none for reading logs]
+                      Give up on a question after this time, from opening its file [default: 60s]
 
                   --memory <SIZE>
-                      Give up on a question when its search needs more memory than this
-
-                      [default: 4GiB]
-
-                  --threads <N>
-                      How many files to work on at a time, or, with one file, how many threads search; by
-                      default one per processor
+                      Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
                       No warnings, no summary
 
-                  --progress <WHEN>
-                      Show progress on standard error
+              -v, --verbose
+                      Say on standard error which limits hold, and how long each input took
 
-                      [default: auto]
+                  --progress <WHEN>
+                      Show progress on standard error [default: auto]
+
                       [possible values: auto, always, never]
 
                   --color <WHEN>
-                      Colours; NO_COLOR is heeded, too
+                      Colours; NO_COLOR is heeded, too [default: auto]
 
-                      [default: auto]
                       [possible values: auto, always, never]
 
               -h, --help

@@ -7,3 +7,4 @@ pub(crate) mod reach;
 pub(crate) mod robust;
 pub(crate) mod summary;
 pub(crate) mod tally;
+pub(crate) mod unread;

@@ -57,6 +57,14 @@ impl LitmusResult {
         LitmusResult { file: a.head.file.to_owned(), model: Some(a.head.model), end }
     }
 
+    /// Nothing is known, not even the name of the test.
+    #[must_use]
+    pub fn unknown(file: &str, model: Model) -> LitmusResult {
+        let name = file.to_owned();
+        let end = LitmusEnd::Answer { name, ok: None, observation: None, states: 0 };
+        LitmusResult { file: file.to_owned(), model: Some(model), end }
+    }
+
     /// An error, under one model or under all of them.
     #[must_use]
     pub fn error(file: &str, model: Option<Model>) -> LitmusResult {

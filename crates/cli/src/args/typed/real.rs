@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use weakspot_core::{Drain, Model};
+use weakspot_core::Model;
 use weakspot_live::Schedule;
 
-use super::{Shared, model};
+use super::super::values::{buffers, model, plain};
+use super::{Shared, Threads};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
 #[derive(Debug, Args)]
@@ -23,7 +24,7 @@ Accesses to memory are instrumented (by way of -fsanitize=thread), fences in inl
 recognised, and the program is linked with the runtime library of weakspot. On its own it runs as
 ever. Assembly that cannot be seen through is told with its file and line."
 )]
-pub(crate) struct CompilerArgs {
+pub(crate) struct Compiler {
     /// The arguments of the compiler.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
     pub(crate) args: Vec<String>,
@@ -43,10 +44,9 @@ execution is watched by monitors that report where TSO or PSO would let an acces
 failed assertions, crashes and deadlocks are reported, too. Holds only if all executions were
 explored, up to the order of steps that do not conflict. What the program reads from the outside
 (files, time, random numbers) should not change.",
-    mut_arg("threads", |a| a.hide(true)),
-    mut_arg("witness", |a| a.hide(true))
+    mut_arg("format", |a| a.value_parser(plain()))
 )]
-pub(crate) struct RunProgramArgs {
+pub(crate) struct Run {
     /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.
     #[arg(
         required = true,
@@ -56,14 +56,14 @@ pub(crate) struct RunProgramArgs {
     )]
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) explore: Explore,
 }
 
 /// Explore the tests or a program of an unmodified Rust crate.
 #[derive(Debug, Subcommand)]
-pub(crate) enum CargoCommand {
-    Test(CargoTestArgs),
-    Run(CargoRunArgs),
+pub(crate) enum Cargo {
+    Test(CargoTest),
+    Run(CargoRun),
 }
 
 /// What do TSO and PSO do to the tests of a Rust crate? Each is explored on its own.
@@ -81,13 +81,17 @@ changes. Each #[test] is explored as `weakspot run` explores a program: a test t
 with the schedule that shows it. Options of weakspot come first, then those of `cargo test`, then,
 after `--`, names of tests, --exact, --skip, --ignored and --include-ignored. Tests in documentation are
 left out. Code inside of the standard library is not seen unless it is generic or inlined.",
+    mut_arg("format", |a| a.value_parser(plain())),
     mut_arg("timeout", |a| a.help("Give up on a test after this time [default: 10s]")),
-    mut_arg("threads", |a| a.help("How many tests to explore at a time; by default one per processor")),
-    mut_arg("witness", |a| a.hide(true))
+    mut_arg("threads", |a| a.help(
+        "How many tests to explore, and jobs of cargo to run, at a time; by default one per processor"
+    ))
 )]
-pub(crate) struct CargoTestArgs {
+pub(crate) struct CargoTest {
     #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) explore: Explore,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
     /// What `cargo test` gets.
     #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
     pub(crate) args: Vec<String>,
@@ -107,12 +111,11 @@ Example:
 The crate is built as `cargo run` would, with instrumentation, in target/weakspot; nothing in it changes.
 The program is explored as by `weakspot run`; an exit code that is not 0 is a failure, too. Options of
 weakspot come first, then those of `cargo run`, then, after `--`, arguments of the program.",
-    mut_arg("threads", |a| a.hide(true)),
-    mut_arg("witness", |a| a.hide(true))
+    mut_arg("format", |a| a.value_parser(plain()))
 )]
-pub(crate) struct CargoRunArgs {
+pub(crate) struct CargoRun {
     #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) explore: Explore,
     /// What `cargo run` gets.
     #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
     pub(crate) args: Vec<String>,
@@ -123,45 +126,45 @@ pub(crate) struct CargoRunArgs {
 
 /// How a program is explored, however it came to be.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct Explore {
     /// Memory models that are watched for: tso, pso (which heeds the orders of C11 atomics), pso-own
-    /// (in which an atomic update waits only for stores to its own address).
-    #[arg(long, value_name = "MODEL", value_delimiter = ',', default_value = "tso,pso", value_parser = model)]
+    /// (in which an atomic update waits only for stores to its own address) [default: tso,pso].
+    #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = model)]
     pub(crate) model: Vec<Model>,
     /// Execute the program with the store buffers of tso or pso, instead of watching executions of
     /// SC for what these would do: assertions that fail only there fail.
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "transaction", "transactions"], value_parser = buffers)]
+    #[arg(long, value_name = "MODEL", value_parser = buffers)]
     pub(crate) under: Option<Model>,
-    /// Which executions, and in which order.
-    #[arg(long, value_name = "STRATEGY", default_value = "auto")]
-    pub(crate) strategy: RunStrategy,
+    /// Which executions, and in which order [default: auto].
+    #[arg(long, value_name = "STRATEGY")]
+    pub(crate) strategy: Option<RunStrategy>,
     /// At most this many times a thread is stopped that could go on.
     #[arg(long, value_name = "K")]
     pub(crate) preemptions: Option<u32>,
-    /// The seed of random schedules.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
-    /// pct: how many steps have to come in the wrong order for what is sought.
-    #[arg(long, value_name = "D", default_value = "3")]
-    pub(crate) depth: usize,
+    /// random, pct: the seed of the schedules [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// pct: how many steps have to come in the wrong order for what is sought [default: 3].
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<usize>,
     /// Execute only the schedule that a finding came with.
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["strategy", "preemptions"])]
+    #[arg(long, value_name = "SCHEDULE")]
     pub(crate) replay: Option<Schedule>,
     /// At most this many executions.
     #[arg(long, value_name = "N")]
     pub(crate) executions: Option<u64>,
-    /// At most this many steps per execution.
-    #[arg(long, value_name = "N", default_value = "100000")]
-    pub(crate) steps: u64,
+    /// At most this many steps per execution [default: 100000].
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u64>,
     /// Stop at the first finding.
-    #[arg(long)]
-    pub(crate) first: bool,
-    /// How memory is put back between executions.
-    #[arg(long, value_name = "HOW", default_value = "auto")]
-    pub(crate) isolate: Isolate,
-    /// What the program prints: nothing of it, that of its first execution, or all.
-    #[arg(long, value_name = "WHICH", default_value = "none")]
-    pub(crate) output: ProgramOutput,
+    #[arg(long, alias = "first")]
+    pub(crate) fail_fast: bool,
+    /// How memory is put back between executions [default: auto].
+    #[arg(long, value_name = "HOW")]
+    pub(crate) isolate: Option<Isolate>,
+    /// What the program prints: nothing of it, that of its first execution, or all [default: none].
+    #[arg(long, alias = "output", value_name = "WHICH")]
+    pub(crate) program_output: Option<ProgramOutput>,
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,
@@ -176,10 +179,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) fence_transactions: bool,
     /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
-    #[arg(long, conflicts_with = "under")]
+    #[arg(long)]
     pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
-    #[arg(long, value_name = "FILE", requires = "replay")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) shared: Shared,
@@ -217,11 +220,4 @@ pub(crate) enum ProgramOutput {
     None,
     First,
     All,
-}
-
-/// A model whose buffers can be executed.
-fn buffers(text: &str) -> Result<Model, String> {
-    let model =
-        model(text).ok().filter(|model| matches!(model, Model::Tso | Model::Pso(Drain::All)));
-    model.ok_or_else(|| "expected tso or pso".to_owned())
 }

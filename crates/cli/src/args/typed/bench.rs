@@ -3,28 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::duration;
+use super::super::values::{OutputFormat, duration, output_of};
 
 /// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Families of litmus tests whose size grows, both searches side by side.
-    #[command(before_help = "\
-Example:
-  weakspot bench litmus")]
-    Litmus {
-        /// Leave a cell of the table out when its search takes longer than this.
-        #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
-        timeout: Duration,
-    },
-    Programs(ProgramsArgs),
-    Monitor(BenchMonitorArgs),
-    History(BenchHistoryArgs),
-    Serial(BenchSerialArgs),
-    Real(BenchRealArgs),
+pub(crate) enum Bench {
+    Litmus(BenchLitmus),
+    Programs(BenchPrograms),
+    Monitor(BenchMonitor),
+    History(BenchHistory),
+    Serial(BenchSerial),
+    Real(BenchReal),
     /// One cell of the tables of histories, in a process of its own.
     #[command(hide = true)]
     HistoryCell {
@@ -47,6 +38,17 @@ Example:
     },
 }
 
+/// Families of litmus tests whose size grows, both searches side by side.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot bench litmus")]
+pub(crate) struct BenchLitmus {
+    /// Leave a cell of the table out when its search takes longer than this [default: 20s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
 /// Programs and families of programs: every algorithm side by side.
 #[derive(Debug, Args)]
 #[command(
@@ -59,19 +61,19 @@ Example:
 Each question is answered in a process of its own, so that processor time and memory are its own.
 `weakspot gen family --list` tells about the families."
 )]
-pub(crate) struct ProgramsArgs {
+pub(crate) struct BenchPrograms {
     /// Only these programs and families; all if none is named.
     #[arg(value_name = "NAME")]
     pub(crate) programs: Vec<String>,
-    /// Give up on a question after this time.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
-    pub(crate) timeout: Duration,
+    /// Give up on a question after this time [default: 20s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
-    /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
-    pub(crate) format: BenchFormat,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// The monitors on random logs: events per processor second.
@@ -80,24 +82,24 @@ pub(crate) struct ProgramsArgs {
 Example:
   weakspot bench monitor
   weakspot bench monitor --processes 8 --addresses 1000 --events 1000000")]
-pub(crate) struct BenchMonitorArgs {
-    /// How many threads the logs have.
-    #[arg(long = "processes", value_name = "P", value_delimiter = ',', default_value = "2,4,8,16,64",
+pub(crate) struct BenchMonitor {
+    /// How many threads the logs have [default: 2,4,8,16,64].
+    #[arg(long, value_name = "P", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Vec<u16>,
-    /// How many addresses.
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1000,1000000",
+    pub(crate) processes: Vec<u16>,
+    /// How many addresses [default: 1000,1000000].
+    #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) addresses: Vec<u32>,
-    /// How many events.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) events: u32,
-    /// The best of this many rounds counts.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) rounds: u32,
-    /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
-    pub(crate) format: BenchFormat,
+    /// How many events [default: 4000000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) events: Option<u32>,
+    /// The best of this many rounds counts [default: 5].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: Option<u32>,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// Checks of histories: time, memory, and how far each stage gets.
@@ -113,32 +115,25 @@ The tables of times compare the command's own way (auto) with saturation and the
 enumeration (enum), and with a SAT encoding of everything (plain). Each cell is measured in a
 process of its own. All histories are made from seeds: the same ones in every run."
 )]
-pub(crate) struct BenchHistoryArgs {
+pub(crate) struct BenchHistory {
     /// Only these tables; all if none is named.
     #[arg(value_name = "TABLE")]
-    tables: Vec<HistoryTable>,
+    pub(crate) tables: Vec<HistoryTable>,
     /// Smaller histories, and fewer of them: about a minute.
-    #[arg(long, conflicts_with = "large")]
+    #[arg(long)]
     pub(crate) quick: bool,
     /// Go on to 10 million operations.
     #[arg(long)]
     pub(crate) large: bool,
-    /// Give up on a cell after this time.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
-    pub(crate) timeout: Duration,
+    /// Give up on a cell after this time [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
-    /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
-    pub(crate) format: BenchFormat,
-}
-
-impl BenchHistoryArgs {
-    /// Whether the table was asked for.
-    pub(crate) fn wants(&self, table: HistoryTable) -> bool {
-        self.tables.is_empty() || self.tables.contains(&table)
-    }
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// A table of `bench history`.
@@ -196,26 +191,19 @@ Example:
     after_help = "\
 All logs are made from seeds: the same ones in every run."
 )]
-pub(crate) struct BenchSerialArgs {
+pub(crate) struct BenchSerial {
     /// Only these tables; all if none is named.
     #[arg(value_name = "TABLE")]
-    tables: Vec<SerialTable>,
+    pub(crate) tables: Vec<SerialTable>,
     /// Shorter logs: some seconds.
-    #[arg(long, conflicts_with = "large")]
+    #[arg(long)]
     pub(crate) quick: bool,
     /// Go on to 64 million events.
     #[arg(long)]
     pub(crate) large: bool,
-    /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
-    pub(crate) format: BenchFormat,
-}
-
-impl BenchSerialArgs {
-    /// Whether the table was asked for.
-    pub(crate) fn wants(&self, table: SerialTable) -> bool {
-        self.tables.is_empty() || self.tables.contains(&table)
-    }
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// A table of `bench serial`.
@@ -241,18 +229,14 @@ Example:
     after_help = "\
 The programs are compiled first, which takes gcc or clang."
 )]
-pub(crate) struct BenchRealArgs {
-    /// How many executions are measured of each program.
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) executions: u64,
-    /// What to print.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = bench_format())]
-    pub(crate) format: BenchFormat,
+pub(crate) struct BenchReal {
+    /// How many executions are measured of each program [default: 50000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) executions: Option<u64>,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
-/// How measurements are printed: all formats but graphs.
-pub(crate) use super::OutputFormat as BenchFormat;
-
-fn bench_format() -> impl TypedValueParser<Value = BenchFormat> {
-    super::formats(&[BenchFormat::Text, BenchFormat::Json, BenchFormat::Csv])
-}
+/// Measurements are printed in all formats but graphs.
+const FORMATS: [OutputFormat; 3] = [OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv];

@@ -1,0 +1,210 @@
+//! What the words of the user mean: every default and every conflict of options is here. Only what
+//! depends on files (how many there are, what their endings say) is left to the commands.
+
+mod bench;
+mod files;
+mod programs;
+mod real;
+mod records;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weakspot_core::{Drain, Model};
+use weakspot_lang::Format;
+
+use super::typed;
+use super::values::{InputFormat, OutputFormat, When};
+pub(crate) use bench::{
+    BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
+};
+pub(crate) use files::{
+    Bounds, CertifyArgs, Clients, ConvertArgs, FamilyArgs, HistoryArgs, PrintArgs, RecordArgs,
+};
+pub(crate) use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
+pub(crate) use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs};
+pub(crate) use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Litmus(LitmusArgs),
+    Reach(ReachArgs),
+    Robust(RobustArgs),
+    Fence(FenceArgs),
+    Monitor(MonitorArgs),
+    Serial(SerialArgs),
+    History(HistoryCheckArgs),
+    Certify(CertifyArgs),
+    Print(PrintArgs),
+    Convert(ConvertArgs),
+    GenFamily(FamilyArgs),
+    GenHistory(HistoryArgs),
+    Record(RecordArgs),
+    Run(RunProgramArgs),
+    CargoTest(CargoTestArgs),
+    CargoRun(CargoRunArgs),
+    Cc(CompilerArgs),
+    Cxx(CompilerArgs),
+    BenchLitmus(Duration),
+    BenchPrograms(ProgramsArgs),
+    BenchMonitor(BenchMonitorArgs),
+    BenchHistory(BenchHistoryArgs),
+    BenchSerial(BenchSerialArgs),
+    BenchReal(BenchRealArgs),
+    HistoryCell { task: String, timeout: Duration },
+    Cell { program: String, question: String, timeout: Duration },
+}
+
+/// What does not go together, and what was expected.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// What is meant by what was typed.
+pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
+    use typed::{Bench, Cargo, Command as Typed, Gen};
+    Ok(match typed {
+        Typed::Litmus(typed) => Command::Litmus(programs::litmus(typed)?),
+        Typed::Reach(typed) => Command::Reach(programs::reach(typed)?),
+        Typed::Robust(typed) => Command::Robust(programs::robust(typed)?),
+        Typed::Fence(typed) => Command::Fence(programs::fence(typed)?),
+        Typed::Monitor(typed) => Command::Monitor(records::monitor(typed)?),
+        Typed::Serial(typed) => Command::Serial(records::serial(typed)?),
+        Typed::History(typed) => Command::History(records::history(typed)?),
+        Typed::Certify(typed) => Command::Certify(files::certify(typed)),
+        Typed::Print(typed) => Command::Print(files::print(typed)),
+        Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
+        Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),
+        Typed::Gen(Gen::History(typed)) => Command::GenHistory(files::history(typed)?),
+        Typed::Record(typed) => Command::Record(files::record(typed)?),
+        Typed::Run(typed) => Command::Run(real::run(typed)?),
+        Typed::Cargo(Cargo::Test(typed)) => Command::CargoTest(real::cargo_test(typed)?),
+        Typed::Cargo(Cargo::Run(typed)) => Command::CargoRun(real::cargo_run(typed)?),
+        Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
+        Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
+        Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
+        Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)),
+        Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
+        Typed::Bench(Bench::History(typed)) => Command::BenchHistory(bench::history(typed)?),
+        Typed::Bench(Bench::Serial(typed)) => Command::BenchSerial(bench::serial(typed)?),
+        Typed::Bench(Bench::Real(typed)) => Command::BenchReal(bench::real(&typed)),
+        Typed::Bench(Bench::HistoryCell { task, timeout }) => {
+            Command::HistoryCell { task, timeout }
+        }
+        Typed::Bench(Bench::Cell { program, question, timeout }) => {
+            Command::Cell { program, question, timeout }
+        }
+    })
+}
+
+/// What all questions about programs share.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) model: Vec<Model>,
+    /// Entries that a buffer may hold at most in a thread that stores in a loop.
+    pub(crate) buffer_limit: usize,
+    /// The language of the inputs, if it is not the one that they end in.
+    pub(crate) language: Option<Format>,
+    pub(crate) shared: Shared,
+}
+
+/// What all questions share.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) format: OutputFormat,
+    /// Where the evidence of the answer goes, if anywhere.
+    pub(crate) witness: Option<PathBuf>,
+    /// When to give up on a question.
+    pub(crate) timeout: Duration,
+    /// When to stop following a log, which takes as long as it takes unless the user named a time.
+    pub(crate) reading: Option<Duration>,
+    pub(crate) memory: u64,
+    /// How many inputs are worked on at a time, or threads on one.
+    pub(crate) threads: usize,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    pub(crate) progress: When,
+    pub(crate) color: When,
+}
+
+const TSO: Model = Model::Tso;
+const PSO: Model = Model::Pso(Drain::All);
+const TIMEOUT: Duration = Duration::from_secs(60);
+const MEMORY: u64 = 4 << 30;
+const BUFFER_LIMIT: usize = 1024;
+
+/// A question about a program, under these models unless others were typed.
+fn common(
+    typed: typed::Common,
+    models: &[Model],
+    buffers: Option<&typed::Buffers>,
+    witness: Option<typed::Witness>,
+) -> Result<Common, Usage> {
+    let typed::Common { model, input_format, threads, shared } = typed;
+    Ok(Common {
+        model: distinct(or(model, models))?,
+        buffer_limit: buffers.and_then(|buffers| buffers.buffer_limit).unwrap_or(BUFFER_LIMIT),
+        language: input_format.and_then(InputFormat::language),
+        shared: self::shared(shared, Some(&threads), witness),
+    })
+}
+
+fn shared(
+    typed: typed::Shared,
+    threads: Option<&typed::Threads>,
+    witness: Option<typed::Witness>,
+) -> Shared {
+    let typed::Shared { format, timeout, memory, quiet, verbose, progress, color } = typed;
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    Shared {
+        format: format.unwrap_or(OutputFormat::Text),
+        witness: witness.and_then(|typed| typed.witness),
+        timeout: timeout.unwrap_or(TIMEOUT),
+        reading: None,
+        memory: memory.unwrap_or(MEMORY),
+        threads: threads.and_then(|typed| typed.threads).map_or_else(processors, usize::from),
+        quiet,
+        verbose,
+        progress: progress.unwrap_or(When::Auto),
+        color: color.unwrap_or(When::Auto),
+    }
+}
+
+/// Refuses a table with commas where there is none.
+fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
+    let why = "is for tables, the rows of `weakspot bench` and the summary of many files, and there \
+               is none here; expected --format text or json";
+    refuse(&[("--format csv", shared.format == OutputFormat::Csv)], why)
+}
+
+/// What was typed, if anything.
+fn or<T: Clone>(typed: Vec<T>, default: &[T]) -> Vec<T> {
+    if typed.is_empty() { default.to_vec() } else { typed }
+}
+
+fn distinct<M: Ord + Copy>(models: Vec<M>) -> Result<Vec<M>, Usage> {
+    let mut sorted = models.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    match sorted.len() == models.len() {
+        true => Ok(models),
+        false => Err(Usage("--model names a model twice".to_owned())),
+    }
+}
+
+/// Refuses `options` where they do nothing: each with whether it was typed.
+fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Usage> {
+    match options.iter().find(|(_, is_typed)| *is_typed) {
+        Some((option, _)) => Err(Usage(format!("{option} {why}"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,244 @@
+//! What is meant for the commands that write files or check them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weakspot_gen::{Bug, Client, Source};
+use weakspot_lang::Format;
+use weakspot_lang::families::{Family, Syntax};
+use weakspot_trace::HistoryFormat;
+
+use super::{MEMORY, TIMEOUT, Usage, refuse};
+use crate::args::typed;
+use crate::args::values::{InputFormat, When};
+
+/// What one answer may take, and how it looks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) timeout: Duration,
+    pub(crate) memory: u64,
+    pub(crate) color: When,
+}
+
+fn bounds(typed: &typed::Bounds) -> Bounds {
+    Bounds {
+        timeout: typed.timeout.unwrap_or(TIMEOUT),
+        memory: typed.memory.unwrap_or(MEMORY),
+        color: typed.color.unwrap_or(When::Auto),
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct CertifyArgs {
+    pub(crate) input: PathBuf,
+    pub(crate) witness: PathBuf,
+    /// How much is looked at by definition, if not as much as is usual for the kind of input.
+    pub(crate) max_states: Option<usize>,
+    /// The format of the input, if it is not the one that it ends in.
+    pub(crate) input_format: Option<InputFormat>,
+    pub(crate) bounds: Bounds,
+}
+
+pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
+    let typed::Certify { input, witness, max_states, input_format, bounds } = typed;
+    let bounds = self::bounds(&bounds);
+    CertifyArgs { input, witness, max_states, input_format, bounds }
+}
+
+#[derive(Debug)]
+pub(crate) struct PrintArgs {
+    pub(crate) file: PathBuf,
+    pub(crate) input_format: Option<Format>,
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) bounds: Bounds,
+}
+
+pub(super) fn print(typed: typed::Print) -> PrintArgs {
+    let typed::Print { file, input_format, output, bounds } = typed;
+    let input_format = input_format.and_then(InputFormat::language);
+    PrintArgs { file, input_format, output, bounds: self::bounds(&bounds) }
+}
+
+#[derive(Debug)]
+pub(crate) struct ConvertArgs {
+    pub(crate) input: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) from: Option<InputFormat>,
+    pub(crate) to: Option<InputFormat>,
+    pub(crate) quiet: bool,
+}
+
+pub(super) fn convert(typed: typed::Convert) -> Result<ConvertArgs, Usage> {
+    let typed::Convert { input, place, output, input_format, format, quiet } = typed;
+    let output = match (place, output) {
+        (Some(output), None) | (None, Some(output)) => output,
+        (None, None) => return Err(Usage("expected OUTPUT, which may be `-`".to_owned())),
+        (Some(_), Some(_)) => return Err(Usage("expected one OUTPUT, not two".to_owned())),
+    };
+    Ok(ConvertArgs { input, output, from: input_format, to: format, quiet })
+}
+
+#[derive(Debug)]
+pub(crate) enum FamilyArgs {
+    List,
+    Member { family: Family, size: Option<usize>, syntax: Syntax, output: Option<PathBuf> },
+}
+
+pub(super) fn family(typed: typed::Family) -> Result<FamilyArgs, Usage> {
+    let typed::Family { name, size, format, output, list } = typed;
+    if list {
+        let others = [
+            ("NAME", name.is_some()),
+            ("--size", size.is_some()),
+            ("--format", format.is_some()),
+            ("--output", output.is_some()),
+        ];
+        refuse(&others, "is for one family: leave out --list")?;
+        return Ok(FamilyArgs::List);
+    }
+    let Some(family) = name.as_deref().and_then(Family::of_key) else {
+        return Err(Usage("expected the NAME of a family, or --list".to_owned()));
+    };
+    let asked = format.as_deref().and_then(Syntax::of_key);
+    let ending = || output.as_deref().and_then(Syntax::of_path);
+    let syntax = asked.or_else(ending).unwrap_or(family.syntaxes()[0]);
+    Ok(FamilyArgs::Member { family, size, syntax, output })
+}
+
+#[derive(Debug)]
+pub(crate) enum HistoryArgs {
+    List,
+    Some(SomeHistories),
+}
+
+/// The histories that are to be generated.
+#[derive(Debug)]
+pub(crate) struct SomeHistories {
+    pub(crate) source: Source,
+    pub(crate) bug: Option<Bug>,
+    pub(crate) store_buffer: bool,
+    /// That of the first history.
+    pub(crate) client: Client,
+    pub(crate) count: u64,
+    pub(crate) format: HistoryFormat,
+    pub(crate) output: Option<PathBuf>,
+}
+
+pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
+    let typed::GenHistory {
+        source,
+        bug,
+        store_buffer,
+        cpus,
+        operations,
+        mix,
+        count,
+        format,
+        output,
+        list,
+    } = typed;
+    if list {
+        let others = [
+            ("--source", source.is_some()),
+            ("--bug", bug.is_some()),
+            ("--count", count.is_some()),
+            ("--format", format.is_some()),
+            ("--output", output.is_some()),
+        ];
+        refuse(&others, "is for generating: leave out --list")?;
+        return Ok(HistoryArgs::List);
+    }
+    let format = written(format, output.as_ref())?;
+    let count = count.unwrap_or(1);
+    if count > 1 && !format.holds_many() {
+        let key = format.key();
+        return Err(Usage(format!("{key} has room for one history, not for --count {count}")));
+    }
+    Ok(HistoryArgs::Some(SomeHistories {
+        source: source.as_deref().and_then(Source::of_key).unwrap_or(Source::Atomic),
+        bug: bug.as_deref().and_then(Bug::of_key),
+        store_buffer,
+        client: client(&mix, cpus.unwrap_or(4), operations.unwrap_or(500)),
+        count,
+        format,
+        output,
+    }))
+}
+
+#[derive(Debug)]
+pub(crate) struct RecordArgs {
+    pub(crate) clients: Clients,
+    pub(crate) packed: bool,
+    pub(crate) format: HistoryFormat,
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) quiet: bool,
+}
+
+/// What threads do.
+#[derive(Debug)]
+pub(crate) enum Clients {
+    Random(Client),
+    /// What the histories of a file do, in a format that is not the one that it ends in.
+    Of(PathBuf, Option<HistoryFormat>),
+}
+
+pub(super) fn record(typed: typed::Record) -> Result<RecordArgs, Usage> {
+    let typed::Record {
+        client: file,
+        cpus,
+        operations,
+        mix,
+        packed,
+        input_format,
+        format,
+        output,
+        quiet,
+    } = typed;
+    let clients = match file {
+        Some(file) => {
+            let of_random = [
+                ("--cpus", cpus.is_some()),
+                ("--operations", operations.is_some()),
+                ("--variables", mix.variables.is_some()),
+                ("--read-ratio", mix.read_ratio.is_some()),
+                ("--updates", mix.updates.is_some()),
+                ("--fences", mix.fences.is_some()),
+                ("--seed", mix.seed.is_some()),
+            ];
+            refuse(&of_random, "is about random clients: leave out FILE")?;
+            Clients::Of(file, input_format.and_then(InputFormat::history))
+        }
+        None => {
+            refuse(&[("--input-format", input_format.is_some())], "is for FILE")?;
+            let processors = || std::thread::available_parallelism().map_or(2, usize::from).max(2);
+            let cpus = cpus.unwrap_or_else(processors);
+            Clients::Random(client(&mix, cpus, operations.unwrap_or(1_000_000)))
+        }
+    };
+    let format = written(format, output.as_ref())?;
+    Ok(RecordArgs { clients, packed, format, output, quiet })
+}
+
+fn client(mix: &typed::Mix, cpus: usize, operations: usize) -> Client {
+    Client {
+        cpus,
+        operations,
+        variables: mix.variables.unwrap_or(10),
+        read_ratio: mix.read_ratio.unwrap_or(0.5),
+        updates: mix.updates.unwrap_or(0.0),
+        fences: mix.fences.unwrap_or(0.0),
+        seed: mix.seed.unwrap_or(1),
+    }
+}
+
+/// The format of histories that are written: the one that was typed, that of the ending, JSON Lines.
+fn written(typed: Option<InputFormat>, output: Option<&PathBuf>) -> Result<HistoryFormat, Usage> {
+    let ending = || output.and_then(|output| HistoryFormat::from_path(output));
+    let format = typed.and_then(InputFormat::history).or_else(ending);
+    match format.unwrap_or(HistoryFormat::Jsonl) {
+        HistoryFormat::Edn => {
+            Err(Usage("EDN is not written; expected another ending, such as .jsonl".to_owned()))
+        }
+        format => Ok(format),
+    }
+}

@@ -1,0 +1,130 @@
+//! What is meant for the questions about programs.
+
+use std::path::{Path, PathBuf};
+
+use weakspot_core::Model;
+use weakspot_explore::{Algorithm, Strategy};
+
+use super::{Common, PSO, TSO, Usage, refuse, refuse_csv};
+use crate::args::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
+use crate::args::values::{Cost, OutputFormat};
+
+#[derive(Debug)]
+pub(crate) struct LitmusArgs {
+    pub(crate) files: Vec<PathBuf>,
+    /// List the final states in JSON.
+    pub(crate) states: bool,
+    /// Explain this final state; if it is empty, the one that decides.
+    pub(crate) show: Option<String>,
+    pub(crate) common: Common,
+}
+
+pub(super) fn litmus(typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
+    let typed::Litmus { files, states, show, witness, buffers, common } = typed;
+    let common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
+    Ok(LitmusArgs { files, states, show, common })
+}
+
+#[derive(Debug)]
+pub(crate) struct ReachArgs {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) common: Common,
+}
+
+pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
+    let typed::Reach { files, algorithm, witness, buffers, common } = typed;
+    let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
+    let tso_only =
+        matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
+    let models = if tso_only { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
+    let common = super::common(common, models, Some(&buffers), Some(witness))?;
+    if tso_only && common.model != [TSO] {
+        return Err(Usage(
+            "--algorithm lazy, unroll and dual answer for TSO only: expected --model tso"
+                .to_owned(),
+        ));
+    }
+    let buffer_limit = [("--buffer-limit", buffers.buffer_limit.is_some() && tso_only)];
+    refuse(&buffer_limit, "is for --algorithm auto and eager: the others explore no buffers")?;
+    let algorithm = match algorithm {
+        ReachAlgorithm::Auto => Algorithm::Auto,
+        ReachAlgorithm::Eager => Algorithm::Eager(Strategy::Auto),
+        ReachAlgorithm::Lazy => Algorithm::Lazy,
+        ReachAlgorithm::Unroll => Algorithm::Unroll,
+        ReachAlgorithm::Dual => Algorithm::Dual,
+    };
+    Ok(ReachArgs { files, algorithm, common })
+}
+
+#[derive(Debug)]
+pub(crate) struct RobustArgs {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) algorithm: RobustAlgorithm,
+    /// Ask for the absence of triangular races instead.
+    pub(crate) trf: bool,
+    pub(crate) common: Common,
+}
+
+pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
+    let typed::Robust { files, algorithm, trf, witness, common } = typed;
+    if trf && algorithm.is_some() {
+        return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
+    }
+    if trf && witness.witness.is_some() {
+        return Err(Usage("--trf has no witness files; --format json shows the run".to_owned()));
+    }
+    let algorithm = algorithm.unwrap_or(RobustAlgorithm::Pending);
+    let tso_only = trf || algorithm == RobustAlgorithm::Attack;
+    let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
+    let common = super::common(common, models, None, Some(witness))?;
+    if common.model.contains(&Model::Sc) {
+        return Err(Usage(
+            "every program is robust against sc: to be robust is to do nothing that SC does not; \
+             expected --model tso, pso or pso-own"
+                .to_owned(),
+        ));
+    }
+    if tso_only && common.model != [TSO] {
+        return Err(Usage(
+            "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
+        ));
+    }
+    Ok(RobustArgs { files, algorithm, trf, common })
+}
+
+#[derive(Debug)]
+pub(crate) struct FenceArgs {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) goal: FenceGoal,
+    pub(crate) cost: Cost,
+    /// Where the program with the fences goes.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) common: Common,
+}
+
+pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
+    let typed::Fence { files, goal, cost, output, buffers, common } = typed;
+    let goal = goal.unwrap_or(FenceGoal::Robust);
+    let common = super::common(common, &[TSO], Some(&buffers), None)?;
+    if common.model.contains(&Model::Sc) {
+        return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
+    }
+    refuse_csv(&common.shared)?;
+    if common.shared.format == OutputFormat::Dot {
+        return Err(Usage("fences are no graph; expected --format text or json".to_owned()));
+    }
+    let buffer_limit = buffers.buffer_limit.is_some() && goal == FenceGoal::Robust;
+    refuse(
+        &[("--buffer-limit", buffer_limit)],
+        "is for --goal safe: robustness is decided without buffers",
+    )?;
+    if output.is_some() && common.model.len() > 1 {
+        return Err(Usage("--output takes one file and one model".to_owned()));
+    }
+    if output.as_deref() == Some(Path::new("-")) {
+        return Err(Usage("--output takes the name of a file, not `-`".to_owned()));
+    }
+    let cost = cost.unwrap_or(Cost { full: 1, store_store: 1 });
+    Ok(FenceArgs { files, goal, cost, output, common })
+}

@@ -1,0 +1,197 @@
+//! What is meant for real code.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weakspot_core::Model;
+use weakspot_live::Schedule;
+
+use super::{PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
+use crate::args::typed::{self, Isolate, ProgramOutput, RunStrategy};
+use crate::args::values::OutputFormat;
+
+/// The arguments of a compiler, as they are.
+#[derive(Debug)]
+pub(crate) struct CompilerArgs {
+    pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RunProgramArgs {
+    pub(crate) command: Vec<OsString>,
+    pub(crate) run: RunArgs,
+}
+
+pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
+    let typed::Run { command, explore } = typed;
+    let first = command.first().map(|word| word.to_string_lossy());
+    if let Some(option) = first.filter(|word| word.starts_with('-')) {
+        return Err(Usage(format!(
+            "there is no option {option}; `weakspot run --help` lists them"
+        )));
+    }
+    Ok(RunProgramArgs { command, run: self::explore(explore, None, TIMEOUT)? })
+}
+
+#[derive(Debug)]
+pub(crate) struct CargoTestArgs {
+    pub(crate) run: RunArgs,
+    pub(crate) args: Vec<String>,
+    pub(crate) rest: Vec<String>,
+}
+
+pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage> {
+    let typed::CargoTest { explore, threads, mut args, rest } = typed;
+    if let Some(jobs) = threads.threads {
+        args.insert(0, format!("--jobs={jobs}"));
+    }
+    Ok(CargoTestArgs { run: self::explore(explore, Some(&threads), TEST_TIMEOUT)?, args, rest })
+}
+
+#[derive(Debug)]
+pub(crate) struct CargoRunArgs {
+    pub(crate) run: RunArgs,
+    pub(crate) args: Vec<String>,
+    pub(crate) rest: Vec<String>,
+}
+
+pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
+    let typed::CargoRun { explore, args, rest } = typed;
+    Ok(CargoRunArgs { run: self::explore(explore, None, TIMEOUT)?, args, rest })
+}
+
+/// How a program is explored, however it came to be.
+#[derive(Debug)]
+pub(crate) struct RunArgs {
+    pub(crate) model: Vec<Model>,
+    pub(crate) under: Option<Model>,
+    pub(crate) strategy: RunStrategy,
+    pub(crate) preemptions: Option<u32>,
+    pub(crate) seed: u64,
+    pub(crate) depth: usize,
+    pub(crate) replay: Option<Schedule>,
+    pub(crate) executions: Option<u64>,
+    pub(crate) steps: u64,
+    pub(crate) first: bool,
+    pub(crate) isolate: Isolate,
+    pub(crate) output: ProgramOutput,
+    pub(crate) reuse: bool,
+    pub(crate) transaction: Vec<String>,
+    pub(crate) transactions: bool,
+    pub(crate) fence_transactions: bool,
+    pub(crate) fences: bool,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) shared: Shared,
+}
+
+/// How long the exploration of a program goes on.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The same for one of many tests.
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn explore(
+    typed: typed::Explore,
+    threads: Option<&typed::Threads>,
+    timeout: Duration,
+) -> Result<RunArgs, Usage> {
+    let typed::Explore {
+        model,
+        under,
+        strategy,
+        preemptions,
+        seed,
+        depth,
+        replay,
+        executions,
+        steps,
+        fail_fast,
+        isolate,
+        program_output,
+        reuse,
+        transaction,
+        transactions,
+        fence_transactions,
+        fences,
+        log,
+        shared,
+    } = typed;
+    let transactional = [
+        ("--transaction", !transaction.is_empty()),
+        ("--transactions", transactions),
+        ("--fence-transactions", fence_transactions),
+    ];
+    if under.is_some() {
+        refuse(
+            &[("--model", !model.is_empty())],
+            "is watched for, and --under executed: expected one",
+        )?;
+        refuse(&transactional, "watches executions of SC: leave out --under")?;
+        refuse(&[("--fences", fences)], "prevents what is watched for: leave out --under")?;
+    }
+    if model.contains(&Model::Sc) {
+        return Err(Usage(
+            "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
+                .to_owned(),
+        ));
+    }
+    if fence_transactions && transaction.is_empty() && !transactions {
+        return Err(Usage(
+            "--fence-transactions needs --transaction FUNCTION, or --transactions".to_owned(),
+        ));
+    }
+    if let Some(schedule) = &replay {
+        let searching =
+            [("--strategy", strategy.is_some()), ("--preemptions", preemptions.is_some())];
+        refuse(&searching, "is for a search: leave out --replay")?;
+        if under.is_none() && schedule.runs().iter().any(|(agent, _)| agent.is_buffer()) {
+            return Err(Usage(
+                "the schedule has steps of buffers: it belongs to --under tso or --under pso"
+                    .to_owned(),
+            ));
+        }
+    }
+    refuse(
+        &[("--log", log.is_some() && replay.is_none())],
+        "writes one execution: expected --replay SCHEDULE, too",
+    )?;
+    let pct = strategy == Some(RunStrategy::Pct);
+    refuse(&[("--depth", depth.is_some() && !pct)], "is for --strategy pct")?;
+    let bounded = matches!(strategy, None | Some(RunStrategy::Auto | RunStrategy::Bounded));
+    refuse(
+        &[("--preemptions", preemptions.is_some() && !bounded)],
+        "is for --strategy auto and bounded",
+    )?;
+    let shared = Shared {
+        timeout: shared.timeout.unwrap_or(timeout),
+        ..super::shared(shared, threads, None)
+    };
+    refuse_csv(&shared)?;
+    if shared.format == OutputFormat::Dot {
+        return Err(Usage(
+            "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
+                .to_owned(),
+        ));
+    }
+    Ok(RunArgs {
+        model: distinct(or(model, &[TSO, PSO]))?,
+        under,
+        strategy: strategy.unwrap_or(RunStrategy::Auto),
+        preemptions,
+        seed: seed.unwrap_or(1),
+        depth: depth.unwrap_or(3),
+        replay,
+        executions,
+        steps: steps.unwrap_or(100_000),
+        first: fail_fast,
+        isolate: isolate.unwrap_or(Isolate::Auto),
+        output: program_output.unwrap_or(ProgramOutput::None),
+        reuse,
+        transaction,
+        transactions,
+        fence_transactions,
+        fences,
+        log,
+        shared,
+    })
+}

@@ -1,0 +1,289 @@
+//! What is meant for the questions about logs and histories.
+
+use std::path::PathBuf;
+
+use weakspot_core::{Drain, HistoryModel, Model};
+use weakspot_history::Complete;
+use weakspot_lang::Format;
+use weakspot_trace::{HistoryFormat, LogFormat};
+
+use super::{BUFFER_LIMIT, Common, PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
+use crate::args::typed::{self, CompleteKey, MonitorAlgorithm, PendingForm};
+use crate::args::values::{InputFormat, Lines, Models};
+
+#[derive(Debug)]
+pub(crate) struct MonitorArgs {
+    pub(crate) files: Vec<PathBuf>,
+    /// The files are programs.
+    pub(crate) program: bool,
+    /// Of programs: executions with at most so many preemptions, not all.
+    pub(crate) preemptions: Option<u32>,
+    /// Of programs: so many random executions, not all.
+    pub(crate) random: Option<u64>,
+    pub(crate) seed: u64,
+    pub(crate) steps: u32,
+    /// Of logs: stop at the first violation.
+    pub(crate) first: bool,
+    pub(crate) pending: PendingForm,
+    pub(crate) algorithm: MonitorAlgorithm,
+    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) common: Common,
+}
+
+pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
+    let typed::Monitor {
+        files,
+        program,
+        schedules,
+        preemptions,
+        random,
+        seed,
+        steps,
+        all,
+        fail_fast,
+        pending,
+        algorithm,
+        witness,
+        common,
+    } = typed;
+    let of_programs = [
+        ("--schedules", schedules.is_some()),
+        ("--preemptions", preemptions.is_some()),
+        ("--random", random.is_some()),
+        ("--seed", seed.is_some()),
+        ("--steps", steps.is_some()),
+    ];
+    let of_logs = [
+        ("--all", all),
+        ("--fail-fast", fail_fast),
+        ("--pending", pending.is_some()),
+        ("--algorithm", algorithm.is_some()),
+    ];
+    if program {
+        refuse(&of_logs, "is about logs: leave it out, or --program")?;
+    } else {
+        refuse(&of_programs, "is about programs: expected --program, too")?;
+    }
+    refuse(&[("--all", all && fail_fast)], "and --fail-fast contradict each other")?;
+    let executions = [&of_programs[0], &of_programs[1], &of_programs[2]];
+    if executions.iter().filter(|(_, is_typed)| *is_typed).count() > 1 {
+        return Err(Usage("expected one of --schedules, --preemptions and --random".to_owned()));
+    }
+    let one_by_one = preemptions.is_some() || random.is_some();
+    refuse(&[("--seed", seed.is_some() && random.is_none())], "is for --random")?;
+    refuse(&[("--steps", steps.is_some() && !one_by_one)], "is for --preemptions and --random")?;
+    let algorithm = algorithm.unwrap_or(MonitorAlgorithm::Monitor);
+    let sober = algorithm != MonitorAlgorithm::Monitor;
+    let models = match (program, sober) {
+        (true, _) => &[TSO, PSO, Model::Pso(Drain::Own)][..],
+        (false, true) => &[TSO],
+        (false, false) => &[TSO, PSO],
+    };
+    let (input_format, timeout) = (common.input_format, common.shared.timeout);
+    let mut common = super::common(common, models, None, Some(witness))?;
+    common.shared.reading = timeout.filter(|_| !program);
+    if program {
+        refuse_csv(&common.shared)?;
+    }
+    if common.model.contains(&Model::Sc) {
+        return Err(Usage(match program {
+            true => "nothing is violated under sc: a violation is what SC does not do; expected \
+                     --model tso, pso or pso-own"
+                .to_owned(),
+            false => {
+                "a log is one of an SC execution, so nothing breaks SC; expected --model tso, \
+                      pso or pso-own"
+                    .to_owned()
+            }
+        }));
+    }
+    if sober && common.model != [TSO] {
+        return Err(Usage("SOBER is about TSO only: expected --model tso".to_owned()));
+    }
+    let log_format = input_format.and_then(InputFormat::log);
+    if program {
+        let of_logs = log_format.is_some();
+        refuse(&[("the --input-format", of_logs)], "is one of logs: leave out --program")?;
+    } else {
+        let of_programs = common.language.is_some();
+        refuse(
+            &[("the --input-format", of_programs)],
+            "is one of programs: expected --program, too",
+        )?;
+    }
+    Ok(MonitorArgs {
+        files,
+        program,
+        preemptions,
+        random,
+        seed: seed.unwrap_or(1),
+        steps: steps.unwrap_or(1_000),
+        first: fail_fast,
+        pending: pending.unwrap_or(PendingForm::All),
+        algorithm,
+        log_format,
+        common,
+    })
+}
+
+#[derive(Debug)]
+pub(crate) struct SerialArgs {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) model: Vec<Model>,
+    pub(crate) transaction: Vec<Lines>,
+    pub(crate) buffer_limit: usize,
+    /// What all files are: programs in this language, or logs in this format; else each what its
+    /// ending says.
+    pub(crate) language: Option<Format>,
+    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) fence_transactions: bool,
+    pub(crate) predict: bool,
+    pub(crate) literal: bool,
+    pub(crate) shared: Shared,
+}
+
+pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
+    let typed::Serial {
+        files,
+        model,
+        transaction,
+        buffers,
+        input_format,
+        fence_transactions,
+        predict,
+        literal,
+        witness,
+        threads,
+        shared,
+    } = typed;
+    let model = distinct(or(model, &[Model::Sc, TSO]))?;
+    if model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
+        return Err(Usage(
+            "transactions are asked about under SC and TSO only: expected --model sc, tso or both"
+                .to_owned(),
+        ));
+    }
+    if !model.contains(&TSO) {
+        let fences = [("--fence-transactions", fence_transactions)];
+        refuse(&fences, "makes a difference under TSO only: expected --model tso")?;
+        let traces = [("--predict", predict), ("--literal", literal)];
+        refuse(&traces, "is about traces under TSO: expected --model tso")?;
+    }
+    if fence_transactions {
+        let traces = [("--predict", predict), ("--literal", literal)];
+        refuse(&traces, "is about traces as they are: leave out --fence-transactions")?;
+    }
+    let log_format = input_format.and_then(InputFormat::log);
+    if log_format.is_some() {
+        let of_programs = [
+            ("--transaction", !transaction.is_empty()),
+            ("--buffer-limit", buffers.buffer_limit.is_some()),
+        ];
+        refuse(&of_programs, "is about programs, and --input-format names a format of logs")?;
+    }
+    Ok(SerialArgs {
+        files,
+        model,
+        transaction,
+        buffer_limit: buffers.buffer_limit.unwrap_or(BUFFER_LIMIT),
+        language: input_format.and_then(InputFormat::language),
+        log_format,
+        fence_transactions,
+        predict,
+        literal,
+        shared: Shared {
+            reading: shared.timeout,
+            ..super::shared(shared, Some(&threads), Some(witness))
+        },
+    })
+}
+
+impl SerialArgs {
+    /// The question about one log under SC.
+    pub(crate) fn of_log(log: PathBuf, shared: Shared) -> SerialArgs {
+        SerialArgs {
+            files: vec![log],
+            model: vec![Model::Sc],
+            transaction: Vec::new(),
+            buffer_limit: BUFFER_LIMIT,
+            language: None,
+            log_format: None,
+            fence_transactions: false,
+            predict: false,
+            literal: false,
+            shared,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct HistoryCheckArgs {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) models: Vec<HistoryModel>,
+    pub(crate) minimise: bool,
+    pub(crate) complete: Complete,
+    pub(crate) no_saturation: bool,
+    pub(crate) input_format: Option<HistoryFormat>,
+    pub(crate) follow: bool,
+    pub(crate) window: u32,
+    pub(crate) shared: Shared,
+}
+
+pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> {
+    let typed::History {
+        files,
+        model,
+        minimise,
+        complete,
+        no_saturation,
+        input_format,
+        follow,
+        window,
+        witness,
+        threads,
+        shared,
+    } = typed;
+    if follow {
+        refuse(
+            &[("--witness", witness.witness.is_some())],
+            "is about a whole file: leave out --follow",
+        )?;
+        refuse(
+            &[("--threads", threads.threads.is_some())],
+            "is for several files: --follow takes one",
+        )?;
+    }
+    refuse(&[("--window", window.is_some() && !follow)], "is for --follow")?;
+    let each = |models: Models| match models {
+        Models::All => HistoryModel::ALL.to_vec(),
+        Models::One(model) => vec![model],
+    };
+    let models: Vec<HistoryModel> = match (model.is_empty(), follow) {
+        (true, true) => vec![HistoryModel::Sc, HistoryModel::Tso],
+        (true, false) => HistoryModel::ALL.to_vec(),
+        (false, _) => model.into_iter().flat_map(each).collect(),
+    };
+    let shared = Shared {
+        reading: shared.timeout.filter(|_| follow),
+        ..super::shared(shared, Some(&threads), Some(witness))
+    };
+    if follow {
+        refuse_csv(&shared)?;
+    }
+    Ok(HistoryCheckArgs {
+        files,
+        models: distinct(models)?,
+        minimise,
+        complete: match complete {
+            None | Some(CompleteKey::Auto) => Complete::Auto,
+            Some(CompleteKey::Search) => Complete::Search,
+            Some(CompleteKey::Enum) => Complete::Enum,
+            Some(CompleteKey::Sat) => Complete::Sat,
+        },
+        no_saturation,
+        input_format: input_format.and_then(InputFormat::history),
+        follow,
+        window: window.unwrap_or(100_000),
+        shared,
+    })
+}

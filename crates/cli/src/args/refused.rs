@@ -1,0 +1,242 @@
+//! One vocabulary for all commands: an option of it that a command does not have is refused with the
+//! reason, and what to use instead. Such options are not in the help texts.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::meant::Usage;
+
+/// An option that means the same in all commands.
+pub(super) struct Word {
+    pub(super) name: &'static str,
+    /// What it is known as inside, where it is refused.
+    id: &'static str,
+    letter: Option<char>,
+    has_value: bool,
+}
+
+const fn word(name: &'static str, id: &'static str, letter: Option<char>, has_value: bool) -> Word {
+    Word { name, id, letter, has_value }
+}
+
+/// The vocabulary.
+pub(super) const VOCABULARY: [Word; 14] = [
+    word("format", "no-format", Some('f'), true),
+    word("quiet", "no-quiet", Some('q'), false),
+    word("verbose", "no-verbose", Some('v'), false),
+    word("timeout", "no-timeout", None, true),
+    word("memory", "no-memory", None, true),
+    word("color", "no-color", None, true),
+    word("progress", "no-progress", None, true),
+    word("threads", "no-threads", Some('j'), true),
+    word("model", "no-model", Some('m'), true),
+    word("output", "no-output", Some('o'), true),
+    word("input-format", "no-input-format", None, true),
+    word("fail-fast", "no-fail-fast", None, false),
+    word("witness", "no-witness", None, true),
+    word("buffer-limit", "no-buffer-limit", None, true),
+];
+
+/// Which commands do not have which options, and why.
+const REASONS: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["litmus", "reach", "robust", "monitor", "serial", "history"],
+        &["output"],
+        "answers go to standard output, and their evidence to --witness FILE",
+    ),
+    (
+        &["litmus", "reach", "robust", "fence", "serial", "history"],
+        &["fail-fast"],
+        "every question is answered; the exit code says whether one is violated",
+    ),
+    (&["robust", "monitor"], &["buffer-limit"], "SC executions are explored, never store buffers"),
+    (
+        &["history"],
+        &["buffer-limit"],
+        "what was recorded is bounded; there are no buffers to explore",
+    ),
+    (&["fence"], &["witness"], "`robust` and `reach` write witnesses of single runs"),
+    (
+        &["run", "cargo run"],
+        &["threads"],
+        "one execution after the other is explored; `weakspot cargo test` explores tests side by side",
+    ),
+    (
+        &["run", "cargo test", "cargo run"],
+        &["witness"],
+        "--replay SCHEDULE --log FILE writes an execution",
+    ),
+    (
+        &["run", "cargo test", "cargo run"],
+        &["input-format"],
+        "what is explored is a program, not a text",
+    ),
+    (
+        &["run", "cargo test", "cargo run"],
+        &["buffer-limit"],
+        "buffers are as long as the program makes them; --steps bounds executions",
+    ),
+    (
+        &["certify"],
+        &["format"],
+        "it says one line, and the exit code says the same: 0 certified, 1 rejected, 3 unknown",
+    ),
+    (
+        &["certify"],
+        &["model", "witness"],
+        "the witness, which is the second argument, says what is claimed",
+    ),
+    (
+        &["certify"],
+        &["buffer-limit", "fail-fast", "threads"],
+        "it follows the definitions, one state after the other; --max-states bounds that",
+    ),
+    (
+        &["certify"],
+        &["output", "quiet", "verbose", "progress"],
+        "it says one line at the end; the exit code is all that a script needs",
+    ),
+    (&["print"], &["format"], "a program is printed in its own language"),
+    (&["print"], ABOUT_QUESTIONS, "it asks nothing: `weakspot litmus`, `reach` and `robust` do"),
+    (&["print"], &["quiet", "verbose", "progress"], "it prints the program and nothing else"),
+    (
+        &["convert"],
+        ABOUT_QUESTIONS,
+        "it asks nothing: `weakspot monitor`, `serial` and `history` do",
+    ),
+    (
+        &["convert"],
+        &["timeout", "memory"],
+        "it goes on as long as its input, in constant memory; Ctrl-C ends it",
+    ),
+    (&["convert"], &["verbose", "color", "progress"], "it writes OUTPUT and nothing else"),
+    (
+        &["gen family", "gen history"],
+        ABOUT_QUESTIONS,
+        "it asks nothing: it writes inputs for other commands",
+    ),
+    (&["gen family", "gen history"], &["input-format"], "it reads nothing"),
+    (&["gen family"], &["timeout", "memory"], "what it writes is small: --size says how small"),
+    (
+        &["gen history"],
+        &["timeout", "memory"],
+        "--operations and --count say how much there is to do",
+    ),
+    (
+        &["gen family", "gen history"],
+        &["quiet", "verbose", "color", "progress"],
+        "it writes what it makes and nothing else",
+    ),
+    (
+        &["record"],
+        ABOUT_QUESTIONS,
+        "it asks nothing: pipe it into `weakspot history --model tso -`",
+    ),
+    (&["record"], &["timeout", "memory"], "--operations says how much there is to do"),
+    (
+        &["record"],
+        &["verbose", "color", "progress"],
+        "it says how fast it was, and nothing else; -q leaves that out",
+    ),
+    (
+        &["bench litmus"],
+        &["format"],
+        "it prints one table; `weakspot bench programs --format json` measures programs",
+    ),
+    (&["bench monitor"], &["timeout"], "--events and --rounds say how long it takes"),
+    (&["bench serial"], &["timeout"], "--quick makes it shorter"),
+    (&["bench real"], &["timeout"], "--executions says how long it takes"),
+    (BENCHES, &["memory"], "each measurement may take 4 GiB"),
+    (BENCHES, ABOUT_QUESTIONS, "it measures the questions that are in its tables"),
+    (
+        BENCHES,
+        &["output", "input-format"],
+        "its inputs are its own, and tables go to standard output",
+    ),
+    (
+        BENCHES,
+        &["quiet", "verbose", "color", "progress"],
+        "it prints its tables row by row and nothing else",
+    ),
+];
+
+const ABOUT_QUESTIONS: &[&str] = &["model", "threads", "fail-fast", "witness", "buffer-limit"];
+const BENCHES: &[&str] = &[
+    "bench litmus",
+    "bench programs",
+    "bench monitor",
+    "bench history",
+    "bench serial",
+    "bench real",
+];
+
+/// Compilers get their arguments as they are.
+fn is_foreign(path: &str) -> bool {
+    matches!(path, "cc" | "c++")
+}
+
+/// Adds to each command, named by the `path` of words, what it refuses.
+pub(super) fn add(command: Command, path: &str) -> Command {
+    if command.has_subcommands() {
+        return command.mut_subcommands(|command| {
+            let path = format!("{path} {}", command.get_name());
+            add(command, path.trim_start())
+        });
+    }
+    if is_foreign(path) || command.is_hide_set() {
+        return command;
+    }
+    let missing: Vec<Arg> = VOCABULARY
+        .iter()
+        .filter(|word| !has(&command, word.name))
+        .map(|word| {
+            // Letters that cargo has as well are for cargo.
+            let is_ours = |letter: &char| !path.starts_with("cargo") && is_free(&command, *letter);
+            let arg =
+                Arg::new(word.id).long(word.name).short(word.letter.filter(is_ours)).hide(true);
+            match word.has_value {
+                true => arg.num_args(0..=1).action(ArgAction::Append),
+                false => arg.num_args(0).action(ArgAction::SetTrue),
+            }
+        })
+        .collect();
+    command.args(missing)
+}
+
+/// Whether a command has the option, by whatever name it is known inside.
+fn has(command: &Command, name: &str) -> bool {
+    command.get_arguments().any(|arg| {
+        arg.get_long() == Some(name)
+            || arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+    })
+}
+
+fn is_free(command: &Command, letter: char) -> bool {
+    command.get_arguments().all(|arg| arg.get_short() != Some(letter))
+}
+
+/// Refuses what was added.
+pub(super) fn check(matches: &ArgMatches) -> Result<(), Usage> {
+    let mut path = String::new();
+    let mut matches = matches;
+    while let Some((name, inner)) = matches.subcommand() {
+        path = format!("{path} {name}");
+        matches = inner;
+    }
+    let path = path.trim_start();
+    for Word { name, id, .. } in VOCABULARY {
+        if let (Some(why), Ok(true)) = (reason(path, name), matches.try_contains_id(id))
+            && matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine)
+        {
+            return Err(Usage(format!("`weakspot {path}` has no --{name}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// Why a command does not have an option.
+pub(super) fn reason(path: &str, option: &str) -> Option<&'static str> {
+    let found = REASONS
+        .iter()
+        .find(|(paths, options, _)| paths.contains(&path) && options.contains(&option));
+    found.map(|(.., why)| *why)
+}

@@ -1,0 +1,138 @@
+//! What may be typed: nothing here has a default or a conflict, see [`super::meant`]. A test holds
+//! the defaults that the help texts name against the real ones.
+
+mod bench;
+mod files;
+mod programs;
+mod real;
+mod records;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use weakspot_core::Model;
+
+use super::values::{
+    InputFormat, OutputFormat, Takes, When, duration, format_of, model, output_of, size,
+};
+pub(crate) use bench::{
+    Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
+    HistoryTable, SerialTable,
+};
+pub(crate) use files::{
+    Bounds, Certify, Convert, Family, Gen, History as GenHistory, Mix, Print, Record,
+};
+pub(crate) use programs::{
+    Fence, FenceGoal, Litmus, Reach, ReachAlgorithm, Robust, RobustAlgorithm,
+};
+pub(crate) use real::{
+    Cargo, CargoRun, CargoTest, Compiler, Explore, Isolate, ProgramOutput, Run, RunStrategy,
+};
+pub(crate) use records::{CompleteKey, History, Monitor, MonitorAlgorithm, PendingForm, Serial};
+
+/// What does a memory weaker than sequential consistency do to concurrent code, and where?
+#[derive(Debug, Parser)]
+#[command(name = "weakspot", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "\
+Example:
+  weakspot litmus --model tso --show corpus/litmus/SB.litmus
+
+Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
+3 no violation, but at least one question was given up at a limit.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The questions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Litmus(Litmus),
+    Reach(Reach),
+    Robust(Robust),
+    Fence(Fence),
+    Monitor(Monitor),
+    Serial(Serial),
+    History(History),
+    Certify(Certify),
+    Print(Print),
+    Convert(Convert),
+    #[command(subcommand)]
+    Gen(Gen),
+    Record(Record),
+    Run(Run),
+    #[command(subcommand)]
+    Cargo(Cargo),
+    Cc(Compiler),
+    /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
+    #[command(name = "c++")]
+    Cxx(Compiler),
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+/// Options that all questions about programs share.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Common {
+    /// Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own address [default: sc,tso,pso].
+    #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = model)]
+    pub(crate) model: Vec<Model>,
+    /// Read the inputs as this language, whatever their ending.
+    #[arg(long, value_name = "LANGUAGE", value_parser = format_of(Takes::Programs))]
+    pub(crate) input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+}
+
+/// For questions that store buffers are explored for.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Buffers {
+    /// Entries (stores, store-store fences) that a buffer may hold at most in a thread that stores in a loop [default: 1024].
+    #[arg(long, value_name = "N")]
+    pub(crate) buffer_limit: Option<usize>,
+}
+
+/// For questions whose answers have evidence that a file can hold.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Witness {
+    /// Write the answer's evidence to this file, for `weakspot certify` (one file, one model).
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) witness: Option<PathBuf>,
+}
+
+/// For what can be done side by side.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Threads {
+    /// How many files to work on at a time; by default one per processor.
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+}
+
+/// Options that all questions share.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Shared {
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&OutputFormat::ALL, &[]))]
+    pub(crate) format: Option<OutputFormat>,
+    /// Give up on a question after this time, from opening its file [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Give up on a question when its search needs more memory than this [default: 4GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// No warnings, no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Say on standard error which limits hold, and how long each input took.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Show progress on standard error [default: auto].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) progress: Option<When>,
+    /// Colours; NO_COLOR is heeded, too [default: auto].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) color: Option<When>,
+}

@@ -1,0 +1,247 @@
+//! What may be typed for the commands that write files or check them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use weakspot_gen::{Bug, Source};
+use weakspot_lang::families::{self, Syntax};
+
+use super::super::values::{InputFormat, Takes, When, duration, format_of, size};
+
+/// Check the witness of an answer by the definitions alone.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot litmus --model tso --witness sb.json corpus/litmus/SB.litmus
+  weakspot certify corpus/litmus/SB.litmus sb.json")]
+pub(crate) struct Certify {
+    /// The input that the question was about.
+    pub(crate) input: PathBuf,
+    /// The witness that `--witness` wrote.
+    pub(crate) witness: PathBuf,
+    /// Give up the re-derivation of a claim of completeness after this many states, or events of a log
+    /// (by default 1000000), or operations of a history (by default 100).
+    #[arg(long, value_name = "N")]
+    pub(crate) max_states: Option<usize>,
+    /// Read the input as this format, whatever its ending.
+    #[arg(long, aliases = ["history-format", "log-format"], value_name = "FORMAT", value_parser = format_of(Takes::Anything))]
+    pub(crate) input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// Print a program in the canonical form of its language.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  weakspot print corpus/programs/peterson.weak")]
+pub(crate) struct Print {
+    /// The program.
+    pub(crate) file: PathBuf,
+    /// Read the input as this language, whatever its ending.
+    #[arg(long, value_name = "LANGUAGE", value_parser = format_of(Takes::Programs))]
+    pub(crate) input_format: Option<InputFormat>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// Convert a log of an execution, or histories, from one format to another.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot convert run.wslog run.wstrace
+  weakspot convert --from std --to jsonl - - < trace.txt
+  weakspot convert corpus/histories/store-buffering.axe sb.jsonl",
+    after_help = "\
+Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
+STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
+.axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
+become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
+cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
+with a warning."
+)]
+pub(crate) struct Convert {
+    /// The log or the histories; `-` is standard input.
+    pub(crate) input: PathBuf,
+    /// Where to write; `-` is standard output.
+    #[arg(value_name = "OUTPUT")]
+    pub(crate) place: Option<PathBuf>,
+    /// The same as OUTPUT.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The format of INPUT; by default what it ends in, else what it looks like.
+    #[arg(long, visible_alias = "from", value_name = "FORMAT", value_parser = format_of(Takes::LogsAndHistories))]
+    pub(crate) input_format: Option<InputFormat>,
+    /// The format of OUTPUT; by default what it ends in.
+    #[arg(long, short, visible_alias = "to", value_name = "FORMAT", value_parser = format_of(Takes::ToLogsAndHistories))]
+    pub(crate) format: Option<InputFormat>,
+    /// No warnings.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Write inputs to try and to measure with.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Gen {
+    Family(Family),
+    History(History),
+}
+
+/// A member of a family of programs or litmus tests that grows with a number.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen family lamport --size 4 -o lamport-4.weak
+  weakspot gen family diamond --size 50 --format trencher
+  weakspot gen family loop --size 20 -o loop-20.c
+  weakspot gen family --list",
+    after_help = "\
+The text goes to standard output unless -o names a file."
+)]
+pub(crate) struct Family {
+    /// The family; --list tells which there are.
+    #[arg(value_name = "NAME", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(families::Family::ALL.map(families::Family::key)))]
+    pub(crate) name: Option<String>,
+    /// The size; each family has its own range and default.
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// The language; by default what FILE ends in, else the first that the family comes in.
+    #[arg(long, short, alias = "syntax", value_name = "LANGUAGE",
+        value_parser = clap::builder::PossibleValuesParser::new(Syntax::ALL.map(Syntax::key)))]
+    pub(crate) format: Option<String>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// List the families with their sizes and languages.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// Histories of random clients on a memory, a machine or a cache coherence protocol.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
+  weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
+  weakspot gen history --list",
+    after_help = "\
+JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
+value is written twice. History number i is that of the seed plus i; the same seed, the same
+history."
+)]
+pub(crate) struct History {
+    /// Who runs the clients; --list tells which there are [default: atomic].
+    #[arg(long, value_name = "SOURCE", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(Source::ALL.map(Source::key)))]
+    pub(crate) source: Option<String>,
+    /// A bug in the protocol; --list tells which there are.
+    #[arg(long, value_name = "NAME", hide_possible_values = true,
+        value_parser = clap::builder::PossibleValuesParser::new(Bug::ALL.map(Bug::key)))]
+    pub(crate) bug: Option<String>,
+    /// Put a store buffer between each CPU and its cache: histories become TSO instead of SC.
+    #[arg(long)]
+    pub(crate) store_buffer: bool,
+    /// How many CPUs the clients have [default: 4].
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<usize>,
+    /// How many operations they do, all CPUs together [default: 500].
+    #[arg(long, value_name = "N")]
+    pub(crate) operations: Option<usize>,
+    #[command(flatten)]
+    pub(crate) mix: Mix,
+    /// How many histories [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// The format; by default what FILE ends in, else JSON Lines.
+    #[arg(long, short, value_name = "FORMAT", value_parser = format_of(Takes::ToHistories))]
+    pub(crate) format: Option<InputFormat>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// List the sources and their bugs.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// What random clients do.
+#[derive(Debug, Args)]
+pub(crate) struct Mix {
+    /// How many variables the clients have [default: 10].
+    #[arg(long, value_name = "N")]
+    pub(crate) variables: Option<usize>,
+    /// The share of reads in plain accesses [default: 0.5].
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) read_ratio: Option<f64>,
+    /// The share of atomic updates in all operations [default: 0].
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) updates: Option<f64>,
+    /// The share of full fences in all operations [default: 0].
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) fences: Option<f64>,
+    /// What the clients are made from [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Record what threads on this very CPU read and write.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot record --cpus 2 --operations 1000000 -o cpu.jsonl
+  weakspot gen history --cpus 2 --count 1000 | weakspot record - > cpu.jsonl",
+    after_help = "\
+Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
+thread per CPU of the client, started together. The history is written as by `gen history`. Of
+the histories in FILE only the operations count, not what they read; each is run once."
+)]
+pub(crate) struct Record {
+    /// Clients: histories in any format, `-` is standard input; without it, a random client.
+    #[arg(value_name = "FILE")]
+    pub(crate) client: Option<PathBuf>,
+    /// How many threads the client has; by default one per processor, at least 2.
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<usize>,
+    /// How many operations they do, all threads together [default: 1000000].
+    #[arg(long, value_name = "N")]
+    pub(crate) operations: Option<usize>,
+    #[command(flatten)]
+    pub(crate) mix: Mix,
+    /// Variables side by side, not each on a cache line of its own.
+    #[arg(long)]
+    pub(crate) packed: bool,
+    /// Read FILE as this format, whatever its ending.
+    #[arg(long, value_name = "FORMAT", value_parser = format_of(Takes::Histories))]
+    pub(crate) input_format: Option<InputFormat>,
+    /// The format; by default what the FILE of -o ends in, else JSON Lines.
+    #[arg(long, short, value_name = "FORMAT", value_parser = format_of(Takes::ToHistories))]
+    pub(crate) format: Option<InputFormat>,
+    /// Write to this file.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Do not say how fast it was.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// For commands that read one file and say one thing about it.
+#[derive(Debug, Args)]
+pub(crate) struct Bounds {
+    /// Give up after this time [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Give up when more memory than this is needed [default: 4GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Colours in messages; NO_COLOR is heeded, too [default: auto].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) color: Option<When>,
+}

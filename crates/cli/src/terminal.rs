@@ -1,0 +1,146 @@
+//! What people see: the line that shows progress, messages around it, and output whose reader may
+//! have gone.
+
+use std::fmt::{self, Write as _};
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+
+use crate::args::When;
+
+/// The progress line as it is on the screen; empty if there is none.
+static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
+
+struct Line {
+    shown: bool,
+}
+
+/// Draws the progress line on standard error, in the place of the one before, cut so that it does not
+/// wrap.
+pub(crate) fn draw(text: &str) {
+    let mut line = line();
+    line.shown = true;
+    let _ = std::io::stderr().write_all(drawn(text, width()).as_bytes());
+}
+
+/// Takes the progress line away.
+pub(crate) fn clear() {
+    clear_line(&mut line());
+}
+
+/// A message on standard error. That nobody reads it is no reason to stop.
+pub(crate) fn message(text: fmt::Arguments<'_>) {
+    let mut line = line();
+    clear_line(&mut line);
+    let _ = std::io::stderr().write_fmt(text);
+}
+
+/// Text on standard output. A reader that has seen enough (`| head`) ends the program, quietly.
+pub(crate) fn print(text: fmt::Arguments<'_>) {
+    clear();
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) {
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            message(format_args!("error: failed to write to standard output: {error}\n"));
+            std::process::exit(2);
+        }
+        std::process::exit(0);
+    }
+}
+
+/// Whether to colour what goes to `terminal`.
+pub(crate) fn colored(color: When, terminal: bool) -> bool {
+    match color {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) struct Count(pub(crate) u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (i, digit) in digits.chars().enumerate() {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
+                f.write_char(',')?;
+            }
+            f.write_char(digit)?;
+        }
+        Ok(())
+    }
+}
+
+/// `1536` as `1.5 KiB`.
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = ["KiB", "MiB", "GiB", "TiB"];
+        let mut size = self.0 as f64;
+        let mut unit = "B";
+        for next in units {
+            if size < 1024.0 {
+                break;
+            }
+            (size, unit) = (size / 1024.0, next);
+        }
+        if unit == "B" { write!(f, "{size} B") } else { write!(f, "{size:.1} {unit}") }
+    }
+}
+
+fn line() -> std::sync::MutexGuard<'static, Line> {
+    LINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn clear_line(line: &mut Line) {
+    if std::mem::take(&mut line.shown) {
+        let _ = std::io::stderr().write_all(b"\r\x1b[K");
+    }
+}
+
+/// What draws a line in a terminal of so many columns. The last one stays free: some terminals wrap
+/// as soon as it is used.
+fn drawn(text: &str, width: usize) -> String {
+    let room = width.saturating_sub(1);
+    let cut: String = match text.chars().count() > room {
+        false => text.to_owned(),
+        true => text.chars().take(room.saturating_sub(1)).chain(['…']).take(room).collect(),
+    };
+    format!("\r{cut}\x1b[K")
+}
+
+/// The columns of the terminal that standard error is.
+fn width() -> usize {
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|&n| n > 0).or_else(columns).unwrap_or(80)
+}
+
+/// Whether standard error is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_to_the_terminal() {
+        assert_eq!(drawn("0/12 files", 80), "\r0/12 files\x1b[K");
+        assert_eq!(drawn("0/12 files", 11), "\r0/12 files\x1b[K");
+        assert_eq!(drawn("0/12 files", 10), "\r0/12 fil…\x1b[K");
+        assert_eq!(drawn("äöü", 3), "\rä…\x1b[K");
+        assert_eq!(drawn("0/12 files", 1), "\r\x1b[K");
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        let counts = [0, 12, 999, 1_000, 12_345, 1_234_567].map(|n| Count(n).to_string());
+        assert_eq!(counts, ["0", "12", "999", "1,000", "12,345", "1,234,567"]);
+        let sizes = [0, 1_023, 1_536, 64 << 20, 5 << 30].map(|n| Bytes(n).to_string());
+        assert_eq!(sizes, ["0 B", "1023 B", "1.5 KiB", "64.0 MiB", "5.0 GiB"]);
+    }
+}

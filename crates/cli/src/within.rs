@@ -1,0 +1,55 @@
+//! Limits for commands that read one file and say one thing about it, whatever they do on the way.
+
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use weakspot_core::Limit;
+
+use crate::args::Bounds;
+use crate::interrupt;
+
+/// How often limits are looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What `job` comes to, or the limit that was reached before: then it is not waited for any longer.
+pub(crate) fn within<T: Send + 'static>(
+    bounds: Bounds,
+    job: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<Result<T, Limit>> {
+    interrupt::watch();
+    let since = Instant::now();
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || {
+        let _ = sender.send(job());
+    });
+    loop {
+        match receiver.recv_timeout(TICK) {
+            Ok(result) => return Ok(Ok(result?)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                anyhow::bail!("a thread ended without an answer; this is a defect of weakspot")
+            }
+        }
+        if let Some(limit) = reached(bounds, since) {
+            return Ok(Err(limit));
+        }
+    }
+}
+
+fn reached(bounds: Bounds, since: Instant) -> Option<Limit> {
+    if interrupt::asked() {
+        Some(Limit::Interrupted)
+    } else if since.elapsed() >= bounds.timeout {
+        Some(Limit::Time(bounds.timeout))
+    } else {
+        (resident() > bounds.memory).then_some(Limit::Memory(bounds.memory))
+    }
+}
+
+/// The memory of this process, as far as the system says so.
+pub(crate) fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
+    size.and_then(|kib| kib.trim().parse().ok()).map_or(0, |kib: u64| kib * 1024)
+}

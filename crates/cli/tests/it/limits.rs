@@ -1,0 +1,114 @@
+//! Limits and signals hold from opening the file on, whatever the file is.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::weakspot;
+
+/// A pipe with a name that nobody writes to.
+struct Fifo(PathBuf);
+
+impl Fifo {
+    fn new(name: &str) -> Fifo {
+        let path =
+            std::env::temp_dir().join(format!("weakspot-{name}-{}.weak", std::process::id()));
+        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        Fifo(path)
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn start(args: &[&str], file: &Path) -> Child {
+    let mut command = weakspot();
+    command.args(args).arg(file).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_ends_at_the_time_limit() {
+    let fifo = Fifo::new("unwritten");
+    let name = fifo.0.display();
+    for question in ["reach", "robust", "fence", "litmus", "serial"] {
+        let since = Instant::now();
+        let args = [question, "--model", "tso", "--timeout", "300ms"];
+        let output = start(&args, &fifo.0).wait_with_output().expect("it ends");
+        assert!(since.elapsed() < Duration::from_secs(20), "{question}");
+        assert_eq!(output.status.code(), Some(3), "{question}: {}", text(&output));
+        let expected = format!(
+            "{name} TSO unknown: not read to its end: the search stopped at the time limit of 300 ms\n"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{question}");
+    }
+    let args = ["reach", "--model", "tso", "--timeout", "300ms", "--format", "json"];
+    let output = start(&args, &fifo.0).wait_with_output().expect("it ends");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["verdict"], "unknown");
+    assert_eq!(json["limit"]["kind"], "time");
+    let output = start(&["print", "--timeout", "300ms"], &fifo.0).wait_with_output();
+    let output = output.expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_endless_device_ends_at_the_memory_limit() {
+    let device = Path::new("/dev/zero");
+    for question in ["reach", "litmus", "certify"] {
+        let args = match question {
+            "certify" => vec![question, "--memory", "64MiB", "corpus/litmus/SB.litmus"],
+            _ => vec![question, "--model", "tso", "--memory", "64MiB", "--input-format", "weak"],
+        };
+        let output = start(&args, device).wait_with_output().expect("it ends");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(3), "{question}: {said}");
+        assert!(said.contains("the memory limit of 64 MiB"), "{question}: {said}");
+    }
+}
+
+/// Each of them leads to what is known so far; here that is nothing, which is said.
+#[cfg(unix)]
+#[test]
+fn signals_end_a_question_with_an_answer() {
+    let fifo = Fifo::new("signals");
+    for signal in ["INT", "TERM", "HUP"] {
+        let mut child = start(&["reach", "--model", "tso"], &fifo.0);
+        // Until the handlers are there, a signal ends the program without an answer.
+        std::thread::sleep(Duration::from_millis(300));
+        let mut waited = 0;
+        while !handles(child.id(), signal) && waited < 100 {
+            std::thread::sleep(Duration::from_millis(50));
+            waited += 1;
+        }
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+        let status = child.wait().expect("it ends");
+        let output = child.wait_with_output().expect("it has ended");
+        assert_eq!(status.code(), Some(3), "{signal}: {}", text(&output));
+        assert!(text(&output).contains("TSO unknown: "), "{signal}: {}", text(&output));
+    }
+}
+
+/// Whether a process has a handler for a signal.
+#[cfg(unix)]
+fn handles(process: u32, signal: &str) -> bool {
+    let bit = match signal {
+        "HUP" => 0,
+        "INT" => 1,
+        _ => 14,
+    };
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    set & (1 << bit) != 0
+}
