@@ -29,7 +29,7 @@ use crate::schedule::choice::Scheduler;
 use crate::schedule::coroutine::Coroutines;
 use crate::schedule::life;
 use crate::schedule::spin::Private;
-use crate::schedule::threads::{Parked, Threads};
+use crate::schedule::threads::{Parked, Start, Threads};
 use crate::sync::keys::Keys;
 use crate::sync::queues::WakeUps;
 use crate::sys;
@@ -38,14 +38,16 @@ use crate::world::descriptors::{Descriptors, FAR, Outside};
 use crate::world::stdio::Files;
 use crate::{Rt, Runtime};
 
-type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
+/// The type of the program's `main`.
+pub type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
+
+type Arguments = (i32, *mut *mut c_char, *mut *mut c_char);
 
 /// The program as libc would have started it, and how far it has come.
 pub struct Program {
-    /// Its `main`.
-    main: usize,
+    main: Main,
     /// What `main` gets.
-    arguments: (usize, usize, usize),
+    arguments: Arguments,
     /// Whether an execution was begun, ever.
     started: bool,
     /// Why the worker has nothing left to do, if so.
@@ -55,8 +57,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Its `main`.
+    pub fn main(&self) -> Main {
+        self.main
+    }
+
     /// What `main` gets: how many arguments, where they are, where the environment is.
-    pub fn arguments(&self) -> (usize, usize, usize) {
+    pub fn arguments(&self) -> Arguments {
         self.arguments
     }
 }
@@ -138,8 +145,8 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         transactions: Transactions::new(),
         traps: Traps::new(),
         program: Program {
-            main: main as usize,
-            arguments: (argc as usize, argv as usize, 0),
+            main,
+            arguments: (argc, argv, core::ptr::null_mut()),
             started: false,
             finished: None,
             silent: false,
@@ -190,7 +197,7 @@ extern "C" fn keep(argc: i32, argv: *mut *mut c_char, envp: *mut *mut c_char) ->
     // SAFETY: libc calls this instead of `main`, so that nothing of the runtime is borrowed.
     let Some(mut rt) = (unsafe { Rt::home() }) else { sys::quit(DEFECT) };
     let rt = &mut rt;
-    rt.program.arguments = (argc as usize, argv as usize, envp as usize);
+    rt.program.arguments = (argc, argv, envp);
     rt.get_ready();
     let mut watchdog = Watchdog::new(rt);
     // A worker that dies without having done anything would be followed by the next one for ever.
@@ -330,8 +337,7 @@ fn execute(rt: &mut Rt) -> bool {
         return false;
     }
     rt.begin();
-    let main = rt.program.main;
-    if life::add(rt, main, 0).is_none() {
+    if life::add(rt, Start::Main).is_none() {
         give_up("failed to make a stack");
     }
     life::run_first(rt);

@@ -89,7 +89,7 @@ impl Snapshot {
     pub fn take(rt: &Runtime) -> Snapshot {
         // The program gets the same numbers for its files as without us.
         let pagemap = sys::move_up(sys::open(c"/proc/self/pagemap", libc::O_RDONLY), FAR);
-        let arguments = rt.program.arguments().1;
+        let arguments = rt.program.arguments().1 as usize;
         let mut pieces = Vec::new();
         for (start, m) in of_program(rt.reporter.own_code(), arguments) {
             let len = m.end - start;

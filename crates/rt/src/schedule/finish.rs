@@ -13,14 +13,17 @@ pub fn finish(rt: &mut Rt, ended: Ended) -> ! {
     rt.remember_stack();
     rt.set_live(false);
     rt.coroutines.set_main_thread_pointer();
-    leave_for(rt.coroutines.base())
+    // SAFETY: the worker has left its stack pointer there when it started the execution.
+    unsafe { leave_for(rt.coroutines.base()) }
 }
 
 /// Goes on at another stack pointer, and never comes back.
-pub(super) fn leave_for(sp: usize) -> ! {
+///
+/// # Safety
+/// The stack pointer is one that `switch` or `prepare` has left, of a coroutine that does not run.
+pub(super) unsafe fn leave_for(sp: usize) -> ! {
     let mut nowhere = 0;
-    // SAFETY: the stack pointer is one that `switch` or `prepare` has left, of a coroutine that does
-    // not run; what this one has borrowed is never used again.
+    // SAFETY: as the caller says; what this coroutine has borrowed is never used again.
     unsafe { switch(&raw mut nowhere, sp) };
     sys::quit(DEFECT)
 }

@@ -1,7 +1,5 @@
 //! A thread from its first step to its last.
 
-use core::mem::transmute;
-
 use weakspot_live::wire::Message;
 use weakspot_live::{Op, OpKind, Order};
 
@@ -10,7 +8,7 @@ use crate::execution::{ends, exits};
 use crate::report::DEFECT;
 use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
-use crate::schedule::threads::{Patience, Until};
+use crate::schedule::threads::{Patience, Start, Until};
 use crate::schedule::turns::{begin_turn, step, switch_to, wait};
 use crate::sys;
 use crate::{Rt, Runtime};
@@ -27,13 +25,13 @@ pub fn run_first(rt: &mut Rt) {
 }
 
 /// A new thread, which takes its first step when it is chosen. `None`: there are too many.
-pub fn add(rt: &mut Runtime, start: usize, arg: usize) -> Option<usize> {
+pub fn add(rt: &mut Runtime, start: Start) -> Option<usize> {
     let t = rt.threads.count();
     if t >= rt.config.threads || !rt.coroutines.make(t) {
         return None;
     }
     let slot = rt.coroutines.slot(t);
-    rt.threads.add((start, arg), rt.scheduler.next().len(), slot.top());
+    rt.threads.add(start, rt.scheduler.next().len(), slot.top());
     let thread = rt.threads.get_mut(t);
     // SAFETY: no thread with this number runs on the slot yet.
     thread.sp = unsafe { slot.prepare(run, t) };
@@ -51,19 +49,20 @@ extern "C" fn run(t: usize) -> ! {
     let rt = &mut rt;
     begin_turn(rt);
     rt.record(Event::new(Op::plain(OpKind::Start), Order::Plain, 0));
-    let (start, arg) = rt.threads.get(t).start;
-    rt.threads.me_mut().unwinding.begin_at(&raw const arg as usize);
-    if t == 0 {
-        let (argc, argv, envp) = rt.program.arguments();
-        // SAFETY: this is `main` of the program, as `__libc_start_main` got it.
-        let main: extern "C" fn(usize, usize, usize) -> i32 = unsafe { transmute(start) };
-        let code = rt.run_program(|| main(argc, argv, envp));
-        ends::leave(rt, code)
+    let start = rt.threads.get(t).start;
+    rt.threads.me_mut().unwinding.begin_at(&raw const start as usize);
+    match start {
+        Start::Main => {
+            let (main, (argc, argv, envp)) = (rt.program.main(), rt.program.arguments());
+            // SAFETY: `main` gets what libc would have passed to it.
+            let code = rt.run_program(|| unsafe { main(argc, argv, envp) });
+            ends::leave(rt, code)
+        }
+        Start::Function(f, arg) => {
+            let value = rt.run_program(|| f(arg));
+            end(rt, value)
+        }
     }
-    // SAFETY: the program passed this function to be run by a thread.
-    let f: extern "C" fn(usize) -> usize = unsafe { transmute(start) };
-    let value = rt.run_program(|| f(arg));
-    end(rt, value)
 }
 
 /// The current thread is over.

@@ -34,8 +34,7 @@ pub struct Thread {
     pub(super) sp: usize,
     /// The lowest address of its stack that is known to have been used.
     lowest: usize,
-    /// What it runs, and with which argument.
-    pub(super) start: (usize, usize),
+    pub(super) start: Start,
     life: Life,
     /// Its place among the next steps.
     pub(super) position: usize,
@@ -66,6 +65,19 @@ pub struct Thread {
     /// Its values of keys.
     pub values: Values,
 }
+
+/// What a thread runs.
+#[derive(Clone, Copy, Default)]
+pub enum Start {
+    /// The program's `main`.
+    #[default]
+    Main,
+    /// A function that the program passed, with its argument.
+    Function(Function, usize),
+}
+
+/// A function that the program passed to be run by a thread.
+pub type Function = extern "C" fn(usize) -> usize;
 
 /// From the start of a thread to those who wait for its end.
 #[derive(Default)]
@@ -162,7 +174,7 @@ impl Threads {
     }
 
     /// A new thread with the next number, whose stack ends at `top`; its number.
-    pub(super) fn add(&mut self, start: (usize, usize), position: usize, top: usize) -> usize {
+    pub(super) fn add(&mut self, start: Start, position: usize, top: usize) -> usize {
         let t = self.count;
         if self.all.len() == t {
             self.all.push(Thread::default());

@@ -75,7 +75,9 @@ pub fn park(rt: &mut Rt, pc: usize, why: Parked) -> ! {
     rt.announce_conditional(Op::plain(OpKind::Yield));
     let to = choose(rt);
     rt.enter(to);
-    leave_for(rt.threads.get(to).sp)
+    // SAFETY: the thread that was chosen does not run, and `switch` or `prepare` has left its stack
+    // pointer there.
+    unsafe { leave_for(rt.threads.get(to).sp) }
 }
 
 /// Somebody is chosen; returns when it is the turn of the current thread.

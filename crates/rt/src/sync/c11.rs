@@ -4,7 +4,7 @@ use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
-use crate::schedule::threads::Patience;
+use crate::schedule::threads::{Function, Patience};
 use crate::sync::keys::{self, Destructor};
 use crate::sync::locks::{self, Mutex};
 use crate::sync::pthread;
@@ -27,7 +27,7 @@ fn result(error: i32) -> i32 {
 }
 
 stand_in! {
-    fn thrd_create(rt, handle: Guest<usize>, f: usize, arg: usize) -> i32 {
+    fn thrd_create(rt, handle: Guest<usize>, f: Function, arg: usize) -> i32 {
         handle.set(pthread::create(rt, f, arg));
         SUCCESS
     }

@@ -11,7 +11,7 @@ use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
 use crate::schedule::coroutine;
 use crate::schedule::life::add;
-use crate::schedule::threads::{Patience, Until};
+use crate::schedule::threads::{Function, Patience, Start, Until};
 use crate::schedule::turns::{step, wait};
 use crate::{Rt, Runtime};
 
@@ -29,14 +29,14 @@ impl Runtime {
 }
 
 /// Makes a thread; its handle.
-pub fn create(rt: &mut Rt, f: usize, arg: usize) -> usize {
+pub fn create(rt: &mut Rt, f: Function, arg: usize) -> usize {
     let pc = rt.pc();
     let spawn = |rt: &Rt| Op { kind: OpKind::Spawn, len: 0, addr: rt.threads.count() as u64 };
     let announced = spawn(rt);
     step(rt, announced);
     // Another thread may have made one since that was announced.
     let op = spawn(rt);
-    let Some(t) = add(rt, f, arg) else {
+    let Some(t) = add(rt, Start::Function(f, arg)) else {
         // What the program would do without the thread is not what it does on its own.
         refuse(rt, "more-threads", pc)
     };
@@ -100,7 +100,7 @@ type Attributes = Guest<libc::pthread_attr_t>;
 
 stand_in! {
     fn pthread_create(
-        rt, handle: Guest<usize>, attributes: Attributes, f: usize, arg: usize,
+        rt, handle: Guest<usize>, attributes: Attributes, f: Function, arg: usize,
     ) -> i32 {
         let made = create(rt, f, arg);
         handle.set(made);
