@@ -1,7 +1,11 @@
 //! The runtime library, which this program carries and unpacks.
 
+use std::fs::{DirBuilder, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io, process};
 
 /// The library, as `build.rs` has packed it.
@@ -13,38 +17,113 @@ static HEADER: &[u8] = include_bytes!("weakspot.h");
 /// What its file is called.
 pub const NAME: &str = "libweakspot_rt.so";
 
-/// The folder with the library and the header: in the user's cache, or else in a temporary one. It is written if it
-/// is not there, or is not what it should be.
+/// The folder with the library and the header: in the user's cache, or else in the temporary folder. It is written if
+/// it is not there, or is not what it should be.
+///
+/// What is in it runs inside of the user's programs, so it has to be the user's own: folders that others own or may
+/// write to are refused, and so are links.
 pub fn unpack() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     (PACKED, HEADER).hash(&mut hasher);
     let library = miniz_oxide::inflate::decompress_to_vec(PACKED)
         .map_err(|e| format!("the runtime library of this program is damaged: {e}"))?;
     // Different versions do not get into each other's way.
-    let folder = cache().join(format!("runtime-{:016x}", hasher.finish()));
+    let name = format!("runtime-{:016x}", hasher.finish());
+    let folder = cache()?.join(name);
+    // Others may run what was built with it.
+    private(&folder, 0o755)?;
     let file = folder.join(NAME);
     for (file, bytes) in [(file, &library[..]), (folder.join("weakspot.h"), HEADER)] {
-        if !fs::read(&file).is_ok_and(|found| found == bytes) {
-            write(&folder, &file, bytes)
-                .map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        let same = fs::symlink_metadata(&file).is_ok_and(|data| data.is_file())
+            && fs::read(&file).is_ok_and(|found| found == bytes);
+        if !same {
+            write(&file, bytes).map_err(|e| format!("failed to write {}: {e}", file.display()))?;
         }
     }
     Ok(folder)
 }
 
 /// Others may do the same at the same time: the file appears as a whole.
-fn write(folder: &Path, file: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let part = folder.join(format!("{NAME}.{}", process::id()));
-    fs::write(&part, bytes)?;
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let part = file.with_extension(format!("{}-{number}.part", process::id()));
+    // What an earlier process with this number may have left.
+    let _ = fs::remove_file(&part);
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&part)?;
+    new.write_all(bytes)?;
+    drop(new);
     fs::rename(&part, file)
 }
 
-fn cache() -> PathBuf {
+/// The folder of this program in the user's cache; without one, a folder of the user's in the temporary one.
+fn cache() -> Result<PathBuf, String> {
     let set = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME")
+    let cache = set("XDG_CACHE_HOME")
         .filter(|path| path.is_absolute())
-        .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(env::temp_dir)
-        .join("weakspot")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")));
+    match cache {
+        Some(cache) => {
+            let folder = cache.join("weakspot");
+            fs::create_dir_all(&folder)
+                .map_err(|e| format!("failed to make {}: {e}", folder.display()))?;
+            Ok(folder)
+        }
+        None => {
+            let folder = env::temp_dir().join(format!("weakspot-{}", user()?));
+            private(&folder, 0o700)?;
+            Ok(folder)
+        }
+    }
+}
+
+/// The number of the user: the owner of what the kernel shows of this process.
+fn user() -> Result<u32, String> {
+    let data = fs::metadata("/proc/self").map_err(|e| format!("failed to read /proc: {e}"))?;
+    Ok(data.uid())
+}
+
+/// Makes a folder that only the user can write to, if it is not there; refuses one that is not like that.
+fn private(folder: &Path, mode: u32) -> Result<(), String> {
+    let shown = folder.display();
+    match DirBuilder::new().mode(mode).create(folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(format!("failed to make {shown}: {error}")),
+    }
+    let data = fs::symlink_metadata(folder).map_err(|e| format!("failed to read {shown}: {e}"))?;
+    if !data.is_dir() {
+        return Err(format!("{shown} is no folder: the runtime library is not put there"));
+    }
+    if data.uid() != user()? || data.mode() & 0o022 != 0 {
+        return Err(format!(
+            "{shown} belongs to somebody else, or others may write to it: the runtime library is not put there; \
+             remove it, or set HOME"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn folders_that_others_may_write_to_are_refused() {
+        let base = env::temp_dir().join(format!("weakspot-runtime-test-{}", process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let folder = base.join("mine");
+        assert_eq!(private(&folder, 0o700), Ok(()));
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(private(&folder, 0o700), Ok(()));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(private(&folder, 0o700).unwrap_err().contains("others may write to it"));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(private(&folder, 0o700), Ok(()));
+        let link = base.join("link");
+        symlink(&folder, &link).unwrap();
+        assert!(private(&link, 0o700).unwrap_err().contains("is no folder"));
+        fs::remove_dir_all(&base).unwrap();
+    }
 }

@@ -4,19 +4,21 @@ mod build;
 mod words;
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_report::{RealOutcome, real_summary};
+use weakspot_campaign::{Asked, Program, libraries, status_text};
+use weakspot_core::{Model, Verdict};
+use weakspot_report::{RealOutcome, RealQuestion, real_summary};
 
 use self::build::{Built, Cargo};
 use self::words::Words;
 use crate::args::{CargoRunArgs, CargoTestArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::run::{Subject, explore};
+use crate::run::{Outcome, Subject, explore};
 
 /// How long a program may take to list its tests.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -47,19 +49,39 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
         bail!(
             "a schedule is for one test, and {} are selected: name it, as in -- --exact {}",
             subjects.len(),
-            subjects.first().map_or("", |s| s.name.split_once("::").map_or("", |(_, name)| name))
+            subjects
+                .first()
+                .and_then(|s| s.program.name.split_once("::"))
+                .map_or("", |(_, name)| name)
         );
     }
     let (exit, outcomes) = explore(&args.run, &subjects)?;
     let shared = &args.run.shared;
     if shared.format == OutputFormat::Text && !shared.quiet && subjects.len() > 1 {
-        let rows: Vec<RealOutcome<'_>> = outcomes
-            .iter()
-            .map(|o| RealOutcome { name: &o.name, executions: o.executions, verdicts: &o.verdicts })
-            .collect();
-        print!("\n{}", real_summary(&rows));
+        // Nobody may be left who reads it.
+        write!(std::io::stdout(), "\n{}", summary(&outcomes))?;
     }
     Ok(exit)
+}
+
+/// A line for each test, and how many of them are all right.
+fn summary(outcomes: &[Outcome]) -> String {
+    let asked = |asked: Asked| match asked {
+        Asked::Failures => RealQuestion::Failures,
+        Asked::Robustness => RealQuestion::Robust,
+        Asked::Serializability => RealQuestion::Serial,
+        Asked::FencedSerializability => RealQuestion::SerialFenced,
+    };
+    let verdicts: Vec<Vec<(RealQuestion, Model, Verdict)>> = outcomes
+        .iter()
+        .map(|o| o.verdicts.iter().map(|(a, m, v)| (asked(*a), *m, v.clone())).collect())
+        .collect();
+    let rows: Vec<RealOutcome<'_>> = outcomes
+        .iter()
+        .zip(&verdicts)
+        .map(|(o, verdicts)| RealOutcome { name: &o.name, executions: o.executions, verdicts })
+        .collect();
+    real_summary(&rows)
 }
 
 /// Explores a program of a crate.
@@ -78,14 +100,16 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
     let mut command: Vec<OsString> = vec![program.file.clone().into()];
     command.extend(words.rest.iter().map(OsString::from));
     let subject = Subject {
-        command,
-        name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
+        program: Program {
+            command,
+            name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
+            folder: None,
+            variables: variables(program),
+            rust: true,
+            harness: false,
+        },
         explorer: "weakspot cargo run",
         target: words.shown(),
-        folder: None,
-        variables: variables(program),
-        rust: true,
-        harness: false,
     };
     Ok(explore(&args.run, &[subject])?.0)
 }
@@ -100,17 +124,18 @@ fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
     let flags = ["--exact", "--include-ignored", "--test-threads=1", "--nocapture"];
     let mut command: Vec<OsString> = vec![binary.file.clone().into(), name.into()];
     command.extend(flags.map(OsString::from));
-    let selected: Vec<&str> = words.cargo.iter().map(|word| &word[..]).collect();
-    let after = [&selected[..], &["--", "--exact", name]].concat();
+    let selection = ["--", "--exact", name].map(str::to_owned);
     Subject {
-        command,
-        name: format!("{}::{name}", binary.name),
+        program: Program {
+            command,
+            name: format!("{}::{name}", binary.name),
+            folder: Some(binary.folder.clone()),
+            variables: variables(binary),
+            rust: true,
+            harness: true,
+        },
         explorer: "weakspot cargo test",
-        target: after.join(" "),
-        folder: Some(binary.folder.clone()),
-        variables: variables(binary),
-        rust: true,
-        harness: true,
+        target: [&words.cargo[..], &selection].concat(),
     }
 }
 
@@ -149,7 +174,7 @@ fn list(binary: &Built, selection: &[String], more: &[&str]) -> Result<Vec<Strin
         .args(selection)
         .current_dir(&binary.folder)
         .envs(variables(binary))
-        .env("LD_LIBRARY_PATH", crate::run::libraries(&runtime))
+        .env("LD_LIBRARY_PATH", libraries(&runtime))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -173,7 +198,7 @@ fn list(binary: &Built, selection: &[String], more: &[&str]) -> Result<Vec<Strin
         std::thread::sleep(Duration::from_millis(2));
     };
     if !status.success() {
-        bail!("{}: it {}", failed(), crate::run::status_text(status));
+        bail!("{}: it {}", failed(), status_text(status));
     }
     let listed = reader.join().ok().with_context(failed)?.with_context(failed)?;
     let listed = String::from_utf8_lossy(&listed);

@@ -110,7 +110,10 @@ pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
     while let Some(again) = job.pass(from.take()) {
         from = Some(again);
     }
-    Ok(job.answer.out)
+    match job.answer.err.trim().strip_prefix("error: ") {
+        Some(error) => bail!("{error}"),
+        None => Ok(job.answer.out),
+    }
 }
 
 /// The memory that an event of a trace takes at least until it is decided.

@@ -36,8 +36,10 @@ pub struct Explored<'a> {
 /// Where a model would let an access overtake a store, in some of the executions.
 #[derive(Clone, Copy, Debug)]
 pub struct RealOvertaking<'a> {
-    /// One execution, with this one report.
-    pub shown: MonitorAnswer<'a>,
+    /// What came of executing it again.
+    pub shown: RealShown<'a>,
+    /// The places of the store and of the access.
+    pub places: [&'a str; 2],
     /// The source of the store and of the access, innermost function first.
     pub frames: [&'a [String]; 2],
     /// In how many executions it was reported.
@@ -46,6 +48,17 @@ pub struct RealOvertaking<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+}
+
+/// What came of executing a finding again.
+#[derive(Clone, Copy, Debug)]
+pub enum RealShown<'a> {
+    /// One execution, with this one report.
+    Again(MonitorAnswer<'a>),
+    /// It was not executed again.
+    NotAgain,
+    /// It did not come out the same.
+    Unrepeatable,
 }
 
 /// An execution that went wrong.
@@ -79,35 +92,53 @@ pub fn real_text(
     model: Model,
     verdict: &Verdict,
     findings: &[RealOvertaking<'_>],
-    details: bool,
-    color: bool,
+    style: Style,
 ) -> String {
+    let count = |f: &dyn Fn(&RealShown<'_>) -> bool| {
+        findings.iter().filter(|finding| f(&finding.shown)).count() as u64
+    };
+    let lost = count(&|shown| matches!(shown, RealShown::Unrepeatable));
+    let only_reported = count(&|shown| matches!(shown, RealShown::NotAgain));
     let mut out = answered(explored, model, verdict, |executions| match verdict {
         Verdict::Holds => {
             format!("robust: nothing can be overtaken in any execution ({executions} explored)")
         }
         Verdict::Violated => {
-            let pairs = counted(findings.len() as u64, "pair");
+            let pairs = counted(findings.len() as u64 - lost, "pair");
             format!("breaks SC: {pairs} of accesses in {executions}")
+        }
+        Verdict::Unknown(_) if lost > 0 => {
+            format!("{} reported in {executions}", counted(lost, "pair"))
         }
         Verdict::Unknown(_) => format!("nothing found in {executions}"),
     });
-    if !details {
+    if !style.details {
         return out;
     }
-    let style = Style { details, color, width: 100 };
-    for (i, finding) in findings.iter().enumerate().take(MAX_TOLD) {
-        let a = &finding.shown;
-        for (report, run) in a.reports {
+    let mut drawn = false;
+    for finding in findings.iter().take(MAX_TOLD) {
+        let reports = match &finding.shown {
+            RealShown::Again(a) => a.reports.iter().map(|(report, run)| (a, report, run)).collect(),
+            RealShown::NotAgain | RealShown::Unrepeatable => Vec::new(),
+        };
+        if reports.is_empty() {
+            out.push('\n');
+            for (what, place) in ["store", "access"].into_iter().zip(finding.places) {
+                let _ = writeln!(out, "  {what:<9}at {}", plain(place));
+            }
+            let what = match finding.shown {
+                RealShown::Unrepeatable => "but did not come out the same when executed again",
+                _ => "but not executed again",
+            };
+            let _ = writeln!(out, "  {:<9}{what}", "reported");
+            out.push_str(&places(explored, finding));
+        }
+        for (a, report, run) in reports {
             out.push('\n');
             out.push_str(&told(a, report, run.as_ref(), style));
-            for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
-                let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
-                let label = if what == "store" { "frames" } else { "" };
-                let _ = writeln!(out, "  {label:<9}{what} {}", frames.join(", inlined at "));
-            }
-            out.push_str(&seen(explored, finding.executions, finding.first, finding.schedule));
-            if let (0, Some(run)) = (i, run) {
+            out.push_str(&places(explored, finding));
+            if let (false, Some(run)) = (drawn, run) {
+                drawn = true;
                 out.push('\n');
                 out.push_str(&drawing(a, run, style));
             }
@@ -117,7 +148,27 @@ pub fn real_text(
         let more = counted((findings.len() - MAX_TOLD) as u64, "more pair");
         let _ = writeln!(out, "\n  and {more}; --format json lists all");
     }
+    let all = grouped(findings.len() as u128);
+    for (number, what) in [
+        (only_reported, "reported, but not executed again"),
+        (lost, "reported, but did not come out the same when executed again"),
+    ] {
+        if number > 0 && findings.len() > MAX_TOLD {
+            let _ = writeln!(out, "  {} of all {all} were {what}", grouped(u128::from(number)));
+        }
+    }
     out
+}
+
+/// The source of a pair, and where it was seen.
+fn places(explored: &Explored<'_>, finding: &RealOvertaking<'_>) -> String {
+    let mut out = String::new();
+    for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
+        let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
+        let label = if what == "store" { "frames" } else { "" };
+        let _ = writeln!(out, "  {label:<9}{what} {}", frames.join(", inlined at "));
+    }
+    out + &seen(explored, finding.executions, finding.first, finding.schedule)
 }
 
 /// The first line of an answer: about what, why it is not known, and what there is to say.
@@ -182,7 +233,7 @@ fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) ->
         grouped(u128::from(first))
     );
     if !schedule.is_empty() {
-        let (command, target) = (explored.command, plain(explored.target));
+        let (command, target) = (plain(explored.command), plain(explored.target));
         let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {target}", "again by");
     }
     out
@@ -250,26 +301,55 @@ pub struct RealOutcome<'a> {
     pub name: &'a str,
     /// How many executions were explored.
     pub executions: u64,
-    /// First whether executions fail, then whether they break SC under models. Empty after an error.
-    pub verdicts: &'a [(Model, Verdict)],
+    /// Everything that was asked about it, and under which model. Empty after an error.
+    pub verdicts: &'a [(RealQuestion, Model, Verdict)],
+}
+
+/// What is asked about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealQuestion {
+    /// Does an execution fail?
+    Failures,
+    /// Can an access overtake a store?
+    Robust,
+    /// Are transactions serializable?
+    Serial,
+    /// Would they be with a fence at the end of each?
+    SerialFenced,
+}
+
+impl RealQuestion {
+    /// What stands above its verdicts.
+    fn heading(self, model: Model) -> String {
+        match self {
+            RealQuestion::Failures | RealQuestion::Robust => model.to_string(),
+            RealQuestion::Serial => "transactions".to_owned(),
+            RealQuestion::SerialFenced => "fenced".to_owned(),
+        }
+    }
+
+    fn word(self, verdict: &Verdict) -> &'static str {
+        match (self, verdict) {
+            (_, Verdict::Unknown(_)) => "unknown",
+            (RealQuestion::Failures, Verdict::Holds) => "holds",
+            (RealQuestion::Failures, Verdict::Violated) => "fails",
+            (RealQuestion::Robust, Verdict::Holds) => "robust",
+            (RealQuestion::Robust, Verdict::Violated) => "breaks SC",
+            (_, Verdict::Holds) => "serializable",
+            (_, Verdict::Violated) => "not serializable",
+        }
+    }
 }
 
 /// A line for each program, and how many of them are all right.
 #[must_use]
 pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
-    let models = outcomes.iter().map(|o| o.verdicts).find(|v| !v.is_empty()).unwrap_or(&[]);
+    let asked = outcomes.iter().map(|o| o.verdicts).find(|v| !v.is_empty()).unwrap_or(&[]);
     let mut lines = vec![vec!["test".to_owned(), "executions".to_owned()]];
-    lines[0].extend(models.iter().map(|(model, _)| model.to_string()));
+    lines[0].extend(asked.iter().map(|(question, model, _)| question.heading(*model)));
     for o in outcomes {
-        let word = |(i, (_, verdict)): (usize, &(Model, Verdict))| match (i, verdict) {
-            (0, Verdict::Holds) => "holds",
-            (0, Verdict::Violated) => "fails",
-            (_, Verdict::Holds) => "robust",
-            (_, Verdict::Violated) => "breaks SC",
-            (_, Verdict::Unknown(_)) => "unknown",
-        };
         let mut line = vec![plain(o.name).to_string(), grouped(u128::from(o.executions))];
-        line.extend(o.verdicts.iter().enumerate().map(|v| word(v).to_owned()));
+        line.extend(o.verdicts.iter().map(|(q, _, verdict)| q.word(verdict).to_owned()));
         if o.verdicts.is_empty() {
             line.push("error".to_owned());
         }
@@ -293,13 +373,13 @@ pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
         let _ = writeln!(out, "{}", text.trim_end());
     }
     let count = |f: &dyn Fn(&Verdict) -> bool| {
-        outcomes.iter().filter(|o| o.verdicts.iter().any(|(_, v)| f(v))).count()
+        outcomes.iter().filter(|o| o.verdicts.iter().any(|(.., v)| f(v))).count()
     };
     let bad = count(&|v| *v == Verdict::Violated);
     let errors = outcomes.iter().filter(|o| o.verdicts.is_empty()).count();
     let good = outcomes
         .iter()
-        .filter(|o| !o.verdicts.is_empty() && o.verdicts.iter().all(|(_, v)| *v == Verdict::Holds))
+        .filter(|o| !o.verdicts.is_empty() && o.verdicts.iter().all(|(.., v)| *v == Verdict::Holds))
         .count();
     let unknown = outcomes.len() - bad - errors - good;
     let _ = write!(
@@ -320,11 +400,14 @@ pub fn real_statistics(explored: &Explored<'_>) -> String {
     }
     let seconds = explored.time.as_secs_f64();
     let rate = explored.executions as f64 / seconds.max(1e-6);
+    out.push_str(&counted(explored.executions, "execution"));
+    // Who is stopped may not come to say how many there were.
+    if explored.steps > 0 || explored.executions == 0 {
+        let _ = write!(out, " with {}", counted(explored.steps, "step"));
+    }
     let _ = writeln!(
         out,
-        "{} with {} by {} in {seconds:.3} s, {} per second",
-        counted(explored.executions, "execution"),
-        counted(explored.steps, "step"),
+        " by {} in {seconds:.3} s, {} per second",
         explored.strategy,
         grouped(rate as u128)
     );
@@ -343,17 +426,25 @@ pub fn real_json(
     let list = o.key("violations");
     list.push('[');
     for (i, finding) in findings.iter().enumerate() {
-        for (report, run) in finding.shown.reports {
-            list.push_str(if i == 0 { "" } else { "," });
-            list.push_str(&line(&FindingJson {
-                violation: ViolationJson::of(&finding.shown, report, run.as_ref()),
-                store_frames: finding.frames[0],
-                access_frames: finding.frames[1],
-                executions: finding.executions,
-                first: finding.first,
-                schedule: finding.schedule,
-            }));
-        }
+        list.push_str(if i == 0 { "" } else { "," });
+        let shown = match &finding.shown {
+            RealShown::Again(a) => match a.reports {
+                [(report, run), ..] => {
+                    ShownJson::Again(Box::new(ViolationJson::of(a, report, run.as_ref())))
+                }
+                [] => ShownJson::only_reported(finding, "not executed"),
+            },
+            RealShown::NotAgain => ShownJson::only_reported(finding, "not executed"),
+            RealShown::Unrepeatable => ShownJson::only_reported(finding, "unrepeatable"),
+        };
+        list.push_str(&line(&FindingJson {
+            shown,
+            store_frames: finding.frames[0],
+            access_frames: finding.frames[1],
+            executions: finding.executions,
+            first: finding.first,
+            schedule: finding.schedule,
+        }));
     }
     list.push(']');
     closing(o, explored)
@@ -362,12 +453,37 @@ pub fn real_json(
 #[derive(Serialize)]
 struct FindingJson<'a> {
     #[serde(flatten)]
-    violation: ViolationJson,
+    shown: ShownJson<'a>,
     store_frames: &'a [String],
     access_frames: &'a [String],
     executions: u64,
     first: u64,
     schedule: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ShownJson<'a> {
+    Again(Box<ViolationJson>),
+    /// A pair without an execution that shows it, and why there is none.
+    Reported {
+        store: PlaceJson<'a>,
+        access: PlaceJson<'a>,
+        certified: bool,
+        again: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct PlaceJson<'a> {
+    at: &'a str,
+}
+
+impl<'a> ShownJson<'a> {
+    fn only_reported(finding: &RealOvertaking<'a>, again: &'static str) -> ShownJson<'a> {
+        let [store, access] = finding.places.map(|at| PlaceJson { at });
+        ShownJson::Reported { store, access, certified: false, again }
+    }
 }
 
 /// The answer about the executions themselves.

@@ -1,18 +1,23 @@
 //! `weakspot bench real`: Tables 1 and 2 of the paper on monitoring (Burnim, Sen and Stergiou, 2011), with
 //! our figures beside theirs.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use weakspot_build::{Language, compile, runtime};
+use weakspot_campaign::{
+    Campaign, Child, Facts, Isolate, Measured, Program, Question, Strategy, Until,
+};
 use weakspot_core::{Drain, Model};
 use weakspot_live::Plan;
 
 use crate::args::{BenchFormat, BenchRealArgs};
 use crate::exit::Exit;
-use crate::run::measure::{Measured, measure};
+use crate::run::Listener;
 use weakspot_report::Rows;
 
 /// The PSO of the paper.
@@ -60,10 +65,11 @@ const SUBJECTS: [Subject; 7] = [
 /// Compiles the programs and explores them.
 pub(crate) fn run(args: &BenchRealArgs) -> Result<Exit> {
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let folder = Folder::new()?;
+    let folder = tempfile::Builder::new().prefix("weakspot-bench-").tempdir();
+    let folder = folder.context("failed to make a folder")?;
     let mut programs = Vec::new();
     for subject in &SUBJECTS {
-        programs.push((subject, build(subject, &folder.0, &runtime)?));
+        programs.push((subject, build(subject, folder.path(), &runtime)?));
     }
     for (table, preemptions) in [1, 2].into_iter().enumerate() {
         interleavings(args, &programs, &runtime, table, preemptions)?;
@@ -98,7 +104,7 @@ fn interleavings(
     }
     for (subject, program) in programs {
         let plan = Plan::Bounded(Some(preemptions));
-        let ours = measure(program, runtime, &plan, &[Model::Tso, PSO], 0)?;
+        let ours = measure(program, runtime, plan, &[Model::Tso, PSO], 0)?;
         let Measured { executions, time, pairs, .. } = &ours;
         let [tso, pso] = [Model::Tso, PSO].map(|m| pairs.iter().filter(|p| **p == m).count());
         let theirs = &subject.theirs[table];
@@ -147,7 +153,7 @@ fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path)
     }
     for (subject, program) in programs {
         let random = |models: &[Model]| {
-            measure(program, runtime, &Plan::Random { seed: 1 }, models, args.executions)
+            measure(program, runtime, Plan::Random { seed: 1 }, models, args.executions)
         };
         let (with, without) = (random(&[Model::Tso, PSO])?, random(&[])?);
         // Times are hundredths of seconds.
@@ -192,6 +198,54 @@ fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path)
     Ok(())
 }
 
+/// How long an exploration may take.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// The steps of an execution, and the bytes that it may allocate.
+const STEPS: u64 = 100_000;
+const MEMORY: u64 = 1 << 30;
+
+/// Explores a program as `plan` says, with so many executions at most (0 for any number).
+fn measure(
+    program: &Path,
+    runtime: &Path,
+    plan: Plan,
+    models: &[Model],
+    executions: u64,
+) -> Result<Measured> {
+    let program = Program {
+        command: vec![OsString::from(program)],
+        name: program.display().to_string(),
+        folder: None,
+        variables: Vec::new(),
+        rust: false,
+        harness: false,
+    };
+    let question = Question {
+        models: Vec::new(),
+        under: Model::Sc,
+        strategy: Strategy::Auto,
+        executions: None,
+        steps: STEPS,
+        until: Until::End,
+        isolate: Isolate::Memory,
+        all_output: false,
+        reuse: false,
+        transactions: None,
+        fence_transactions: false,
+        advice: false,
+        log: false,
+        details: false,
+        timeout: TIMEOUT,
+        memory: MEMORY,
+    };
+    let facts = Facts::of(&program, &question)?;
+    let child = Child { program: &program, runtime, shown: false };
+    let listener = Listener { since: Instant::now() };
+    let campaign =
+        Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
+    Ok(weakspot_campaign::measure(&campaign, plan, models, executions)?)
+}
+
 fn build(subject: &Subject, folder: &Path, runtime: &Path) -> Result<PathBuf> {
     let (source, program) = (folder.join(format!("{}.c", subject.name)), folder.join(subject.name));
     std::fs::write(&source, subject.source).context("failed to write a source")?;
@@ -207,22 +261,4 @@ fn build(subject: &Subject, folder: &Path, runtime: &Path) -> Result<PathBuf> {
         bail!("failed to compile {}", subject.name);
     }
     Ok(program)
-}
-
-/// A folder that goes away with its owner.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder> {
-        let folder = std::env::temp_dir().join(format!("weakspot-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).context("failed to make a folder")?;
-        Ok(Folder(folder))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in a temporary folder does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

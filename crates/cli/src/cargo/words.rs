@@ -82,9 +82,9 @@ impl Words {
     }
 
     /// All of them, to be typed again.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> Vec<String> {
         let between = if self.rest.is_empty() { &[][..] } else { &["--".to_owned()] };
-        [&self.cargo[..], between, &self.rest].concat().join(" ")
+        [&self.cargo[..], between, &self.rest].concat()
     }
 
     /// The value of an option of cargo: the last one.
@@ -124,7 +124,7 @@ mod tests {
         check(Words::of_run(&words("--release 1 -p -- 2"), &[]), "--release", "1 -p -- 2");
         check(Words::of_test(&[], &words("--exact b::c")), "", "--exact b::c");
         let run = Words::of_run(&words("--release"), &words("-p 1")).unwrap();
-        assert_eq!(run.shown(), "--release -- -p 1");
+        assert_eq!(run.shown().join(" "), "--release -- -p 1");
         let one = Words::of_test(&words("--profile=a --profile b --test"), &[]).unwrap();
         assert_eq!(one.value("--profile"), Some("b"));
         assert_eq!(one.value("--test"), None);

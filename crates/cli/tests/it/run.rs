@@ -383,3 +383,220 @@ fn what_is_not_for_it_is_refused() {
         assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
     }
 }
+
+/// Findings of one model do not hide those of another, however many there are.
+#[test]
+fn many_findings_hide_none() {
+    const MANY: usize = 119;
+    let accesses = |access: &dyn Fn(usize) -> String| (0..MANY).map(access).collect::<String>();
+    let stores = accesses(&|i| format!("    W(x[{i}]);\n"));
+    let loads = accesses(&|i| format!("    s += R(x[{}]);\n", MANY - 1 - i));
+    let source = format!(
+        "#include <pthread.h>
+#include <stdatomic.h>
+#define W(at) atomic_store_explicit(&at, 1, memory_order_relaxed)
+#define R(at) atomic_load_explicit(&at, memory_order_relaxed)
+atomic_int x[{MANY}], y, z;
+int r[3];
+void *a(void *p) {{\n{stores}    return p;\n}}
+void *b(void *p) {{\n    int s = 0;\n{loads}    r[0] = s;\n    return p;\n}}
+void *c(void *p) {{ W(y); r[1] = R(z); return p; }}
+void *d(void *p) {{ W(z); r[2] = R(y); return p; }}
+int main(void) {{
+    pthread_t t[4];
+    void *(*all[4])(void *) = {{ a, b, c, d }};
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, all[i], 0);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+    return 0;
+}}
+"
+    );
+    let (out, code) = explore("many", &source, &["-q", "--executions", "1500"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: breaks SC: 2 pairs"), "{out}");
+    assert!(out.contains("PSO: breaks SC: 120 pairs"), "{out}");
+}
+
+/// What depends on memory that is given out again is seen again when it is executed again.
+#[test]
+fn findings_with_reused_memory_are_repeated() {
+    let front = "#include <stdlib.h>\nvolatile int x, y, r1, r2;";
+    let p = "char *m = malloc(40); free(m); char *n = malloc(40); \
+             if (n == m) { x = 1; r1 = y; } free(n);";
+    let source = two(front, p, "y = 1; r2 = x;", "1");
+    let args = ["--model", "tso", "--reuse"];
+    let (out, code) = explore("reuse", &source, &args);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: breaks SC: 2 pairs") && out.contains("was checked"), "{out}");
+    assert!(out.contains("weakspot run --model tso --reuse --replay ws1_"), "{out}");
+    let (out, code) = explore("reuse", &source, &["--model", "tso"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+#[test]
+fn the_first_finding_is_no_lack_of_accesses() {
+    let (out, code) = explore("first", &store_buffering(""), &["--model", "tso", "--first"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: breaks SC: 1 pair"), "{out}");
+    assert!(!out.contains("no access to shared memory") && !out.contains(" 0 steps"), "{out}");
+}
+
+/// A sequentially consistent store is in memory at once, after those before it.
+#[test]
+fn late_stores_were_in_a_buffer() {
+    let front = "#include <stdatomic.h>\natomic_int x, y, z; volatile int r1, r2;";
+    let relaxed = |at: &str| format!("atomic_store_explicit(&{at}, 1, memory_order_relaxed);");
+    let p = format!("atomic_store(&z, 1); {} r1 = y;", relaxed("x"));
+    let q = format!("{} r2 = x;", relaxed("y"));
+    let source = two(front, &p, &q, "r1 || r2");
+    let (out, code) = explore("late", &source, &["--under", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    let late: Vec<&str> = out.lines().filter(|line| line.starts_with("  late")).collect();
+    assert!(late.iter().any(|line| line.contains("wr x")), "{out}");
+    assert!(!late.iter().any(|line| line.contains("wr z")), "{out}");
+}
+
+/// A schedule is for the options that it was found with, and that is said.
+#[test]
+fn a_schedule_without_buffers_is_not_called_another_program() {
+    let source = store_buffering("");
+    let (out, _) = explore("no_buffers", &source, &["--model", "tso"]);
+    let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+    let schedule = schedule.expect("a schedule");
+    let (out, code) = explore("no_buffers", &source, &["--under", "tso", "--replay", schedule]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("an exploration without --under"), "{out}");
+    assert!(!out.contains("another program"), "{out}");
+}
+
+/// Schedules depend on what was known to be shared when they were made.
+#[test]
+fn schedules_of_a_bounded_queue_are_followed() {
+    let source = include_str!("queue.c");
+    for strategy in ["auto", "dpor", "pct", "random"] {
+        let args = ["--under", "tso", "--strategy", strategy, "--executions", "2000", "--first"];
+        let (out, code) = explore("queue", source, &args);
+        assert_eq!(code, Some(1), "{out}");
+        let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+        let args = ["--under", "tso", "--replay", schedule.expect("a schedule")];
+        let (out, code) = explore("queue", source, &args);
+        assert_eq!(code, Some(1), "{strategy}: {out}");
+        assert!(!out.contains("could not be followed"), "{strategy}: {out}");
+    }
+}
+
+/// Paths with blanks have lines like others, and what is to be typed again is quoted.
+#[test]
+fn paths_may_have_blanks() {
+    let name = "a folder/it's sb";
+    std::fs::create_dir_all(folder().join("a folder")).expect("a folder");
+    let (out, code) = explore(name, &store_buffering(""), &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    for part in ["wr x", "rd x", "it's sb.c:5", "it's sb.c:14"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let line = out.lines().find_map(|line| line.strip_prefix("  again by weakspot "));
+    let command = format!("\"$0\" {}", line.expect("a command"));
+    let again = std::process::Command::new("sh")
+        .args(["-c", &command, env!("CARGO_BIN_EXE_weakspot")])
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert_eq!(again.status.code(), Some(1), "{command}: {said}");
+    assert!(said.contains("TSO: breaks SC: "), "{said}");
+}
+
+/// Two threads whose executions are too many to be explored, the first of which breaks SC.
+fn endless() -> String {
+    let front = "#include <stdatomic.h>\nvolatile int x, y, r1, r2; atomic_int n;";
+    let rounds = "for (int i = 0; i < 40; i++) atomic_fetch_add(&n, i);";
+    let p = format!("x = 1; r1 = y; {rounds}");
+    let q = format!("y = 1; r2 = x; {rounds}");
+    two(front, &p, &q, "1")
+}
+
+/// Whoever wants an end gets what was found until then, and nothing of the program is left.
+#[test]
+fn signals_end_an_exploration_with_an_answer() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::{BufRead, BufReader, Read};
+    let (out, _) = explore("endless", &endless(), &["--executions", "1", "-q"]);
+    let program = folder().join("endless");
+    let program = program.to_str().expect("UTF-8");
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
+            .args(["run", "--model", "tso", "--progress", "always", "--timeout", "10m", program])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let going = lines.any(|line| line.is_ok_and(|line| line.contains("executions")));
+        assert!(going, "{out}");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+        kill_process(pid, signal).expect("sent");
+        let mut said = String::new();
+        child.stdout.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
+        let status = child.wait().expect("ended");
+        assert_eq!(status.code(), Some(1), "{signal:?}: {said}");
+        assert!(said.contains("TSO: breaks SC: "), "{signal:?}: {said}");
+        assert!(said.contains("SC: unknown: the search was interrupted"), "{signal:?}: {said}");
+        assert!(!said.contains("unrepeatable") && !said.contains("did not come"), "{said}");
+        for process in std::fs::read_dir("/proc").expect("/proc").flatten() {
+            let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            assert!(!command.starts_with(program.as_bytes()), "{signal:?}: a process is left");
+        }
+    }
+}
+
+/// Without a home, the runtime library is put where only the user can write.
+#[test]
+fn the_runtime_library_is_the_users_own() {
+    let (_, code) = explore("own", &store_buffering(""), &["--executions", "1", "-q"]);
+    assert_eq!(code, Some(1));
+    let program = folder().join("own");
+    let temporary = tempfile::tempdir().expect("a folder");
+    let homeless = |args: &[&str]| {
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
+            .args(args)
+            .arg(&program)
+            .env_remove("HOME")
+            .env_remove("XDG_CACHE_HOME")
+            .env("TMPDIR", temporary.path())
+            .output()
+            .expect("started");
+        (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+    };
+    let args = ["run", "--executions", "1", "-q"];
+    assert_eq!(homeless(&args).0, Some(1));
+    let own = std::fs::read_dir(temporary.path()).expect("a folder").flatten().next();
+    let own = own.expect("the folder of the library").path();
+    // Somebody else was there before.
+    let other = temporary.path().join("other");
+    std::fs::rename(&own, &other).expect("renamed");
+    std::os::unix::fs::symlink(&other, &own).expect("a link");
+    let (code, said) = homeless(&args);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("the runtime library is not put there"), "{said}");
+}
+
+/// An explanation that cannot be had does not cost the answer, and is not left out in silence.
+#[test]
+fn a_missing_explanation_is_reported() {
+    let source = two("int n;", "n = n + 1;", "n = n + 1;", "1");
+    let source = source.replace("void *p", "__attribute__((noinline)) void *p");
+    let (out, code) = explore("unexplained", &source, &["--model", "tso", "--transaction", "p,q"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("transactions: not serializable"), "{out}");
+    assert!(out.contains("unexplained.c"), "{out}");
+    let ran = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
+        .args(["run", "--model", "tso", "--transaction", "p,q"])
+        .arg(folder().join("unexplained"))
+        .env("TMPDIR", "/nonexistent")
+        .output()
+        .expect("started");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("no explanation: failed to write a log"), "{said}");
+}

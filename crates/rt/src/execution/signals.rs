@@ -21,6 +21,8 @@ pub struct Signals {
     sure: AtomicBool,
     /// The keeper sees that the worker waits for something in the kernel.
     blocked: AtomicBool,
+    /// The keeper wants the worker to report how far it is.
+    progress: AtomicBool,
 }
 
 impl Signals {
@@ -35,7 +37,19 @@ impl Signals {
             stop: AtomicBool::new(false),
             sure: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
+            progress: AtomicBool::new(false),
         }
+    }
+
+    /// The keeper wants a report of how far it is. It does not write that itself: long messages of the
+    /// worker are not written at once, and others would get in between.
+    pub fn ask_for_progress(&self) {
+        self.progress.store(true, Relaxed);
+    }
+
+    /// Whether the keeper wants a report of how far it is, which it gets now.
+    pub fn take_progress(&self) -> bool {
+        self.progress.load(Relaxed) && self.progress.swap(false, Relaxed)
     }
 
     /// Executions that are over.

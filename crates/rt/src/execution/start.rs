@@ -18,7 +18,7 @@ use crate::execution::exits::Exits;
 use crate::execution::exploration::Exploration;
 use crate::execution::monitors::Monitors;
 use crate::execution::panics::Said;
-use crate::execution::watchdog::Watchdog;
+use crate::execution::watchdog::{Watchdog, leave_keeper};
 use crate::memory::arena;
 use crate::memory::heap::Heap;
 use crate::memory::mappings::Mappings;
@@ -281,9 +281,7 @@ impl Runtime {
 /// The worker: executions one after the other.
 fn work(rt: &mut Rt) -> ! {
     let signals = rt.signals();
-    let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
-    // SAFETY: no memory is touched.
-    unsafe { sys::call(libc::SYS_prctl, args) };
+    leave_keeper();
     catch_crashes();
     rt.traps.catch();
     rt.coroutines.map();
@@ -375,6 +373,10 @@ impl Runtime {
             self.restart();
         } else {
             self.end_execution();
+        }
+        if self.signals().take_progress() {
+            let (executions, steps) = (self.signals().executions(), self.signals().steps());
+            self.reporter.send(&Message::Progress { executions, steps });
         }
         self.signals().set_within(false);
         self.signals().set_busy(false);

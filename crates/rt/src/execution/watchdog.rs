@@ -23,8 +23,6 @@ const LOOK: u64 = 20;
 /// What the keeper has to know while its worker runs.
 pub struct Watchdog {
     signals: &'static Signals,
-    /// Where progress is reported.
-    fd: i32,
     /// Milliseconds in all, 0 for no end.
     timeout: u64,
     /// After how many milliseconds of processor time without a step an execution hangs.
@@ -33,17 +31,19 @@ pub struct Watchdog {
     progress: u64,
     /// When it all began.
     began: u64,
-    /// When progress was reported last.
+    /// When progress was asked for last.
     reported: u64,
 }
 
 impl Watchdog {
-    /// Time runs from now on.
+    /// Time runs from now on. Who asks for an end, by [`END`], gets the last messages, too; when nobody
+    /// is left to hear them, the keeper goes as well.
     pub fn new(rt: &Rt) -> Watchdog {
+        mask(libc::SIG_BLOCK);
+        die_with_parent();
         let began = sys::nanoseconds(libc::CLOCK_MONOTONIC);
         Watchdog {
             signals: rt.signals(),
-            fd: rt.config.fd,
             timeout: rt.config.timeout,
             hang: rt.config.hang,
             progress: rt.config.progress,
@@ -94,26 +94,50 @@ impl Watchdog {
         }
     }
 
-    /// Looks at the clock: wants an end when time is over, and reports how far it is.
+    /// Looks at the clock: wants an end when time is over or somebody asks for it, and a report of how
+    /// far it is.
     pub fn look(&mut self) {
         let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
-        if self.timeout > 0 && millis(self.began, now) > self.timeout {
+        let late = self.timeout > 0 && millis(self.began, now) > self.timeout;
+        if late || is_end_wanted() {
             self.signals.stop();
         }
         if self.progress > 0 && millis(self.reported, now) >= self.progress {
             self.reported = now;
-            self.report_progress();
+            self.signals.ask_for_progress();
         }
     }
+}
 
-    /// Reports how far it is, without allocating for that.
-    fn report_progress(&self) {
-        let (executions, steps) = (self.signals.executions(), self.signals.steps());
-        let mut text = Text::<80>::new();
-        if writeln!(text, "progress {executions} {steps}").is_ok() {
-            sys::write_all(self.fd, text.bytes());
-        }
-    }
+/// The signal by which whoever explores the program asks for an end, as a set of signals.
+const END: u64 = 1 << (libc::SIGTERM - 1);
+
+/// In a worker: the signal is the program's again, and the worker goes with its keeper.
+pub fn leave_keeper() {
+    die_with_parent();
+    mask(libc::SIG_UNBLOCK);
+}
+
+fn die_with_parent() {
+    let args = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
+    // SAFETY: no memory is touched.
+    unsafe { sys::call(libc::SYS_prctl, args) };
+}
+
+fn mask(how: i32) {
+    let set = END;
+    let args = [how as usize, &raw const set as usize, 0, size_of::<u64>(), 0, 0];
+    // SAFETY: the kernel reads `set`.
+    unsafe { sys::call(libc::SYS_rt_sigprocmask, args) };
+}
+
+/// Whether somebody has asked for an end.
+fn is_end_wanted() -> bool {
+    let mut pending = 0_u64;
+    let args = [&raw mut pending as usize, size_of::<u64>(), 0, 0, 0, 0];
+    // SAFETY: the kernel writes `pending`.
+    unsafe { sys::call(libc::SYS_rt_sigpending, args) };
+    pending & END != 0
 }
 
 /// A process that is waited for.

@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::x86::instruction;
+
+use crate::Result;
+use crate::symbols::unread;
 
 /// Functions that begin with one of these do what other threads are meant to notice.
 const SYNCHRONIZES: [&str; 7] = [
@@ -62,17 +64,16 @@ fn is_library(name: &str) -> bool {
 
 /// The updates of a program: how far from its beginning they are, and how long.
 #[derive(Default)]
-pub(super) struct Updates {
-    pub(super) seen: Vec<(u64, usize)>,
+pub(crate) struct Updates {
+    pub(crate) seen: Vec<(u64, u64)>,
     /// Those that are only fences.
-    pub(super) quiet: Vec<(u64, usize)>,
+    pub(crate) quiet: Vec<(u64, u64)>,
 }
 
 /// Finds them.
-pub(super) fn updates(program: &Path) -> Result<Updates> {
-    let shown = program.display();
-    let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
-    let file = object::File::parse(&*bytes).with_context(|| format!("failed to read {shown}"))?;
+pub(crate) fn updates(program: &Path) -> Result<Updates> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let mut found = Updates::default();
     for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
@@ -84,7 +85,7 @@ pub(super) fn updates(program: &Path) -> Result<Updates> {
         // What cannot be read may be data: nothing after it is touched.
         while let Some(next) = instruction(&code[at..]) {
             if next.update {
-                let site = (symbol.address() + at as u64 - base, next.len);
+                let site = (symbol.address() + at as u64 - base, next.len as u64);
                 let plain = || addr2line::demangle_auto(name.into(), None);
                 match *kind.get_or_insert_with(|| self::kind(&plain())) {
                     Kind::Synchronizes => found.seen.push(site),

@@ -8,86 +8,112 @@
 //! later in a finding are added to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
-use anyhow::Result;
 use weakspot_build::source::FenceKind;
-use weakspot_core::Limit;
+use weakspot_core::{Limit, Model};
 use weakspot_explore::hitting::{self, Clause};
 use weakspot_live::Order;
-use weakspot_live::wire::{Place, PlacedFence};
-use weakspot_report::{RealAdvice, RealChange};
+use weakspot_live::wire::{Config, Place, PlacedFence};
 
-use super::heard::Overtaking;
-use super::sources::{Change, Sources};
-use super::{Exploration, Until, child};
-use crate::pool;
+use crate::explore::{Explored, explore_until};
+use crate::findings::Overtaking;
+use crate::sources::{Change, Patch, Sources};
+use crate::{Campaign, Control, Result, Until};
 
-impl Exploration<'_> {
-    /// Which changes prevent what was found.
-    pub(super) fn advise(&self) -> Result<RealAdvice> {
-        let sources = Sources::new(&self.symbols);
-        let mut advice = Advice::new(&sources);
-        advice.learn(&self.overtakings);
-        let mut told = RealAdvice {
-            models: self.args.model.clone(),
-            findings: self.overtakings.len(),
-            changes: None,
-            diff: String::new(),
-            limit: self.limit.clone(),
-            explorations: 0,
-            executions: 0,
-            remarks: Vec::new(),
-        };
-        let chosen = loop {
-            let Some(chosen) = advice.cheapest() else { break None };
-            if chosen.is_empty() {
-                break Some(chosen);
-            }
-            let again = self.explore_with(advice.simulated(&chosen))?;
-            told.explorations += 1;
-            told.executions += again.executions;
-            if again.overtakings.is_empty() {
-                told.limit = again.limit;
-                break Some(chosen);
-            }
-            if pool::interrupted() {
-                told.limit = Some(Limit::Interrupted);
-                break None;
-            }
-            if !advice.learn(&again.overtakings) {
-                break None;
-            }
-        };
-        if let Some(chosen) = chosen {
-            told.diff = sources.diff(&chosen);
-            told.changes = Some(chosen.iter().map(|&change| line(&sources, change)).collect());
-        }
-        if let [program, ..] = &self.subject.command[..] {
-            for file in sources.newer_than(&child::find(program)?) {
-                told.remarks.push(format!(
-                    "{file} was changed after the program was built: lines may be wrong"
-                ));
-            }
-        }
-        Ok(told)
-    }
-
-    /// Explores the program as if it had fences, up to the first finding.
-    fn explore_with(&self, fences: Vec<PlacedFence>) -> Result<Exploration<'_>> {
-        let mut again = Exploration::new(self.args, self.subject, self.runtime.clone());
-        again.shared.clone_from(&self.shared);
-        again.transactions.clone_from(&self.transactions);
-        again.traps.clone_from(&self.traps);
-        again.fork = self.fork;
-        again.fences = fences;
-        again.until = Until::Overtaken;
-        again.explore(Instant::now())?;
-        Ok(again)
-    }
+/// The fewest changes that prevent all findings.
+#[derive(Clone, Debug)]
+pub struct Advice {
+    /// The models that were watched for.
+    pub models: Vec<Model>,
+    /// How many findings there are without changes.
+    pub findings: usize,
+    /// The changes, none if none are needed; nothing if no changes are known that are enough.
+    pub changes: Option<Vec<SourceChange>>,
+    /// What has to be changed in the sources.
+    pub patches: Vec<Patch>,
+    /// Why not all executions were explored with the changes; nothing if they were.
+    pub limit: Option<Limit>,
+    /// How often the program was explored again.
+    pub explorations: u64,
+    /// How many executions that were.
+    pub executions: u64,
+    /// What the user should know.
+    pub remarks: Vec<String>,
 }
 
-fn line(sources: &Sources<'_>, change: Change) -> RealChange {
+/// A change.
+#[derive(Clone, Debug)]
+pub struct SourceChange {
+    /// The file.
+    pub file: String,
+    /// The line that it is in, or behind.
+    pub line: u32,
+    /// `full` or `store-store` for a fence, `release` or `seq_cst` for an order.
+    pub kind: &'static str,
+    /// The same in words.
+    pub what: String,
+    /// Whether a patch has it.
+    pub written: bool,
+}
+
+/// Which changes prevent what was found.
+pub(crate) fn advise(
+    campaign: &Campaign<'_>,
+    base: &Config,
+    explored: &Explored,
+) -> Result<Advice> {
+    let control = campaign.control;
+    let sources = Sources::new(&explored.symbols);
+    let mut clauses = Clauses::new(&sources);
+    clauses.learn(&explored.findings.overtakings);
+    let mut advice = Advice {
+        models: campaign.question.models.clone(),
+        findings: explored.findings.overtakings.len(),
+        changes: None,
+        patches: Vec::new(),
+        limit: explored.limit.clone(),
+        explorations: 0,
+        executions: 0,
+        remarks: Vec::new(),
+    };
+    let chosen = loop {
+        if control.interrupted() && advice.findings > 0 {
+            advice.limit = Some(Limit::Interrupted);
+            break None;
+        }
+        let Some(chosen) = clauses.cheapest(control) else { break None };
+        if chosen.is_empty() {
+            break Some(chosen);
+        }
+        // As if the program had them, up to the first new finding.
+        let fenced = Config { fences: clauses.simulated(&chosen), ..base.clone() };
+        let shared = explored.shared.clone();
+        let again = explore_until(campaign, &fenced, Until::Overtaken, control.elapsed(), shared)?;
+        advice.explorations += 1;
+        advice.executions += again.executions;
+        if again.findings.overtakings.is_empty() {
+            advice.limit = again.limit;
+            break Some(chosen);
+        }
+        if !clauses.learn(&again.findings.overtakings) {
+            break None;
+        }
+    };
+    if let Some(chosen) = chosen {
+        advice.patches = sources.patches(&chosen);
+        advice.changes = Some(chosen.iter().map(|&change| line(&sources, change)).collect());
+    }
+    if let Some(program) = &campaign.facts.file {
+        for file in sources.newer_than(program) {
+            advice.remarks.push(format!(
+                "{file} was changed after the program was built: lines may be wrong"
+            ));
+        }
+    }
+    Ok(advice)
+}
+
+fn line(sources: &Sources<'_>, change: Change) -> SourceChange {
     let (file, line, what) = sources.told(change);
     let kind = match change {
         Change::Order { strong: false, .. } => "release",
@@ -97,11 +123,11 @@ fn line(sources: &Sources<'_>, change: Change) -> RealChange {
         _ => "full",
     };
     let written = !matches!(change, Change::Inside(_));
-    RealChange { file, line, kind, what, written }
+    SourceChange { file, line, kind, what, written }
 }
 
 /// What is known about the changes that prevent findings.
-struct Advice<'a> {
+struct Clauses<'a> {
     sources: &'a Sources<'a>,
     /// All that were mentioned.
     changes: Vec<Change>,
@@ -112,9 +138,9 @@ struct Advice<'a> {
     operations: BTreeMap<(usize, usize), BTreeSet<Place>>,
 }
 
-impl<'a> Advice<'a> {
-    fn new(sources: &'a Sources<'a>) -> Advice<'a> {
-        Advice {
+impl<'a> Clauses<'a> {
+    fn new(sources: &'a Sources<'a>) -> Clauses<'a> {
+        Clauses {
             sources,
             changes: Vec::new(),
             clauses: Vec::new(),
@@ -171,9 +197,9 @@ impl<'a> Advice<'a> {
     }
 
     /// The cheapest changes that prevent all findings so far, in the order of files and lines.
-    fn cheapest(&self) -> Option<Vec<Change>> {
+    fn cheapest(&self, control: &dyn Control) -> Option<Vec<Change>> {
         let costs: Vec<u64> = self.changes.iter().map(|change| change.cost()).collect();
-        let mut go_on = || !pool::interrupted();
+        let mut go_on = || !control.interrupted();
         let chosen = hitting::solve(&self.clauses, &costs, &mut go_on)?;
         let mut chosen: Vec<Change> = chosen.into_iter().map(|i| self.changes[i]).collect();
         chosen.sort_by_key(|change| match *change {

@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
-use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::Place;
+
+use crate::{Error, Result};
 
 /// The files that are mapped into a program.
 #[derive(Default)]
@@ -49,12 +50,12 @@ impl Symbols {
         Symbols { root, ..Symbols::default() }
     }
 
-    pub(crate) fn add(&mut self, base: u64, end: u64, path: String) {
-        self.modules.push(Module { base, end, path, debug: OnceCell::new() });
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.modules.is_empty()
+    /// The files that are mapped: first byte, end and path of each. They are the same in all runs.
+    pub(crate) fn fill(&mut self, modules: Vec<(u64, u64, String)>) {
+        if self.modules.is_empty() {
+            let module = |(base, end, path)| Module { base, end, path, debug: OnceCell::new() };
+            self.modules = modules.into_iter().map(module).collect();
+        }
     }
 
     /// The source of a place in lines for people, innermost function first.
@@ -172,23 +173,31 @@ impl Module {
 /// Refuses a program whose accesses to memory would not be seen.
 pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
     let shown = program.display();
-    let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
+    let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(|_| {
-        anyhow!("{shown} is no compiled program; expected one that `weakspot cc` made")
+        let expected = "expected one that `weakspot cc` made";
+        Error::new(format!("{shown} is no compiled program; {expected}"))
     })?;
     let mut names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());
     if !names.any(|name| name.starts_with("__tsan_")) {
-        bail!("{shown} was not compiled by `weakspot cc` or `weakspot c++`: nothing of it is seen");
+        return Err(Error::new(format!(
+            "{shown} was not compiled by `weakspot cc` or `weakspot c++`: nothing of it is seen"
+        )));
     }
     Ok(())
+}
+
+/// For a program that cannot be read.
+pub(crate) fn unread<E: std::fmt::Display>(program: &Path) -> impl FnOnce(E) -> Error {
+    Error::because(format!("failed to read {}", program.display()))
 }
 
 /// Where functions with one of these names are in a program: how far from its beginning, and how
 /// many bytes.
 pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u64)>> {
     let shown = program.display();
-    let bytes = std::fs::read(program).with_context(|| format!("failed to read {shown}"))?;
-    let file = object::File::parse(&*bytes).with_context(|| format!("failed to read {shown}"))?;
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let mut found = Vec::new();
     for name in names {
@@ -203,10 +212,10 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
             }
         }
         if found.len() == before {
-            bail!(
+            return Err(Error::new(format!(
                 "there is no function `{name}` in {shown}; a function that was inlined everywhere \
                  is not there any more"
-            );
+            )));
         }
     }
     Ok(found)

@@ -9,13 +9,12 @@ use std::time::SystemTime;
 use weakspot_build::source::{Edit, FenceKind, Source, Statement, edited};
 use weakspot_live::Order;
 use weakspot_live::wire::{Place, PlacedFence};
-use weakspot_report::unified_diff;
 
-use super::symbols::{Frame, Symbols};
+use crate::symbols::{Frame, Symbols};
 
 /// A change of a source; the cheapest kinds come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// The atomic operation whose order is at this byte of a file gets another one.
     Order { file: usize, at: usize, strong: bool },
     /// A fence at this byte.
@@ -26,7 +25,7 @@ pub(super) enum Change {
 
 impl Change {
     /// What counts is the number of changes, then how little they cost when they are executed.
-    pub(super) fn cost(self) -> u64 {
+    pub(crate) fn cost(self) -> u64 {
         1000 + match self {
             Change::Order { strong: false, .. } => 1,
             Change::Fence { kind: FenceKind::StoreStore, .. } => 2,
@@ -37,17 +36,28 @@ impl Change {
     }
 }
 
+/// A file before and after its changes.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    /// Its name.
+    pub file: String,
+    /// Its text as it is.
+    pub before: String,
+    /// With the changes.
+    pub after: String,
+}
+
 /// The sources of a program, as far as somebody asked for them.
-pub(super) struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     symbols: &'a Symbols,
     files: RefCell<Vec<Rc<File>>>,
     known: RefCell<HashMap<Place, Option<Rc<Located>>>>,
 }
 
-pub(super) struct File {
+pub(crate) struct File {
     path: PathBuf,
     /// As it is shown.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Nothing if it cannot be read, or is none of the user's.
     source: Option<Source>,
     changed: Option<SystemTime>,
@@ -61,12 +71,12 @@ struct Located {
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(symbols: &'a Symbols) -> Sources<'a> {
+    pub(crate) fn new(symbols: &'a Symbols) -> Sources<'a> {
         Sources { symbols, files: RefCell::default(), known: RefCell::default() }
     }
 
     /// The changes any one of which has the effect of a fence or of an order at places.
-    pub(super) fn changes(&self, fence: PlacedFence) -> Vec<Change> {
+    pub(crate) fn changes(&self, fence: PlacedFence) -> Vec<Change> {
         let (a, b, kind) = match fence {
             PlacedFence::Full(a, b) => (a, b, FenceKind::Full),
             PlacedFence::Stores(a, b) => (a, b, FenceKind::StoreStore),
@@ -168,7 +178,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The file and line of a change, and what is done there.
-    pub(super) fn told(&self, change: Change) -> (String, u32, String) {
+    pub(crate) fn told(&self, change: Change) -> (String, u32, String) {
         match change {
             Change::Fence { file, at, kind } => {
                 let file = self.file(file);
@@ -198,16 +208,22 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// What has to be changed in the sources, as a diff.
-    pub(super) fn diff(&self, changes: &[Change]) -> String {
-        let mut out = String::new();
+    /// What has to be changed in the sources.
+    pub(crate) fn patches(&self, changes: &[Change]) -> Vec<Patch> {
+        let mut patches = Vec::new();
         for (number, file) in self.files.borrow().iter().enumerate() {
             let Some(source) = &file.source else { continue };
             let edits: Vec<Edit> =
                 changes.iter().filter_map(|&change| self.edit(change, number)).collect();
-            out += &unified_diff(&file.name, source.text(), &edited(source, &edits));
+            if !edits.is_empty() {
+                patches.push(Patch {
+                    file: file.name.clone(),
+                    before: source.text().to_owned(),
+                    after: edited(source, &edits),
+                });
+            }
         }
-        out
+        patches
     }
 
     /// A change, if it is one of this file.
@@ -229,7 +245,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The files that were changed after the program was built.
-    pub(super) fn newer_than(&self, program: &Path) -> Vec<String> {
+    pub(crate) fn newer_than(&self, program: &Path) -> Vec<String> {
         let built = std::fs::metadata(program).and_then(|data| data.modified()).ok();
         let files = self.files.borrow();
         let newer =

@@ -1,0 +1,144 @@
+//! The answer to a question about a real program.
+
+use std::rc::Rc;
+
+use weakspot_core::{DelayedRun, Model, Verdict};
+
+use crate::advice::Advice;
+use crate::findings::{Failure, Overtaking, Seen};
+use crate::log::{Logged, Replayed};
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// How many executions were looked at.
+    pub executions: u64,
+    /// How many steps they took together, as far as is known.
+    pub steps: u64,
+    /// How they were chosen, one strategy after the other.
+    pub strategies: Vec<&'static str>,
+    /// Whether each execution had a process of its own.
+    pub fork: bool,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+    /// Whether executions fail.
+    pub failed: Failed,
+    /// Whether models would let accesses overtake stores.
+    pub models: Vec<ModelAnswer>,
+    /// Whether transactions are serializable, if somebody asked.
+    pub transactions: Option<Transactions>,
+    /// Which changes prevent all findings, if somebody asked.
+    pub advice: Option<Advice>,
+    /// The execution that was asked for.
+    pub log: Option<Logged>,
+}
+
+/// What a verdict is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Does an execution fail?
+    Failures,
+    /// Can an access overtake a store?
+    Robustness,
+    /// Are transactions serializable?
+    Serializability,
+    /// Would they be with a fence at the end of each?
+    FencedSerializability,
+}
+
+/// Whether executions fail under the model that they are executed under.
+#[derive(Debug)]
+pub struct Failed {
+    /// The model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// All that went wrong.
+    pub failures: Vec<ShownFailure>,
+}
+
+/// Something that went wrong.
+#[derive(Debug)]
+pub struct ShownFailure {
+    /// What.
+    pub failure: Failure,
+    /// What the thread is called.
+    pub thread: Option<String>,
+    /// The source, innermost function first.
+    pub frames: Vec<String>,
+    /// Which stores were late in it, in words.
+    pub late: Vec<String>,
+}
+
+/// Whether a model would let accesses overtake stores.
+#[derive(Debug)]
+pub struct ModelAnswer {
+    /// The model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// All pairs that were found.
+    pub findings: Vec<ShownOvertaking>,
+}
+
+/// An access that can overtake a store.
+#[derive(Debug)]
+pub struct ShownOvertaking {
+    /// Which.
+    pub found: Overtaking,
+    /// The source of the store and of the access, innermost function first.
+    pub frames: [Vec<String>; 2],
+    /// The same in short.
+    pub places: [String; 2],
+    /// What came of executing it again.
+    pub shown: Shown,
+}
+
+/// What came of executing a finding again.
+#[derive(Debug)]
+pub enum Shown {
+    /// It was seen again.
+    Again(Evidence),
+    /// It was not executed again: there were enough others, or there was no time.
+    NotAgain,
+    /// It was executed again and did not come out the same.
+    Unrepeatable,
+}
+
+/// An execution with the run that shows what a model would do.
+#[derive(Debug)]
+pub struct Evidence {
+    /// The execution.
+    pub log: Rc<Replayed>,
+    /// What the monitor reports about the pair, and the checked run that shows it.
+    pub report: (weakspot_core::Overtaking, Option<DelayedRun>),
+}
+
+/// Whether transactions are serializable.
+#[derive(Debug)]
+pub struct Transactions {
+    /// Under SC.
+    pub verdict: Verdict,
+    /// Under TSO with a fence at the end of each, if somebody asked.
+    pub fenced: Option<Verdict>,
+    /// The executions that are not, if there are any.
+    pub found: Option<Seen>,
+    /// The first of them, if it could be executed again.
+    pub log: Option<Logged>,
+}
+
+impl Answer {
+    /// All verdicts, from which exit codes and summaries are made.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<(Asked, Model, Verdict)> {
+        let Failed { model, verdict, .. } = &self.failed;
+        let mut all = vec![(Asked::Failures, *model, verdict.clone())];
+        all.extend(self.models.iter().map(|m| (Asked::Robustness, m.model, m.verdict.clone())));
+        if let Some(Transactions { verdict, fenced, .. }) = &self.transactions {
+            all.push((Asked::Serializability, Model::Sc, verdict.clone()));
+            let fenced = fenced.clone();
+            all.extend(fenced.map(|f| (Asked::FencedSerializability, Model::Tso, f)));
+        }
+        all
+    }
+}

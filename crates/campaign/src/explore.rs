@@ -1,0 +1,338 @@
+//! The phases of an exploration: one strategy after the other, until one has explored everything.
+
+use std::time::Duration;
+
+use weakspot_core::{Limit, Model};
+use weakspot_live::wire::{Config, Message};
+use weakspot_live::{Plan, Schedule};
+
+use crate::config::merged;
+use crate::findings::Findings;
+use crate::heard::Heard;
+use crate::symbols::Symbols;
+use crate::{Campaign, Ended, Error, Question, Result, Start, Strategy, Until};
+
+/// In auto, the preemptions before all executions are explored, and how many executions of these are
+/// looked at at most: what is found has few preemptions, but there are too many to wait for.
+const FIRST_PREEMPTIONS: u32 = 2;
+const FIRST_EXECUTIONS: u64 = 1000;
+/// So many executions show which bytes are shared.
+const LEARNT: u64 = 2000;
+/// So many sets of shared bytes are tried for a schedule that cannot be followed.
+const MOST_TRIED: usize = 16;
+
+/// What an exploration came to.
+pub(crate) struct Explored {
+    /// What was found.
+    pub(crate) findings: Findings,
+    /// Executions of all strategies together.
+    pub(crate) executions: u64,
+    /// Their steps.
+    pub(crate) steps: u64,
+    /// The strategies that were followed.
+    pub(crate) strategies: Vec<&'static str>,
+    /// Why not everything was explored; nothing if it was.
+    pub(crate) limit: Option<Limit>,
+    /// The models for which overtakings may be missing, because accesses overlap in part.
+    pub(crate) mixed: Vec<Model>,
+    /// Bytes that were found to be shared, in the order in which they were.
+    pub(crate) shared: Vec<(u64, u64)>,
+    /// What the user should know.
+    pub(crate) remarks: Vec<String>,
+    /// What addresses are called.
+    pub(crate) symbols: Symbols,
+}
+
+/// A strategy.
+struct Phase {
+    name: &'static str,
+    plan: Plan,
+    /// All that it can explore, if that is less than everything.
+    bound: Option<u32>,
+    /// At most so many executions, if another one follows.
+    most: Option<u64>,
+}
+
+fn phases(strategy: &Strategy) -> Vec<Phase> {
+    let phase = |name, plan| Phase { name, plan, bound: None, most: None };
+    let bounded = |bound| Phase { bound, ..phase("bounded", Plan::Bounded(bound)) };
+    let first = || Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
+    let dpor = || phase("dpor", Plan::Dpor);
+    match *strategy {
+        Strategy::Auto => vec![first(), dpor()],
+        Strategy::Bounded(most) => vec![bounded(most)],
+        Strategy::Dpor => vec![dpor()],
+        Strategy::Random { seed } => vec![phase("random", Plan::Random { seed })],
+        Strategy::Pct { depth, seed } => vec![phase("pct", Plan::Pct { depth, seed })],
+        Strategy::Replay(ref schedule) => vec![phase("replay", Plan::Replay(schedule.clone()))],
+    }
+}
+
+/// Follows one strategy after the other, as the question says.
+pub(crate) fn explore(campaign: &Campaign<'_>, base: &Config) -> Result<Explored> {
+    // Time has been running since the question was asked.
+    explore_until(campaign, base, campaign.question.until, Duration::ZERO, Vec::new())
+}
+
+/// The same up to another end, with time that runs since then, when some bytes are known to be shared.
+pub(crate) fn explore_until(
+    campaign: &Campaign<'_>,
+    base: &Config,
+    until: Until,
+    since: Duration,
+    shared: Vec<(u64, u64)>,
+) -> Result<Explored> {
+    let symbols = Symbols::below(campaign.facts.root.clone());
+    let mut exploration = Exploration {
+        campaign: *campaign,
+        base: base.clone(),
+        until,
+        since,
+        explored: Explored {
+            findings: Findings::none(),
+            executions: 0,
+            steps: 0,
+            strategies: Vec::new(),
+            limit: Some(Limit::Executions(0)),
+            mixed: Vec::new(),
+            shared,
+            remarks: Vec::new(),
+            symbols,
+        },
+    };
+    exploration.follow_phases()?;
+    Ok(exploration.explored)
+}
+
+/// An exploration that is under way.
+struct Exploration<'a> {
+    campaign: Campaign<'a>,
+    base: Config,
+    until: Until,
+    since: Duration,
+    explored: Explored,
+}
+
+impl Exploration<'_> {
+    fn follow_phases(&mut self) -> Result<()> {
+        let question = self.campaign.question;
+        let phases = phases(&question.strategy);
+        let last = phases.len() - 1;
+        for (i, phase) in phases.into_iter().enumerate() {
+            let spent = self.campaign.control.elapsed().saturating_sub(self.since);
+            let left = question.timeout.saturating_sub(spent);
+            // Those that follow need time, too.
+            let left = if i < last { left / 2 } else { left };
+            let executions = self.explored.executions;
+            let most = question.executions.map(|most| most.saturating_sub(executions));
+            let most = [most, phase.most].into_iter().flatten().min();
+            if left.is_zero() {
+                self.explored.limit = Some(Limit::Time(question.timeout));
+                break;
+            }
+            if most == Some(0) {
+                break;
+            }
+            let (ended, heard) = self.follow(&phase, left, most)?;
+            let limit = self.limit_of(&phase, &heard, &ended)?;
+            // A strategy that only comes first leaves the time to those that come after it.
+            let enough = phase.most.is_some_and(|most| heard.executions >= most);
+            let bound = phase.bound.filter(|_| enough && limit != Some(Limit::Interrupted));
+            self.explored.limit = bound.map(Limit::Preemptions).or(limit);
+            self.take(phase.name, heard);
+            let stopped = matches!(self.explored.limit, Some(Limit::Interrupted));
+            if self.explored.limit.is_none() || stopped || self.is_enough() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows one strategy. A schedule depends on which bytes were known to be shared when it was
+    /// made: if it cannot be followed, others are tried.
+    fn follow(&self, phase: &Phase, left: Duration, most: Option<u64>) -> Result<(Ended, Heard)> {
+        let shared = &self.explored.shared;
+        let first = self.follow_knowing(phase, left, most, shared)?;
+        let replays = matches!(phase.plan, Plan::Replay(_));
+        if !replays || first.1.diverged.is_none() {
+            return Ok(first);
+        }
+        for known in self.learn(left)? {
+            let again = self.follow_knowing(phase, left, most, &known)?;
+            if again.1.diverged.is_none() {
+                return Ok((again.0, again.1.with_shared(known)));
+            }
+        }
+        Ok(first)
+    }
+
+    fn follow_knowing(
+        &self,
+        phase: &Phase,
+        left: Duration,
+        most: Option<u64>,
+        shared: &[(u64, u64)],
+    ) -> Result<(Ended, Heard)> {
+        let Campaign { runtime, control, .. } = self.campaign;
+        let config = self.config(phase.plan.clone(), left, most.unwrap_or(0), shared);
+        let mut heard = Heard::nothing(shared.len());
+        let stop = || control.interrupted();
+        let start = Start { config: &config, output: true, most: left, stop: &stop };
+        let ended = runtime.run(&start, &mut |message| {
+            heard.hear(message, control);
+            heard.is_enough(self.until)
+        })?;
+        Ok((ended, heard))
+    }
+
+    fn config(&self, plan: Plan, left: Duration, most: u64, shared: &[(u64, u64)]) -> Config {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Config {
+            plan,
+            executions: most,
+            timeout: millis(left).max(1),
+            hang: millis(left / 10).clamp(200, crate::config::HANG),
+            shared: merged(shared),
+            ..self.base.clone()
+        }
+    }
+
+    /// The sets of bytes that may have been known to be shared when a schedule was made, the last ones
+    /// that were learnt first.
+    fn learn(&self, left: Duration) -> Result<Vec<Vec<(u64, u64)>>> {
+        let Campaign { runtime, control, .. } = self.campaign;
+        let mut sets: Vec<Vec<(u64, u64)>> = Vec::new();
+        for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {
+            let config = Config { trace: false, ..self.config(plan, left, LEARNT, &[]) };
+            let mut learnt = Vec::new();
+            let mut found = Vec::new();
+            let stop = || control.interrupted();
+            let start = Start { config: &config, output: false, most: left, stop: &stop };
+            runtime.run(&start, &mut |message| {
+                match message {
+                    Message::Shared { addr, len } => learnt.push((addr, len)),
+                    Message::Again => found.push(learnt.clone()),
+                    _ => {}
+                }
+                false
+            })?;
+            for set in found.into_iter().rev() {
+                if !sets.iter().any(|known| merged(known) == merged(&set)) {
+                    sets.push(set);
+                }
+            }
+        }
+        sets.truncate(MOST_TRIED);
+        Ok(sets)
+    }
+
+    /// Why a strategy has not explored everything.
+    fn limit_of(&self, phase: &Phase, heard: &Heard, ended: &Ended) -> Result<Option<Limit>> {
+        if let Some(defect) = &heard.defect {
+            return Err(Error::defect(defect));
+        }
+        let name = &self.campaign.facts.name;
+        let timeout = self.campaign.question.timeout;
+        let executions = self.explored.executions + heard.executions;
+        Ok(match (ended, heard.done.as_deref()) {
+            // It may have come to its end just then.
+            (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
+            (Ended::Heard, _) if heard.is_enough(self.until) => Some(Limit::Executions(executions)),
+            (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
+            // What it would have done otherwise is not known.
+            (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
+                Some(Limit::Uncontrolled)
+            }
+            (_, Some("complete")) if heard.idle > 0 => Some(Limit::Loops),
+            (_, Some("complete")) => None,
+            (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
+            (Ended::Heard | Ended::Stopped, _) => Some(Limit::Executions(executions)),
+            (Ended::Silent(how), _) if heard.modules.is_empty() => {
+                return Err(Error::new(format!(
+                    "{name} {how} before it could be controlled; does it run on its own, and was it \
+                     compiled by `weakspot cc` or `weakspot c++`?"
+                )));
+            }
+            (Ended::Silent(how), _) => {
+                return Err(Error::defect(format!("{name} {how} under control")));
+            }
+        })
+    }
+
+    fn is_enough(&self) -> bool {
+        let Findings { overtakings, failures, .. } = &self.explored.findings;
+        match self.until {
+            Until::End => false,
+            Until::Found => !(overtakings.is_empty() && failures.is_empty()),
+            Until::Overtaken => !overtakings.is_empty(),
+        }
+    }
+
+    /// Adds what was heard.
+    fn take(&mut self, name: &'static str, mut heard: Heard) {
+        let rust = self.campaign.facts.rust;
+        let explored = &mut self.explored;
+        explored.strategies.push(name);
+        explored.shared.append(&mut heard.shared);
+        explored.symbols.fill(std::mem::take(&mut heard.modules));
+        let mut remarks = Vec::new();
+        if let Some(step) = heard.diverged {
+            remarks.push(diverged(step, self.campaign.question));
+        }
+        if heard.cut > 0 {
+            let steps = self.base.steps;
+            remarks.push(format!("some executions were cut off after {steps} steps (--steps)"));
+        }
+        for (what, place) in std::mem::take(&mut heard.unsupported) {
+            let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));
+            remarks.push(format!("the program calls {what}{at}, which cannot be controlled"));
+        }
+        explored.mixed.append(&mut heard.mixed);
+        if heard.exits > 0 && !rust {
+            let (exits, all) = (heard.exits, heard.executions);
+            remarks.push(format!(
+                "{exits} of {all} executions by {name} ended with an exit code that is not 0, which is no \
+                 failure"
+            ));
+        }
+        if heard.idle > 0 {
+            remarks.push(
+                "threads that read the same again and again were taken to wait for another one"
+                    .to_owned(),
+            );
+        }
+        // The main thread begins and ends, whatever it does. Who was stopped has not said what he saw.
+        let few = heard.steps <= 2 * heard.executions && heard.executions > 0;
+        if few && heard.done.is_some() && !heard.has_findings() && !rust {
+            remarks.push(
+                "no access to shared memory was seen: was the program compiled by `weakspot cc`?"
+                    .to_owned(),
+            );
+        }
+        for remark in remarks {
+            if !explored.remarks.contains(&remark) {
+                explored.remarks.push(remark);
+            }
+        }
+        let before = explored.executions;
+        explored.executions += heard.executions;
+        explored.steps += heard.steps;
+        explored.findings.add(heard.findings(), before);
+    }
+}
+
+/// Why a schedule may not have been followed.
+fn diverged(step: u64, question: &Question) -> String {
+    let buffers = |schedule: &Schedule| schedule.runs().iter().any(|(agent, _)| agent.is_buffer());
+    let why = match &question.strategy {
+        Strategy::Replay(schedule) if question.under != Model::Sc && !buffers(schedule) => {
+            "it has no steps of store buffers, so it is probably of an exploration without --under"
+        }
+        Strategy::Replay(_) => {
+            "it is of another program or of other options (--under, --reuse, --isolate, \
+             --transaction), or the program depends on something outside of it"
+        }
+        _ => "the program depends on something outside of it",
+    };
+    format!("the schedule could not be followed beyond step {step}: {why}")
+}

@@ -1,0 +1,57 @@
+//! What is known about a program before it runs: from its file, and from who built it.
+
+use std::path::PathBuf;
+
+use crate::child::{Program, find};
+use crate::{Error, Marks, Question, Result, symbols, unseen};
+
+/// What is known.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// What the program is called.
+    pub name: String,
+    /// Its file.
+    pub file: Option<PathBuf>,
+    /// Its sources are named from this folder on, if not from the current one.
+    pub root: Option<PathBuf>,
+    /// Whether it was written in Rust, and made by cargo.
+    pub rust: bool,
+    /// Whether it is one test in its harness.
+    pub harness: bool,
+    /// Where its transactions are: how far from its beginning, and how many bytes.
+    pub transactions: Option<Vec<(u64, u64)>>,
+    /// Atomic updates that are not instrumented, in the same way.
+    pub traps: Vec<(u64, u64)>,
+    /// Those of them that are only fences.
+    pub quiet_traps: Vec<(u64, u64)>,
+}
+
+impl Facts {
+    /// Looks at a program.
+    pub fn of(program: &Program, question: &Question) -> Result<Facts> {
+        let Some(name) = program.command.first() else {
+            return Err(Error::new("no program was named"));
+        };
+        let file = find(name)?;
+        symbols::check_instrumented(&file)?;
+        let transactions = match &question.transactions {
+            None => None,
+            Some(Marks::Marked) => Some(Vec::new()),
+            Some(Marks::Functions(names)) => Some(symbols::functions(&file, names)?),
+        };
+        let updates = match program.rust {
+            true => unseen::updates(&file)?,
+            false => unseen::Updates::default(),
+        };
+        Ok(Facts {
+            name: program.name.clone(),
+            file: Some(file),
+            root: program.folder.clone(),
+            rust: program.rust,
+            harness: program.harness,
+            transactions,
+            traps: updates.seen,
+            quiet_traps: updates.quiet,
+        })
+    }
+}

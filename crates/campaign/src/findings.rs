@@ -1,0 +1,111 @@
+//! What explorations find.
+
+use std::collections::HashMap;
+
+use weakspot_core::Model;
+use weakspot_live::wire::{Place, PlacedFence};
+
+/// All that was found, each thing once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// Accesses that can overtake a store.
+    pub overtakings: Vec<Overtaking>,
+    /// Executions that went wrong.
+    pub failures: Vec<Failure>,
+    /// Executions that are not serializable.
+    pub unserializable: Option<Unserializable>,
+}
+
+/// An access that a model would let overtake a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overtaking {
+    /// The model.
+    pub model: Model,
+    /// Where the store is.
+    pub store: Place,
+    /// Where the access is.
+    pub access: Place,
+    /// Where it was seen.
+    pub seen: Seen,
+    /// Any one of these prevents it where it was first seen.
+    pub fences: Vec<PlacedFence>,
+}
+
+/// An execution that went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What: `assertion`, `crash`, `deadlock`, ...
+    pub kind: String,
+    /// Which thread was at fault.
+    pub thread: Option<u16>,
+    /// Where it was.
+    pub place: Option<Place>,
+    /// What is known about it.
+    pub text: String,
+    /// Where it was seen.
+    pub seen: Seen,
+}
+
+/// Executions whose transactions are not serializable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unserializable {
+    /// Where they were seen.
+    pub seen: Seen,
+}
+
+/// In which executions something was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How many.
+    pub executions: u64,
+    /// The first of them, from 1.
+    pub first: u64,
+    /// The schedule of that one; empty if there is none that can be followed.
+    pub schedule: String,
+    /// How many pieces of memory were known to be shared then: the schedule depends on them.
+    pub known: usize,
+}
+
+impl Findings {
+    pub(crate) fn none() -> Findings {
+        Findings { overtakings: Vec::new(), failures: Vec::new(), unserializable: None }
+    }
+
+    /// Adds what was found after `executions` others.
+    pub(crate) fn add(&mut self, new: Findings, executions: u64) {
+        let later = |seen: Seen| Seen { first: executions + seen.first, ..seen };
+        let key = |o: &Overtaking| (o.model, o.store, o.access);
+        let mut known: HashMap<_, usize> =
+            self.overtakings.iter().enumerate().map(|(i, o)| (key(o), i)).collect();
+        for found in new.overtakings {
+            match known.get(&key(&found)) {
+                Some(&old) => self.overtakings[old].seen.executions += found.seen.executions,
+                None => {
+                    known.insert(key(&found), self.overtakings.len());
+                    self.overtakings.push(Overtaking { seen: later(found.seen), ..found });
+                }
+            }
+        }
+        for found in new.failures {
+            let same = |old: &&mut Failure| {
+                (&old.kind, old.place, &old.text) == (&found.kind, found.place, &found.text)
+            };
+            match self.failures.iter_mut().find(same) {
+                Some(old) => {
+                    let executions = old.seen.executions + found.seen.executions;
+                    // One that can be followed is better than none.
+                    if old.seen.schedule.is_empty() {
+                        old.seen = later(found.seen);
+                    }
+                    old.seen.executions = executions;
+                }
+                None => self.failures.push(Failure { seen: later(found.seen), ..found }),
+            }
+        }
+        match (&mut self.unserializable, new.unserializable) {
+            (Some(old), Some(found)) => old.seen.executions += found.seen.executions,
+            (none, Some(found)) => *none = Some(Unserializable { seen: later(found.seen) }),
+            (_, None) => {}
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What a program under control reports while one strategy is followed.
+
+use std::collections::HashMap;
+
+use weakspot_core::Model;
+use weakspot_live::wire::{Message, Place};
+
+use crate::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
+use crate::{Control, Until};
+
+/// What was heard.
+pub(crate) struct Heard {
+    /// Mapped files: first byte, end, path.
+    pub(crate) modules: Vec<(u64, u64, String)>,
+    overtakings: Numbered<Overtaking>,
+    failures: Numbered<Failure>,
+    unserializable: Option<Unserializable>,
+    /// Overtakings from before the exploration had to start again, which were not found since.
+    before: Vec<Overtaking>,
+    pub(crate) unsupported: Vec<(String, Option<Place>)>,
+    /// Bytes that were found to be shared.
+    pub(crate) shared: Vec<(u64, u64)>,
+    pub(crate) idle: u64,
+    pub(crate) exits: u64,
+    pub(crate) mixed: Vec<Model>,
+    pub(crate) cut: u64,
+    pub(crate) diverged: Option<u64>,
+    pub(crate) executions: u64,
+    pub(crate) steps: u64,
+    /// How it ended.
+    pub(crate) done: Option<String>,
+    pub(crate) defect: Option<String>,
+    /// How many pieces of memory were known to be shared before.
+    known: usize,
+}
+
+/// Findings by the numbers that messages have for them.
+struct Numbered<T> {
+    items: Vec<T>,
+    numbers: HashMap<u64, usize>,
+}
+
+impl<T> Numbered<T> {
+    fn new() -> Numbered<T> {
+        Numbered { items: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn push(&mut self, number: u64, item: T) {
+        self.numbers.insert(number, self.items.len());
+        self.items.push(item);
+    }
+
+    fn get(&mut self, number: u64) -> Option<&mut T> {
+        self.items.get_mut(*self.numbers.get(&number)?)
+    }
+}
+
+impl Heard {
+    /// Nothing yet, when so many pieces of memory are known to be shared.
+    pub(crate) fn nothing(known: usize) -> Heard {
+        Heard {
+            modules: Vec::new(),
+            overtakings: Numbered::new(),
+            failures: Numbered::new(),
+            unserializable: None,
+            before: Vec::new(),
+            unsupported: Vec::new(),
+            shared: Vec::new(),
+            idle: 0,
+            exits: 0,
+            mixed: Vec::new(),
+            cut: 0,
+            diverged: None,
+            executions: 0,
+            steps: 0,
+            done: None,
+            defect: None,
+            known,
+        }
+    }
+
+    /// The same, when these pieces of memory were known to be shared, which others do not know yet.
+    pub(crate) fn with_shared(mut self, known: Vec<(u64, u64)>) -> Heard {
+        self.shared.splice(0..0, known);
+        self
+    }
+
+    /// Whether what was found is all that is wanted.
+    pub(crate) fn is_enough(&self, until: Until) -> bool {
+        match until {
+            Until::End => false,
+            // A failure may come without a schedule at first.
+            Until::Found => {
+                let shown = |failure: &Failure| !failure.seen.schedule.is_empty();
+                !self.overtakings.items.is_empty() || self.failures.items.iter().any(shown)
+            }
+            Until::Overtaken => !self.overtakings.items.is_empty(),
+        }
+    }
+
+    /// Whether anything was found at all.
+    pub(crate) fn has_findings(&self) -> bool {
+        !(self.overtakings.items.is_empty()
+            && self.failures.items.is_empty()
+            && self.before.is_empty())
+            || self.unserializable.is_some()
+    }
+
+    /// What was found.
+    pub(crate) fn findings(self) -> Findings {
+        let mut overtakings = self.overtakings.items;
+        // Who has looked at everything again need not remember what was there before.
+        if self.done.as_deref() != Some("complete") {
+            let key = |o: &Overtaking| (o.model, o.store, o.access);
+            let again: std::collections::HashSet<_> = overtakings.iter().map(key).collect();
+            overtakings.extend(self.before.into_iter().filter(|o| !again.contains(&key(o))));
+        }
+        let (failures, unserializable) = (self.failures.items, self.unserializable);
+        Findings { overtakings, failures, unserializable }
+    }
+
+    pub(crate) fn hear(&mut self, message: Message, control: &dyn Control) {
+        let known = self.known + self.shared.len();
+        let seen = |first, schedule| Seen { executions: 1, first, schedule, known };
+        match message {
+            Message::Module { base, end, path } => self.modules.push((base, end, path)),
+            Message::Failure { number, kind, thread, place, execution, schedule, text } => {
+                self.executions = self.executions.max(execution);
+                let seen = seen(execution, schedule);
+                self.failures.push(number, Failure { kind, thread, place, text, seen });
+            }
+            Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
+                self.executions = self.executions.max(execution);
+                let seen = seen(execution, schedule);
+                self.overtakings.push(number, Overtaking { model, store, access, seen, fences });
+            }
+            Message::Seen { number, executions } => {
+                if let Some(found) = self.failures.get(number) {
+                    found.seen.executions = executions;
+                }
+            }
+            Message::Overtaken { number, executions } => {
+                if let Some(found) = self.overtakings.get(number) {
+                    found.seen.executions = executions;
+                }
+            }
+            Message::Unsupported { what, place } => self.unsupported.push((what, place)),
+            Message::Shared { addr, len } => self.shared.push((addr, len)),
+            Message::Again => {
+                let found = std::mem::replace(&mut self.overtakings, Numbered::new());
+                self.before.extend(found.items);
+                for failure in &mut self.failures.items {
+                    failure.seen.schedule.clear();
+                }
+            }
+            Message::Token { number, execution, schedule } => {
+                if let Some(found) = self.failures.get(number) {
+                    let executions = found.seen.executions;
+                    found.seen = Seen { executions, ..seen(execution, schedule) };
+                }
+            }
+            Message::Diverged { step, thread: _ } => self.diverged = Some(step),
+            Message::Cut(executions) => self.cut = executions,
+            Message::Unserializable { execution, schedule, executions } => {
+                let seen = Seen { executions, ..seen(execution, schedule) };
+                self.unserializable = Some(Unserializable { seen });
+            }
+            Message::Idle(times) => self.idle = times,
+            Message::Mixed(model) => self.mixed.push(model),
+            Message::Exits(executions) => self.exits = executions,
+            Message::Progress { executions, steps } => {
+                (self.executions, self.steps) = (executions, steps);
+                control.progress(executions, steps);
+            }
+            Message::Step(_) => {}
+            Message::Done { how, executions, steps } => {
+                (self.executions, self.steps) = (executions, steps);
+                self.done = Some(how);
+            }
+            Message::Defect(text) => self.defect = Some(text),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! From what was found to verdicts.
+//!
+//! Every finding counts. Those of a model are executed again until enough can be shown, and at least
+//! until one could be; the others are in the answer as what they are. So a verdict holds only if nothing
+//! was found and everything was explored.
+
+use weakspot_core::{Limit, Model, Verdict};
+use weakspot_live::wire::{Config, TracedStep};
+use weakspot_live::{OpKind, late};
+
+use crate::advice::advise;
+use crate::answer::{
+    Answer, Evidence, Failed, ModelAnswer, Shown, ShownFailure, ShownOvertaking, Transactions,
+};
+use crate::explore::Explored;
+use crate::findings::{Failure, Overtaking};
+use crate::log::thread_name;
+use crate::replay::Replays;
+use crate::symbols::Symbols;
+use crate::{Campaign, Error, Result, Strategy};
+
+/// How many findings of a model, and how many failures, are executed again to be shown.
+pub(crate) const MOST_SHOWN: usize = 100;
+/// How many late stores of a failure are told.
+const MOST_LATE: usize = 10;
+
+/// Answers a question with what was explored.
+pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored) -> Result<Answer> {
+    let question = campaign.question;
+    let mut replays = Replays::new(campaign, base, explored);
+    let mut models = Vec::new();
+    for &model in &question.models {
+        let most = if question.details { MOST_SHOWN } else { 1 };
+        models.push(judge_model(explored, model, most, &mut replays)?);
+    }
+    let failed = judge_failures(campaign, explored, &replays)?;
+    let transactions = match question.transactions {
+        Some(_) => Some(judge_transactions(campaign, explored, &models, &mut replays)?),
+        None => None,
+    };
+    let advice = match question.advice {
+        true => Some(advise(campaign, base, explored)?),
+        false => None,
+    };
+    let log = match &question.strategy {
+        Strategy::Replay(schedule) if question.log => {
+            let steps = replays.steps(&schedule.to_string(), explored.shared.len())?;
+            let steps = steps.ok_or_else(|| Error::new("there was no time to write the log"))?;
+            Some(crate::Replayed::new(&steps, &explored.symbols).under(Model::Tso).clone())
+        }
+        _ => None,
+    };
+    Ok(Answer {
+        executions: explored.executions,
+        steps: explored.steps,
+        strategies: explored.strategies.clone(),
+        fork: base.fork,
+        remarks: explored.remarks.clone(),
+        failed,
+        models,
+        transactions,
+        advice,
+        log,
+    })
+}
+
+/// Without findings it depends on whether everything was explored.
+fn verdict(found: bool, limit: Option<&Limit>) -> Verdict {
+    match (found, limit) {
+        (true, _) => Verdict::Violated,
+        (false, None) => Verdict::Holds,
+        (false, Some(limit)) => Verdict::Unknown(limit.clone()),
+    }
+}
+
+/// Would a model let accesses overtake stores?
+fn judge_model(
+    explored: &Explored,
+    model: Model,
+    most: usize,
+    replays: &mut Replays<'_>,
+) -> Result<ModelAnswer> {
+    let mut findings = Vec::new();
+    let (mut tried, mut again) = (0, 0);
+    for found in explored.findings.overtakings.iter().filter(|found| found.model == model) {
+        let wanted = again == 0 || (tried < most && again < most);
+        let shown = if wanted { show(found, replays)? } else { Shown::NotAgain };
+        tried += usize::from(wanted);
+        again += usize::from(matches!(shown, Shown::Again(_)));
+        let symbols = &explored.symbols;
+        let ends = [found.store, found.access];
+        findings.push(ShownOvertaking {
+            found: found.clone(),
+            frames: ends.map(|at| symbols.lines(at)),
+            places: ends.map(|at| symbols.text(at)),
+            shown,
+        });
+    }
+    Ok(ModelAnswer { model, verdict: robustness(explored, model, &findings), findings })
+}
+
+fn robustness(explored: &Explored, model: Model, findings: &[ShownOvertaking]) -> Verdict {
+    let stands = |f: &ShownOvertaking| !matches!(f.shown, Shown::Unrepeatable);
+    match verdict(findings.iter().any(stands), explored.limit.as_ref()) {
+        Verdict::Violated => Verdict::Violated,
+        _ if !findings.is_empty() => Verdict::Unknown(Limit::Unrepeatable),
+        Verdict::Holds if explored.mixed.contains(&model) => Verdict::Unknown(Limit::Overlap),
+        verdict => verdict,
+    }
+}
+
+/// Executes a finding again.
+fn show(found: &Overtaking, replays: &mut Replays<'_>) -> Result<Shown> {
+    let Some(log) = replays.log(&found.seen)? else { return Ok(Shown::NotAgain) };
+    let report = log.report(found.model, found.store, found.access)?;
+    Ok(match report {
+        Some(report) => Shown::Again(Evidence { log, report }),
+        None => Shown::Unrepeatable,
+    })
+}
+
+/// Do executions fail?
+fn judge_failures(
+    campaign: &Campaign<'_>,
+    explored: &Explored,
+    replays: &Replays<'_>,
+) -> Result<Failed> {
+    let Campaign { question, .. } = *campaign;
+    let (failures, symbols) = (&explored.findings.failures, &explored.symbols);
+    let mut shown = Vec::new();
+    for (i, failure) in failures.iter().enumerate() {
+        let buffered = question.under != Model::Sc && question.details;
+        let late = match buffered && i < MOST_SHOWN && replays.has_time() {
+            true => late_stores(failure, replays, symbols)?,
+            false => Vec::new(),
+        };
+        shown.push(ShownFailure {
+            failure: failure.clone(),
+            thread: failure.thread.map(thread_name),
+            frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
+            late,
+        });
+    }
+    let verdict = verdict(!failures.is_empty(), explored.limit.as_ref());
+    Ok(Failed { model: question.under, verdict, failures: shown })
+}
+
+/// The late stores of an execution that failed, in words.
+fn late_stores(failure: &Failure, replays: &Replays<'_>, symbols: &Symbols) -> Result<Vec<String>> {
+    let steps = replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default();
+    let shown = |step: &TracedStep| {
+        let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
+        let name = symbols.data(step.addr).unwrap_or_else(|| format!("{:#x}", step.addr));
+        let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
+        format!("{word} {name}{at}")
+    };
+    let mut told: Vec<String> = Vec::new();
+    for (store, by) in late(&steps) {
+        let (thread, store) = (thread_name(steps[store].thread), shown(&steps[store]));
+        let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
+        if told.len() < MOST_LATE && !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    Ok(told)
+}
+
+/// Are transactions serializable, and with fences at their ends?
+fn judge_transactions(
+    campaign: &Campaign<'_>,
+    explored: &Explored,
+    models: &[ModelAnswer],
+    replays: &mut Replays<'_>,
+) -> Result<Transactions> {
+    let question = campaign.question;
+    let found = explored.findings.unserializable.as_ref().map(|found| found.seen.clone());
+    let under_sc = verdict(found.is_some(), explored.limit.as_ref());
+    let fenced = match question.fence_transactions {
+        true => {
+            let robust = models.iter().find(|answer| answer.model == Model::Tso);
+            let robust = robust.ok_or_else(|| {
+                Error::new("fences make a difference under TSO: expected --model tso among others")
+            })?;
+            // A program whose transactions end in fences is serializable under TSO if and only if
+            // it is robust and serializable under SC.
+            let all = [&under_sc, &robust.verdict];
+            let worst = all.iter().find(|v| ***v == Verdict::Violated);
+            let worst = worst.or_else(|| all.iter().find(|v| ***v != Verdict::Holds));
+            Some(worst.map_or(Verdict::Holds, |verdict| (*verdict).clone()))
+        }
+        false => None,
+    };
+    let log = match found.as_ref().filter(|_| question.details) {
+        Some(seen) => replays.log(seen)?.map(|log| log.under(Model::Tso).clone()),
+        None => None,
+    };
+    Ok(Transactions { verdict: under_sc, fenced, found, log })
+}

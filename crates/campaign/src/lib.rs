@@ -1,0 +1,81 @@
+//! One exploration of a real program, from a typed question to an answer.
+//!
+//! The way is the same for every question, and each step hands plain data to the next:
+//!
+//! 1. [`Question`] and [`Facts`] (what is asked, what is known about the program) become one
+//!    [`Config`](weakspot_live::wire::Config), of which every run of the program has a variation;
+//! 2. `isolate` says whether executions may share a process;
+//! 3. `explore` follows strategies, phase after phase, and collects [`Findings`];
+//! 4. `replay` executes findings again, which makes evidence of them ([`Shown`]);
+//! 5. `judge` makes verdicts of all findings and of what was not explored: [`Answer`];
+//! 6. `advice` finds the fewest changes of the source against all of them.
+//!
+//! No step drops a finding: what was not executed again, or did not come out the same, is in the
+//! answer as that ([`Shown`]), and an answer holds only if there is none at all and everything was
+//! explored.
+//!
+//! Nothing is printed here, and nothing is global: the program is behind [`Runtime`], the clock, the
+//! progress line and Ctrl-C are behind [`Control`].
+
+mod advice;
+mod answer;
+mod child;
+mod config;
+mod error;
+mod explore;
+mod facts;
+mod findings;
+mod heard;
+mod isolate;
+mod judge;
+mod log;
+mod measure;
+mod question;
+mod replay;
+mod runtime;
+mod sources;
+mod symbols;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod unseen;
+
+pub use advice::{Advice, SourceChange};
+pub use answer::{
+    Answer, Asked, Evidence, Failed, ModelAnswer, Shown, ShownFailure, ShownOvertaking,
+    Transactions,
+};
+pub use child::{Child, Program, libraries, status_text};
+pub use error::{Error, Result};
+pub use facts::Facts;
+pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
+pub use log::{Logged, Replayed, thread_name};
+pub use measure::{Measured, measure};
+pub use question::{Isolate, Marks, Question, Strategy, Until};
+pub use runtime::{Control, Ended, Runtime, Start};
+pub use sources::Patch;
+
+/// An exploration: what is asked, what is known, who runs the program, who listens.
+#[derive(Clone, Copy)]
+pub struct Campaign<'a> {
+    /// What is asked.
+    pub question: &'a Question,
+    /// What is known about the program.
+    pub facts: &'a Facts,
+    /// Who runs it.
+    pub runtime: &'a dyn Runtime,
+    /// The clock, and who wants an end.
+    pub control: &'a dyn Control,
+}
+
+impl Campaign<'_> {
+    /// Explores the program and answers.
+    pub fn answer(&self) -> Result<Answer> {
+        let mut base = config::base(self.question, self.facts);
+        let remark = isolate::decide(self, &mut base)?;
+        let mut explored = explore::explore(self, &base)?;
+        explored.remarks.splice(0..0, remark);
+        judge::judge(self, &base, &explored)
+    }
+}

@@ -1,0 +1,124 @@
+//! An execution that was executed again, as a log for the monitors.
+
+use std::collections::{HashMap, HashSet};
+
+use weakspot_core::{DelayedRun, Drain, LogBatch, LogEvent, LogLoc, LogTables, Model, Overtaking};
+use weakspot_live::wire::{Place, TracedStep};
+use weakspot_live::{Compiled, Op, Step, compiled};
+use weakspot_monitor::{Algorithm, Form, Watch, show};
+
+use crate::symbols::Symbols;
+use crate::{Error, Result};
+
+/// What threads are called: in the order in which they were created.
+#[must_use]
+pub fn thread_name(thread: u16) -> String {
+    if thread == 0 { "main".to_owned() } else { format!("T{thread}") }
+}
+
+/// How many events are gone through again to check a report: some seconds.
+const WORK: usize = 1 << 20;
+
+/// The events of an execution.
+#[derive(Debug)]
+pub struct Replayed {
+    /// As monitors that heed the orders of atomics see it.
+    ordered: Logged,
+    /// As the monitor for PSO in the papers sees it.
+    own: Logged,
+}
+
+/// Events with their names.
+#[derive(Clone, Debug)]
+pub struct Logged {
+    /// The names.
+    pub tables: LogTables,
+    /// The events.
+    pub events: Vec<LogEvent>,
+    /// The places of sites.
+    places: Vec<Place>,
+}
+
+impl Replayed {
+    pub(crate) fn new(steps: &[TracedStep], symbols: &Symbols) -> Replayed {
+        let mut places: Vec<Place> = Vec::new();
+        let mut numbers: HashMap<Place, u64> = HashMap::new();
+        let mut number = |place: Option<Place>| {
+            let place = place.unwrap_or(Place { module: None, offset: 0 });
+            *numbers.entry(place).or_insert_with(|| {
+                places.push(place);
+                places.len() as u64 - 1
+            })
+        };
+        let steps: Vec<Step> = steps
+            .iter()
+            .map(|step| Step {
+                thread: step.thread,
+                op: Op { kind: step.kind, len: step.len, addr: step.addr },
+                order: step.order,
+                at: number(step.place),
+            })
+            .collect();
+        let logged = |orders: bool| Logged::new(compiled(&steps, orders), &places, symbols);
+        Replayed { ordered: logged(true), own: logged(false) }
+    }
+
+    /// The log under a model.
+    #[must_use]
+    pub fn under(&self, model: Model) -> &Logged {
+        if model == Model::Pso(Drain::Own) { &self.own } else { &self.ordered }
+    }
+
+    /// What the monitor for a model says about two places, with the run that shows it.
+    pub(crate) fn report(
+        &self,
+        model: Model,
+        store: Place,
+        access: Place,
+    ) -> Result<Option<(Overtaking, Option<DelayedRun>)>> {
+        // Orders are fences in the log; apart from these, updates wait only for their own address.
+        let asked = match model {
+            Model::Pso(_) => Model::Pso(Drain::Own),
+            model => model,
+        };
+        let Logged { tables, events, places } = self.under(model);
+        let mut watch = Watch::new(&[asked], Algorithm::Monitor(Form::All));
+        let batch = LogBatch { events: events.clone(), values: Vec::new() };
+        watch.follow(&batch, tables).map_err(|refused| Error::new(refused.to_string()))?;
+        let at = |site: u32| places.get((site as usize).checked_sub(1)?);
+        let pair = |o: &Overtaking| (at(o.store.site), at(o.access.site));
+        let mut reports = watch.overtakings(asked).into_iter();
+        let Some(report) = reports.find(|o| pair(o) == (Some(&store), Some(&access))) else {
+            return Ok(None);
+        };
+        let mut work = WORK;
+        let run = show(watch.kept(), tables, asked, &report, &mut work).map_err(|rejected| {
+            Error::defect(format!(
+                "the answer under {model} did not pass its own check ({rejected})"
+            ))
+        })?;
+        Ok(Some((report, run)))
+    }
+}
+
+impl Logged {
+    fn new(compiled: Compiled, places: &[Place], symbols: &Symbols) -> Logged {
+        let Compiled { events, locs, sites } = compiled;
+        let threads = events.iter().map(|event| event.thread).max().map_or(0, |most| most + 1);
+        let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
+        let mut names = HashSet::new();
+        let loc = |bytes: weakspot_core::Bytes| {
+            let name = symbols.data(bytes.start).unwrap_or_else(|| format!("{:#x}", bytes.start));
+            // Accesses of different sizes are different locations.
+            let sized = format!("{name}/{}", bytes.len);
+            let name = if names.insert(name.clone()) { name } else { sized };
+            LogLoc { name, bytes: Some(bytes) }
+        };
+        let tables = LogTables {
+            threads: (0..threads).map(thread_name).collect(),
+            locs: locs.into_iter().map(loc).collect(),
+            sites: places.iter().map(|&place| symbols.text(place)).collect(),
+        };
+        Logged { tables, events, places }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is asked about a real program.
+
+use std::time::Duration;
+
+use weakspot_core::Model;
+use weakspot_live::Schedule;
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The models that executions are watched for; none if stores go through buffers.
+    pub models: Vec<Model>,
+    /// The model that the program is executed under.
+    pub under: Model,
+    /// Which executions.
+    pub strategy: Strategy,
+    /// At most so many.
+    pub executions: Option<u64>,
+    /// Each with at most so many steps.
+    pub steps: u64,
+    /// For how long.
+    pub until: Until,
+    /// How executions are kept from each other.
+    pub isolate: Isolate,
+    /// Whether the program's output is shown of all executions, and not only of the first.
+    pub all_output: bool,
+    /// Whether freed memory is given out again.
+    pub reuse: bool,
+    /// Which transactions are watched, if any.
+    pub transactions: Option<Marks>,
+    /// Whether the monitors see a fence at the end of each transaction.
+    pub fence_transactions: bool,
+    /// Whether the fewest changes of the source are sought that prevent all findings.
+    pub advice: bool,
+    /// Whether the execution is wanted as a log; only for [`Strategy::Replay`].
+    pub log: bool,
+    /// Whether somebody looks at explanations, which take executions of their own.
+    pub details: bool,
+    /// How long exploring may take.
+    pub timeout: Duration,
+    /// How many bytes the program may allocate.
+    pub memory: u64,
+}
+
+/// Which executions, and in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Those with few preemptions, then all of them with `dpor`.
+    Auto,
+    /// By rising number of preemptions, at most so many.
+    Bounded(Option<u32>),
+    /// One for each order of conflicting steps.
+    Dpor,
+    /// At random.
+    Random {
+        /// The same seed, the same executions.
+        seed: u64,
+    },
+    /// Random priorities.
+    Pct {
+        /// How many steps have to come in the wrong order for what is sought.
+        depth: usize,
+        /// The same seed, the same executions.
+        seed: u64,
+    },
+    /// One that was found.
+    Replay(Schedule),
+}
+
+/// How long an exploration goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// To its end.
+    End,
+    /// Until something is found.
+    Found,
+    /// Until an access overtakes a store.
+    Overtaken,
+}
+
+/// How executions are kept from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolate {
+    /// Memory is copied back, unless the first executions show that this is not enough.
+    Auto,
+    /// Memory is copied back.
+    Memory,
+    /// Each has a process of its own.
+    Fork,
+}
+
+/// What is a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Only what the program marks itself.
+    Marked,
+    /// What these functions do, too.
+    Functions(Vec<String>),
+}

@@ -1,0 +1,111 @@
+//! Executions again, step by step: the same configuration with another strategy, traced.
+//!
+//! It takes as long as the question has time, and a little longer if exploring has used it up: what
+//! was found should be shown. After Ctrl-C there is only a moment.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use weakspot_live::wire::{Config, Message, TracedStep};
+use weakspot_live::{Plan, Schedule};
+
+use crate::config::merged;
+use crate::explore::Explored;
+use crate::findings::Seen;
+use crate::log::Replayed;
+use crate::{Campaign, Ended, Result, Start};
+
+/// How much longer than the question has time, beside a tenth of it.
+const LONGER: Duration = Duration::from_secs(1);
+/// How long it may take after Ctrl-C.
+const MOMENT: Duration = Duration::from_secs(1);
+/// How long a single execution may take.
+const MOST: Duration = Duration::from_secs(60);
+
+/// Executions that were executed again.
+pub(crate) struct Replays<'a> {
+    campaign: Campaign<'a>,
+    base: &'a Config,
+    explored: &'a Explored,
+    /// When to stop.
+    until: Cell<Duration>,
+    /// By schedule, and by how many pieces of memory were known to be shared.
+    logs: HashMap<(String, usize), Option<Rc<Replayed>>>,
+}
+
+impl<'a> Replays<'a> {
+    pub(crate) fn new(
+        campaign: &Campaign<'a>,
+        base: &'a Config,
+        explored: &'a Explored,
+    ) -> Replays<'a> {
+        let timeout = campaign.question.timeout;
+        let now = campaign.control.elapsed();
+        let until = (now + timeout / 10 + LONGER).max(timeout);
+        let logs = HashMap::new();
+        Replays { campaign: *campaign, base, explored, until: Cell::new(until), logs }
+    }
+
+    /// Whether there is time for more.
+    pub(crate) fn has_time(&self) -> bool {
+        !self.left().is_zero()
+    }
+
+    fn left(&self) -> Duration {
+        let control = self.campaign.control;
+        let now = control.elapsed();
+        if control.interrupted() {
+            self.until.set(self.until.get().min(now + MOMENT));
+        }
+        self.until.get().saturating_sub(now)
+    }
+
+    /// The log of an execution; nothing if there is no time for it, or no schedule.
+    pub(crate) fn log(&mut self, seen: &Seen) -> Result<Option<Rc<Replayed>>> {
+        let key = (seen.schedule.clone(), seen.known);
+        if let Some(known) = self.logs.get(&key) {
+            return Ok(known.clone());
+        }
+        let steps = self.steps(&seen.schedule, seen.known)?;
+        let log = steps.map(|steps| Rc::new(Replayed::new(&steps, &self.explored.symbols)));
+        self.logs.insert(key, log.clone());
+        Ok(log)
+    }
+
+    /// The steps of an execution, as far as it could be followed, when so many pieces of memory were
+    /// known to be shared; nothing if there is no time for it, or no schedule.
+    pub(crate) fn steps(&self, schedule: &str, known: usize) -> Result<Option<Vec<TracedStep>>> {
+        let most = self.left().min(MOST);
+        let Ok(schedule) = schedule.parse::<Schedule>() else { return Ok(None) };
+        if most.is_zero() {
+            return Ok(None);
+        }
+        let known = known.min(self.explored.shared.len());
+        let config = Config {
+            plan: Plan::Replay(schedule),
+            trace: true,
+            executions: 1,
+            timeout: u64::try_from(most.as_millis()).unwrap_or(u64::MAX).max(1),
+            shared: merged(&self.explored.shared[..known]),
+            ..self.base.clone()
+        };
+        let mut steps = Vec::new();
+        let mut late = false;
+        let stop = || self.left().is_zero();
+        let start = Start { config: &config, output: false, most, stop: &stop };
+        let ended = self.campaign.runtime.run(&start, &mut |message| {
+            match message {
+                Message::Step(step) => steps.push(step),
+                // The library has learnt that more is shared, and starts again.
+                Message::Again => steps.clear(),
+                Message::Done { how, .. } => late = how == "timeout",
+                _ => {}
+            }
+            false
+        })?;
+        late |= matches!(ended, Ended::Stopped | Ended::Overdue);
+        Ok((!late).then_some(steps))
+    }
+}

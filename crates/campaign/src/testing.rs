@@ -1,0 +1,217 @@
+//! A runtime for tests: programs that are only data (`live::testing`), run by the strategies and watched
+//! by the monitors of the real one; and a clock that only goes on when somebody looks at it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use weakspot_core::Model;
+use weakspot_live::testing::{State, System};
+use weakspot_live::wire::{Config, Message, Place, PlacedFence, TracedStep};
+use weakspot_live::{Choice, Ended as End, Op, Order, Plan, Schedule, Step, Watch, preventing};
+
+use crate::{Control, Ended, Facts, Isolate, Question, Result, Runtime, Start, Strategy, Until};
+
+/// A program that is only data, as a runtime.
+pub(crate) struct Fake<'a> {
+    pub(crate) system: &'a System,
+    /// Whether replayed executions do something else than those that were explored.
+    pub(crate) forgetful: bool,
+    /// All configurations so far.
+    pub(crate) configs: std::cell::RefCell<Vec<Config>>,
+}
+
+impl<'a> Fake<'a> {
+    pub(crate) fn new(system: &'a System) -> Fake<'a> {
+        Fake { system, forgetful: false, configs: std::cell::RefCell::default() }
+    }
+}
+
+/// Where an instruction of a thread is.
+fn place(at: u64) -> Place {
+    Place { module: Some(0), offset: at }
+}
+
+impl Runtime for Fake<'_> {
+    fn run(&self, start: &Start<'_>, hear: &mut dyn FnMut(Message) -> bool) -> Result<Ended> {
+        let config = start.config;
+        // Whatever is told has to be understood by the real one.
+        assert_eq!(Config::parse(&config.to_string()).as_ref(), Ok(config));
+        self.configs.borrow_mut().push(config.clone());
+        let replays = matches!(config.plan, Plan::Replay(_));
+        let address = |place: Place| Some(place.offset);
+        let fences: Vec<_> = config.fences.iter().filter_map(|f| f.addressed(address)).collect();
+        // What an execution shows when it is executed again is up to who asks for its steps.
+        let models = if config.trace { &[][..] } else { &config.models };
+        let mut watch = Watch::new(models, &fences);
+        let mut strategy = config.plan.strategy(config.under != Model::Sc);
+        hear(Message::Module { base: 0, end: 1, path: "fake".to_owned() });
+        let (mut executions, mut all_steps) = (0, 0);
+        let how = loop {
+            if (start.stop)() {
+                return Ok(Ended::Stopped);
+            }
+            if config.executions > 0 && executions >= config.executions {
+                break "limit";
+            }
+            if !strategy.begin() {
+                break if strategy.complete() { "complete" } else { "incomplete" };
+            }
+            watch.begin();
+            let mut schedule = Schedule::new();
+            // How many choices were made up to a step of the monitors, and steps of each thread.
+            let mut taken = Vec::new();
+            let mut counts = vec![0_u64; self.system.threads.len()];
+            let mut state = State::new(self.system);
+            let mut last = None;
+            let ended = loop {
+                if let Some(ended) = state.ended(self.system) {
+                    break ended;
+                }
+                let next = state.next(self.system);
+                match strategy.choose(&next, last) {
+                    Choice::Stop => break End::Stopped,
+                    Choice::Run(agent) => {
+                        last = Some(agent);
+                        let op = state.step(self.system, agent);
+                        schedule.push(agent);
+                        let thread = agent.of();
+                        let count = &mut counts[usize::from(thread)];
+                        let at = u64::from(thread) << 32 | (*count + 1);
+                        *count += 1;
+                        all_steps += 1;
+                        let order = Order::Relaxed;
+                        taken.push(schedule.len());
+                        let op = match self.forgetful && replays {
+                            true => Op { addr: op.addr + 1000 * at, ..op },
+                            false => op,
+                        };
+                        watch.step(Step { thread, op, order, at });
+                        if config.trace {
+                            hear(Message::Step(TracedStep {
+                                thread,
+                                kind: op.kind,
+                                order,
+                                addr: op.addr,
+                                len: op.len,
+                                old: None,
+                                value: None,
+                                place: Some(place(at)),
+                            }));
+                        }
+                    }
+                }
+            };
+            strategy.end(ended, &state.next(self.system));
+            let before = watch.findings().len();
+            watch.end();
+            executions += 1;
+            if state.crash().is_some() {
+                let enough = hear(Message::Failure {
+                    number: 1,
+                    kind: "crash".to_owned(),
+                    thread: None,
+                    place: None,
+                    execution: executions,
+                    schedule: schedule.to_string(),
+                    text: String::new(),
+                });
+                if enough {
+                    return Ok(Ended::Heard);
+                }
+            }
+            for (i, f) in watch.findings().iter().enumerate().skip(before) {
+                let extra = preventing(watch.steps(), f, watch.extra());
+                let mut until = vec![0; self.system.threads.len()];
+                for &step in &f.shown {
+                    until[usize::from(watch.steps()[step].thread)] = taken[step];
+                }
+                let enough = hear(Message::Overtaking {
+                    number: i as u64 + 1,
+                    model: f.model,
+                    store: place(f.store),
+                    access: place(f.access),
+                    execution: executions,
+                    schedule: schedule.part(&until).to_string(),
+                    fences: extra.into_iter().map(|e| PlacedFence::placed(e, place)).collect(),
+                });
+                if enough {
+                    return Ok(Ended::Heard);
+                }
+            }
+        };
+        for (i, f) in watch.findings().iter().enumerate() {
+            hear(Message::Overtaken { number: i as u64 + 1, executions: f.executions });
+        }
+        hear(Message::Done { how: how.to_owned(), executions, steps: all_steps });
+        Ok(Ended::Heard)
+    }
+}
+
+/// A clock that goes on by a millisecond whenever somebody looks at it, and a Ctrl-C that comes when
+/// somebody has asked for it so many times.
+pub(crate) struct Steady {
+    looks: Cell<u64>,
+    asks: Cell<u64>,
+    pub(crate) interrupted_after: Option<u64>,
+}
+
+impl Steady {
+    pub(crate) fn new(interrupted_after: Option<u64>) -> Steady {
+        Steady { looks: Cell::new(0), asks: Cell::new(0), interrupted_after }
+    }
+
+    /// How often somebody has asked whether there was a Ctrl-C.
+    pub(crate) fn asks(&self) -> u64 {
+        self.asks.get()
+    }
+}
+
+impl Control for Steady {
+    fn elapsed(&self) -> Duration {
+        self.looks.set(self.looks.get() + 1);
+        Duration::from_millis(self.looks.get())
+    }
+
+    fn interrupted(&self) -> bool {
+        self.asks.set(self.asks.get() + 1);
+        self.interrupted_after.is_some_and(|after| self.asks.get() > after)
+    }
+
+    fn progress(&self, _executions: u64, _steps: u64) {}
+}
+
+/// Everything about a program, with this strategy.
+pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
+    Question {
+        models: models.to_vec(),
+        under: Model::Sc,
+        strategy,
+        executions: None,
+        steps: 100_000,
+        until: Until::End,
+        isolate: Isolate::Auto,
+        all_output: false,
+        reuse: false,
+        transactions: None,
+        fence_transactions: false,
+        advice: false,
+        log: false,
+        details: true,
+        timeout: Duration::from_secs(600),
+        memory: 1 << 30,
+    }
+}
+
+/// A program without a file.
+pub(crate) fn facts() -> Facts {
+    Facts {
+        name: "fake".to_owned(),
+        file: None,
+        root: None,
+        rust: false,
+        harness: false,
+        transactions: None,
+        traps: Vec::new(),
+        quiet_traps: Vec::new(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Explorations of programs that are only data: every finding counts, whenever the user loses patience.
+
+use weakspot_core::{Drain, Limit, Model, Verdict};
+use weakspot_live::Plan;
+use weakspot_live::testing::{Buffers, Bytes, Instr, System, byte};
+use weakspot_live::wire::Config;
+
+use crate::judge::MOST_SHOWN;
+use crate::testing::{Fake, Steady, facts, question};
+use crate::{Answer, Campaign, Isolate, Marks, Question, Shown, Strategy, Until};
+
+const PSO: Model = Model::Pso(Drain::All);
+
+fn system(threads: Vec<Vec<Instr>>) -> System {
+    System { threads, buffers: Buffers::None, framed: false }
+}
+
+fn store(at: Bytes) -> Instr {
+    Instr::Write(at, 1)
+}
+
+/// A program whose first execution has a pair of accesses that TSO would reorder for each of so many
+/// stores and each of so many threads that read all of these bytes.
+fn pairs(stores: u8, readers: usize) -> System {
+    let (flag, go) = (byte(stores), byte(stores + 1));
+    let bytes = || (0..stores).map(byte);
+    let mut threads = vec![bytes().map(store).collect::<Vec<_>>(), vec![store(flag), store(go)]];
+    threads[0].push(Instr::Read(flag));
+    for _ in 0..readers {
+        let mut reader = vec![Instr::Read(go)];
+        reader.extend(bytes().map(Instr::Read));
+        threads.push(reader);
+    }
+    system(threads)
+}
+
+/// The same with fences between stores and loads.
+fn fenced() -> System {
+    let thread = |own, other| vec![store(byte(own)), Instr::Fence, Instr::Read(byte(other))];
+    system(vec![thread(0, 1), thread(1, 0)])
+}
+
+fn ask(question: &Question, fake: &Fake<'_>, control: &Steady) -> Answer {
+    let facts = facts();
+    Campaign { question, facts: &facts, runtime: fake, control }.answer().expect("an answer")
+}
+
+/// How many findings were executed again, were not, and came out as something else.
+fn shown(answer: &Answer) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for finding in answer.models.iter().flat_map(|model| &model.findings) {
+        counts[match finding.shown {
+            Shown::Again(_) => 0,
+            Shown::NotAgain => 1,
+            Shown::Unrepeatable => 2,
+        }] += 1;
+    }
+    counts
+}
+
+/// One execution.
+fn first(models: &[Model]) -> Question {
+    let isolate = Isolate::Memory;
+    Question { executions: Some(1), isolate, ..question(Strategy::Dpor, models) }
+}
+
+#[test]
+fn every_finding_counts() {
+    for (stores, readers) in [(1, 1), (100, 1), (101, 1), (100, 100)] {
+        let system = pairs(stores, readers);
+        let answer = ask(&first(&[Model::Tso]), &Fake::new(&system), &Steady::new(None));
+        let all = usize::from(stores) * readers;
+        let tried = all.min(MOST_SHOWN);
+        assert_eq!(answer.models[0].findings.len(), all);
+        assert_eq!(shown(&answer), [tried, all - tried, 0], "{all}");
+        assert_eq!(answer.models[0].verdict, Verdict::Violated, "{all}");
+    }
+    let answer = ask(
+        &question(Strategy::Dpor, &[Model::Tso, PSO]),
+        &Fake::new(&fenced()),
+        &Steady::new(None),
+    );
+    assert!(answer.verdicts().iter().all(|(.., verdict)| *verdict == Verdict::Holds));
+}
+
+/// Findings of one model do not hide those of another.
+#[test]
+fn each_model_is_judged_by_its_own_findings() {
+    const MANY: u8 = 119;
+    let (y, z) = (byte(MANY), byte(MANY + 1));
+    let system = system(vec![
+        (0..MANY).map(|x| store(byte(x))).collect(),
+        (0..MANY).rev().map(|x| Instr::Read(byte(x))).collect(),
+        vec![store(y), Instr::Read(z)],
+        vec![store(z), Instr::Read(y)],
+    ]);
+    let answer = ask(&first(&[PSO, Model::Tso]), &Fake::new(&system), &Steady::new(None));
+    for model in &answer.models {
+        assert_eq!(model.verdict, Verdict::Violated, "{:?}", model.model);
+    }
+    assert!(answer.models[0].findings.len() > MOST_SHOWN);
+}
+
+/// Whenever Ctrl-C comes: nothing holds that was not explored, and no finding is lost.
+#[test]
+fn interrupted_at_every_step() {
+    let wrong = system(vec![vec![Instr::Read(byte(0)), Instr::CrashIf(0)], vec![store(byte(0))]]);
+    let cases = [
+        (pairs(1, 1), question(Strategy::Auto, &[Model::Tso, PSO])),
+        (pairs(101, 1), first(&[Model::Tso])),
+        (fenced(), question(Strategy::Auto, &[Model::Tso, PSO])),
+        (wrong, question(Strategy::Dpor, &[Model::Tso])),
+    ];
+    for (system, question) in &cases {
+        let steady = Steady::new(None);
+        let whole = ask(question, &Fake::new(system), &steady);
+        let verdict = |answer: &Answer| answer.verdicts();
+        let violated = verdict(&whole).iter().any(|(.., v)| *v == Verdict::Violated);
+        let mut ends = [0; 3];
+        // Every time, or forty times where there are hundreds.
+        for after in (0..=steady.asks()).step_by(1 + steady.asks() as usize / 40) {
+            let answer = ask(question, &Fake::new(system), &Steady::new(Some(after)));
+            for (.., v) in verdict(&answer) {
+                ends[match v {
+                    Verdict::Holds => 0,
+                    Verdict::Violated => 1,
+                    Verdict::Unknown(Limit::Unrepeatable) => panic!("the program is blamed"),
+                    Verdict::Unknown(_) => 2,
+                }] += 1;
+            }
+            for model in &answer.models {
+                let found = !model.findings.is_empty();
+                assert_eq!(found, model.verdict == Verdict::Violated, "after {after}");
+            }
+            let failed = !answer.failed.failures.is_empty();
+            assert_eq!(failed, answer.failed.verdict == Verdict::Violated, "after {after}");
+            assert_eq!(shown(&answer)[2], 0, "after {after}");
+        }
+        assert!(ends[2] > 0, "{ends:?}");
+        assert_eq!(ends[1] > 0, violated, "{ends:?}");
+    }
+}
+
+#[test]
+fn what_does_not_come_out_the_same_is_said() {
+    for stores in [1, 101] {
+        let system = pairs(stores, 1);
+        let fake = Fake { forgetful: true, ..Fake::new(&system) };
+        let answer = ask(&first(&[Model::Tso]), &fake, &Steady::new(None));
+        assert_eq!(shown(&answer), [0, 0, usize::from(stores)]);
+        assert_eq!(answer.models[0].verdict, Verdict::Unknown(Limit::Unrepeatable));
+    }
+}
+
+/// A replay differs from the exploration in its strategy and in being traced, and in nothing else.
+#[test]
+fn replays_have_the_configuration_of_the_exploration() {
+    let system = pairs(2, 1);
+    let question = Question {
+        reuse: true,
+        isolate: Isolate::Fork,
+        transactions: Some(Marks::Marked),
+        fence_transactions: true,
+        steps: 1234,
+        memory: 5678,
+        ..question(Strategy::Dpor, &[Model::Tso])
+    };
+    let mut facts = facts();
+    facts.rust = true;
+    facts.harness = true;
+    facts.transactions = Some(Vec::new());
+    facts.traps = vec![(16, 4)];
+    facts.quiet_traps = vec![(32, 4)];
+    let fake = Fake::new(&system);
+    let control = Steady::new(None);
+    let campaign =
+        Campaign { question: &question, facts: &facts, runtime: &fake, control: &control };
+    campaign.answer().expect("an answer");
+    let configs = fake.configs.borrow();
+    let explored = configs.iter().find(|config| config.plan == Plan::Dpor).expect("explored");
+    assert!(explored.reuse && explored.fork && explored.codes && explored.fence_transactions);
+    let mut replays = 0;
+    for replay in configs.iter().filter(|config| matches!(config.plan, Plan::Replay(_))) {
+        assert!(replay.trace && replay.executions == 1);
+        let Config { plan, trace, executions, timeout, hang, .. } = explored.clone();
+        let same = Config { plan, trace, executions, timeout, hang, ..replay.clone() };
+        assert_eq!(same, *explored);
+        replays += 1;
+    }
+    assert!(replays > 0);
+}
+
+#[test]
+fn the_first_finding_ends_it() {
+    let system = pairs(1, 1);
+    let question = Question { until: Until::Found, ..question(Strategy::Auto, &[Model::Tso, PSO]) };
+    let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+    assert_eq!(answer.models[0].verdict, Verdict::Violated);
+    assert_eq!(answer.failed.verdict, Verdict::Unknown(Limit::Executions(answer.executions)));
+    assert_eq!(answer.remarks, Vec::<String>::new());
+}
+
+/// The fence that is proposed prevents everything, and that was tried out.
+#[test]
+fn advice_is_tried_out() {
+    let system = pairs(1, 1);
+    let question = Question { advice: true, ..question(Strategy::Dpor, &[Model::Tso]) };
+    let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+    let advice = answer.advice.expect("advice");
+    let changes = advice.changes.expect("changes");
+    assert!(!changes.is_empty() && advice.explorations > 0 && advice.limit.is_none());
+}

@@ -1,0 +1,110 @@
+//! What was typed for an exploration, as a question; and as what is to be typed to ask it again.
+
+use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
+use weakspot_core::{Drain, Model};
+use weakspot_report::model_key;
+
+use super::Subject;
+use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy};
+
+/// How many steps an execution may have unless the user says something else.
+const STEPS: u64 = 100_000;
+
+/// What is asked.
+pub(super) fn question(args: &RunArgs) -> Question {
+    let strategy = match (&args.replay, args.strategy) {
+        (Some(schedule), _) => Strategy::Replay(schedule.clone()),
+        (None, RunStrategy::Auto) => match args.preemptions {
+            Some(most) => Strategy::Bounded(Some(most)),
+            None => Strategy::Auto,
+        },
+        (None, RunStrategy::Bounded) => Strategy::Bounded(args.preemptions),
+        (None, RunStrategy::Dpor) => Strategy::Dpor,
+        (None, RunStrategy::Random) => Strategy::Random { seed: args.seed },
+        (None, RunStrategy::Pct) => Strategy::Pct { depth: args.depth, seed: args.seed },
+    };
+    let transactions = match (&args.transaction[..], args.transactions) {
+        ([], false) => None,
+        ([], true) => Some(Marks::Marked),
+        (functions, _) => Some(Marks::Functions(functions.to_vec())),
+    };
+    Question {
+        models: if args.under.is_some() { Vec::new() } else { args.model.clone() },
+        under: args.under.unwrap_or(Model::Sc),
+        strategy,
+        executions: args.executions,
+        steps: args.steps,
+        until: if args.first { Until::Found } else { Until::End },
+        isolate: match args.isolate {
+            Isolate::Auto => campaign::Isolate::Auto,
+            Isolate::Memory => campaign::Isolate::Memory,
+            Isolate::Fork => campaign::Isolate::Fork,
+        },
+        all_output: args.output == ProgramOutput::All,
+        reuse: args.reuse,
+        transactions,
+        fence_transactions: args.fence_transactions,
+        advice: args.fences,
+        log: args.log.is_some(),
+        details: args.shared.format == OutputFormat::Json || !args.shared.quiet,
+        timeout: args.shared.timeout,
+        // The library around the program needs some memory, too.
+        memory: args.shared.memory / 4,
+    }
+}
+
+/// The command that explores the program as it was, without schedule and program; `fork`: each
+/// execution had a process of its own.
+pub(super) fn command(args: &RunArgs, subject: &Subject, fork: bool) -> String {
+    let mut words = vec![subject.explorer.to_owned()];
+    match args.under {
+        Some(model) => words.push(format!("--under {}", model_key(model))),
+        None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
+            let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
+            words.push(format!("--model {}", models.join(",")));
+        }
+        None => {}
+    }
+    if !args.transaction.is_empty() {
+        words.push(format!("--transaction {}", quoted(&args.transaction.join(","))));
+    }
+    if args.steps != STEPS {
+        words.push(format!("--steps {}", args.steps));
+    }
+    let flags = [
+        (args.transactions, "--transactions"),
+        (args.fence_transactions, "--fence-transactions"),
+        (args.reuse, "--reuse"),
+        (fork, "--isolate fork"),
+    ];
+    words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));
+    words.join(" ")
+}
+
+/// The program as that command names it.
+pub(super) fn target(subject: &Subject) -> String {
+    let words: Vec<String> = subject.target.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// A word as it is typed into a shell.
+fn quoted(word: &str) -> String {
+    // No word of a command line has a zero byte, which is all that cannot be quoted.
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        for (word, expected) in
+            [("./sb", "./sb"), ("./a b", "'./a b'"), ("a;rm", "'a;rm'"), ("it's", "\"it's\"")]
+        {
+            assert_eq!(quoted(word), expected);
+            let back = shlex::split(&quoted(word));
+            assert_eq!(back, Some(vec![word.to_owned()]));
+        }
+    }
+}
