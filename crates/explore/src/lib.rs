@@ -1,4 +1,27 @@
-//! Questions about a program: which final states can it reach under SC, TSO and PSO?
+//! Questions about a program: which final states can it reach under SC, TSO and PSO, is it robust,
+//! does it stay out of bad states, which fences does it need?
+//!
+//! Every answer carries evidence that the checker of `weakspot_core` has accepted. Limits hold for
+//! a question, from [`Limits::begin`](weakspot_core::Limits::begin) to its answer.
+//!
+//! ```
+//! use weakspot_core::{Limits, Model, Silent, Verdict};
+//! use weakspot_explore::{Decide, robust};
+//!
+//! // Store buffering: under TSO both threads may read 0.
+//! let text = "shared x = 0, y = 0
+//!     thread p { var r; x = 1; r = y }
+//!     thread q { var s; y = 1; s = x }";
+//! let parsed = weakspot_lang::parse(weakspot_lang::Format::Weak, text).expect("a program");
+//! let ask = |model| {
+//!     robust(&parsed.program, model, Decide::Pending, &Limits::UNLIMITED, &mut Silent)
+//! };
+//! let answer = ask(Model::Tso).expect("the program does nothing without meaning");
+//! assert_eq!(answer.verdict, Verdict::Violated);
+//! // The store of x is overtaken by the load of y.
+//! let reordered = answer.reordered.expect("what is reordered");
+//! assert!(reordered.store < reordered.access);
+//! ```
 
 mod answer;
 mod buffers;

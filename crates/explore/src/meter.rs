@@ -9,6 +9,8 @@ pub struct Meter<'a> {
     limits: Limits,
     progress: &'a mut dyn Progress,
     until_look: u32,
+    /// Work units from the last look to the next: fewer where units take long.
+    interval: u32,
     last_look: Instant,
     /// States visited.
     pub states: u64,
@@ -16,7 +18,7 @@ pub struct Meter<'a> {
     pub(crate) held: u64,
 }
 
-/// Work units between two looks at the clock: about a millisecond.
+/// Work units between two looks at the clock at most: about a millisecond.
 const INTERVAL: u32 = 4096;
 
 /// How long work may go on without a look.
@@ -29,7 +31,9 @@ impl<'a> Meter<'a> {
         Meter {
             limits: limits.begin(),
             progress,
-            until_look: INTERVAL,
+            // Many small searches may make up a question, so each of them looks early.
+            until_look: 1,
+            interval: 1,
             last_look: now,
             states: 0,
             held: 0,
@@ -58,12 +62,19 @@ impl<'a> Meter<'a> {
         if self.until_look > 0 {
             return Ok(());
         }
-        self.until_look = INTERVAL;
-        self.last_look = Instant::now();
+        let is_slow = self.last_look.elapsed() > LONG;
+        self.interval = match is_slow {
+            true => (self.interval / 4).max(1),
+            false => (self.interval * 2).min(INTERVAL),
+        };
+        self.until_look = self.interval;
         let (frontier, memory) = usage();
         // What the allocator and the process itself take comes on top.
         let memory = (memory + self.held) * 13 / 12;
-        if !self.progress.tick(Snapshot { states: self.states, frontier, memory }) {
+        let go_on = self.progress.tick(Snapshot { states: self.states, frontier, memory });
+        // What the look takes is no work.
+        self.last_look = Instant::now();
+        if !go_on {
             return Err(Limit::Interrupted);
         }
         self.limits.check(memory)

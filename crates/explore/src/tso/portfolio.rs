@@ -259,4 +259,35 @@ mod tests {
         let answer = reach(&program, model, &limits, &mut Silent);
         assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
     }
+
+    /// One that uses more than its share ends when all together use too much, and says why.
+    #[test]
+    fn racers_share_the_memory() {
+        let limits = Limits { memory: Some(1000), ..Limits::UNLIMITED };
+        let ended = AtomicBool::new(false);
+        let using = |memory| Snapshot { memory, ..Snapshot::default() };
+        let greedy: Racer<'_> = &|_, progress| {
+            let mut memory = 0;
+            while progress.tick(using(memory)) {
+                memory += 100;
+            }
+            ended.store(true, Ordering::Relaxed);
+            let verdict = Verdict::Unknown(Limit::Interrupted);
+            let algorithm = "greedy";
+            Ok(Some(Reach { verdict, violation: None, evidence: None, states: 0, algorithm }))
+        };
+        let modest: Racer<'_> = &|_, progress| {
+            while !ended.load(Ordering::Relaxed) {
+                assert!(progress.tick(using(400)));
+            }
+            Ok(None)
+        };
+        let (answers, interrupted) = race(&[greedy, modest], &limits, &mut Silent);
+        assert!(!interrupted);
+        for (racer, answer) in answers {
+            let verdict = answer.expect("no fault").map(|reach| reach.verdict);
+            let expected = (racer == 0).then_some(Verdict::Unknown(Limit::Memory(1000)));
+            assert_eq!(verdict, expected);
+        }
+    }
 }

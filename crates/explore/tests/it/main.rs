@@ -10,6 +10,7 @@
 //!   languages;
 //! - `fences`: fences against the definition: all cheaper sets of fences, on small random programs;
 //! - `lazy`: lazy TSO reachability against the brute-force reference, and on what it was made for;
+//! - `limits`: limits hold for a question;
 //! - `monitored`: monitors on programs against brute force;
 //! - `outcomes`: both searches against the brute-force reference, and every run that they give
 //!   replayed;
@@ -28,6 +29,7 @@ mod extend;
 mod families;
 mod fences;
 mod lazy;
+mod limits;
 mod monitored;
 mod outcomes;
 mod patches;
