@@ -95,6 +95,9 @@ fn ask_model(
     });
     let patched = found.fences.as_ref().map(|fences| patches.patched(fences));
     let counts = args.cost.full == 1 && args.cost.store_store == 1;
+    // The steps of these runs go over the edges of the places.
+    let asked = goal.question(&patches.places.program);
+    let missed = found.clauses.first().map(|clause| (&asked, &clause.run));
     let head = job.head(model, &found.verdict, start.elapsed(), certification);
     let answer = FenceAnswer {
         head: Head { limit: found.limit.as_ref(), ..head },
@@ -103,6 +106,7 @@ fn ask_model(
         goal,
         fences: lines.as_deref(),
         patched: patched.as_deref(),
+        run: missed,
         optimal: found.optimal,
         cost: found.fences.as_ref().filter(|_| !counts).map(|fences| costs.total(fences)),
         searched: found.states,

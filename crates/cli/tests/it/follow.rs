@@ -17,7 +17,7 @@ fn the_first_violation_of_each_model() {
             - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
               Under SC this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -36,7 +36,7 @@ fn the_first_violation_of_each_model() {
             - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
 
               Under SC this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 0  w x 1  line 1  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 2  -po->  program order of t1
@@ -54,7 +54,7 @@ fn the_first_violation_of_each_model() {
             - TSO: violated: within the first 8 operations, shown by a cycle of 4 steps
 
               Under TSO this cannot be: each arrow means "comes before" in memory, where a
-              write counts when it leaves its buffer, and together they form a circle.
+              write counts when it leaves its buffer, and together they form a cycle.
               t1 2  r b 1  line 7  -po->  program order of t1
               t1 3  r a 0  line 8  -rw->  read a=0, which the next overwrites
               t0 2  w a 1  line 5  -po->  program order of t0

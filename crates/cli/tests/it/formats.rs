@@ -45,8 +45,9 @@ fn one_head() {
 /// the late stores refer to.
 #[test]
 fn one_run() {
-    let questions: [&[&str]; 7] = [
+    let questions: [&[&str]; 8] = [
         &["litmus", "--model", "tso", "--show", "corpus/litmus/SB.litmus"],
+        &["fence", "--model", "tso", "corpus/programs/peterson.weak"],
         &["reach", "--model", "tso", "corpus/programs/peterson.weak"],
         &["robust", "--model", "pso", "corpus/programs/peterson.weak"],
         &["robust", "--trf", "--model", "tso", "corpus/programs/peterson.weak"],

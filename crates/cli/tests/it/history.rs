@@ -36,7 +36,7 @@ fn store_buffering_under_all_models() {
               SC, CCM: violated: 4 operations, shown by a cycle of 4 steps
 
               Under CCM this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 0  w x 1  line 2  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 4  -po->  program order of t1
@@ -57,7 +57,7 @@ fn store_buffering_under_two_models() {
             - sb SC: violated: 4 operations, shown by a cycle of 4 steps
 
               Under SC this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 0  w x 1  line 2  -po->  program order of t0
               t0 1  r y 0  line 3  -rw->  read y=0, which the next overwrites
               t1 0  w y 1  line 4  -po->  program order of t1
@@ -165,7 +165,7 @@ fn derived_orders_are_explained() {
               SC: violated: 8 operations, shown by a cycle of 2 steps
 
               Under SC this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 0  w x 1  line 1  -ww->  older than the next, see (1)
               t1 0  w x 2  line 5  -ww->  older than the next, see (2)
               t0 0  w x 1  line 1  (back at the start)
@@ -190,7 +190,7 @@ fn fences_are_named() {
             - history 1 TSO: violated: 6 operations, shown by a cycle of 4 steps
 
               Under TSO this cannot be: each arrow means "comes before" in memory, where a
-              write counts when it leaves its buffer, and together they form a circle.
+              write counts when it leaves its buffer, and together they form a cycle.
               t0 2  r [1] 0  line 1  -rw->  read [1]=0, which the next overwrites
               t1 0  w [1] 1  line 1  -po->  program order of t1, with a fence in between
               t1 2  r [0] 0  line 1  -rw->  read [0]=0, which the next overwrites
@@ -212,7 +212,7 @@ fn one_variable() {
             - history 1 TSO: violated: 2 operations, shown by a cycle of 2 steps
 
               Under TSO this cannot be: each arrow means "comes before" among the accesses
-              to x, which store buffers keep in order, and together they form a circle.
+              to x, which store buffers keep in order, and together they form a cycle.
               t0 1  w x 1  line 2  -wr->  wrote x=1, which the next reads
               t0 0  r x 1  line 1  -po->  program order of t0
               t0 1  w x 1  line 2  (back at the start)
@@ -239,11 +239,11 @@ fn by_cases() {
               pair 1: t2 0 w z 1 and t3 0 w z 2
               pair 2: t0 2 w x 1 and t2 2 w x 2
               pair 3: t0 0 w y 1 and t1 0 w y 2
-              However they are ordered, one of these circles appears; each arrow means
+              However they are ordered, one of these cycles appears; each arrow means
               "comes before".
               A checked proof says that no order avoids all of them.
 
-              Circle 1:
+              Cycle 1:
               t0 0  w y 1  line 4   -po->  program order of t0
               t0 2  w x 1  line 6   -ww->  if so ordered, pair 2
               t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
@@ -254,7 +254,7 @@ fn by_cases() {
                   overwritten by it:
                   t1 0 w y 2 -ww-> (if so ordered, pair 3) t0 0 w y 1
 
-              Circle 2:
+              Cycle 2:
               t1 0  w y 2  line 7   -po->  program order of t1
               t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
               t0 1  r f 1  line 5   -po->  program order of t0
@@ -267,7 +267,7 @@ fn by_cases() {
                   overwritten by it:
                   t0 0 w y 1 -ww-> (if so ordered, pair 3) t1 0 w y 2
 
-              Circle 3:
+              Cycle 3:
               t2 0  w z 1  line 9   -po->  program order of t2
               t2 2  w x 2  line 11  -ww->  if so ordered, pair 2
               t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
@@ -278,7 +278,7 @@ fn by_cases() {
                   overwritten by it:
                   t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
 
-              Circle 4:
+              Cycle 4:
               t3 0  w z 2  line 12  -po->  program order of t3
               t3 1  w g 1  line 13  -wr->  wrote g=1, which the next reads
               t2 1  r g 1  line 10  -po->  program order of t2
@@ -318,7 +318,7 @@ fn the_smallest_part() {
             - long SC: violated: 407 operations, shown by a cycle of 4 steps
 
               Under SC this cannot be: each arrow means "comes before", and together they
-              form a circle.
+              form a cycle.
               t0 200  w x 1  line 403  -po->  program order of t0
               t0 201  r y 7  line 404  -rw->  read y=7, which the next overwrites
               t1 200  w y 8  line 406  -po->  program order of t1

@@ -32,7 +32,7 @@ fn store_buffering() {
               store    t0  wr x  at sb.c:4
               access   t1  rd x  at sb.c:10
               after    t1  wr y  at sb.c:9
-              mend by  a fence in t0 between sb.c:4 and sb.c:5
+              fix      a fence in t0 between sb.c:4 and sb.c:5
               reported once, first by event 4; the run that shows it was checked
 
               t0                    │ t1                      │ memory
@@ -63,7 +63,7 @@ fn message_passing_breaks_under_pso_only() {
               store    t0  wr data  at mp.c:5
               access   t1  rd data  at mp.c:13
               after    t1  rd flag  at mp.c:12
-              mend by  a store-store fence in t0 between mp.c:5 and mp.c:6
+              fix      a store-store fence in t0 between mp.c:5 and mp.c:6
               reported once, first by event 4; the run that shows it was checked
 
               t0                    │ t1                      │ memory
@@ -221,7 +221,7 @@ fn from_a_pipe() {
           store    a  wr x
           access   b  rd x
           after    b  wr y
-          mend by  a fence in a between event 1 and event 2
+          fix      a fence in a between event 1 and event 2
           reported once, first by event 4; the run that shows it was checked
 
           a                            │ b                              │ memory

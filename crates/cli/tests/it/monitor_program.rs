@@ -65,8 +65,7 @@ fn all_executions() {
             Final state: 0:EAX=0; 1:EAX=0;
             P0's store x=1 (line 6) was still in its buffer when P0 loaded y (line 7).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  line 6  MOV [x],$1   -po->  program order of P0
               P0  line 7  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
               P1  line 6  MOV [y],$1   -po->  program order of P1
@@ -137,8 +136,7 @@ fn few_preemptions() {
             p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
             flag[1] (line 17).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p[0]  line 16  flag[me] = 1               -po->  program order of p[0]
               p[0]  line 17  while (flag[1 - me] == 1)  -fr->  read flag[1]=0, which the
                                                                next overwrites

@@ -75,8 +75,7 @@ fn a_store_and_a_load() {
 
             p's store x=1 (line 4) was still in its buffer when p loaded y (line 5).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p  line  4  x = 1        -po->  program order of p
               p  line  5  if (y == 0)  -fr->  read y=0, which the next overwrites
               q  line  9  y = 1        -po->  program order of q
@@ -124,8 +123,7 @@ fn two_stores_under_pso_only() {
             P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line
             5) reached memory.
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  line 4  MOV [x],$1   -po->  program order of P0
               P0  line 5  MOV [y],$1   -rf->  wrote y=1, which the next reads
               P1  line 4  MOV EAX,[y]  -po->  program order of P1
@@ -182,8 +180,7 @@ fn an_update_overtakes() {
 
             p's store x=1 (line 4) was still in its buffer when p updated y (line 4).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p  line  4  x = 1            -po->  program order of p
               p  line  4  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
               q  line  9  r = y            -po->  program order of q
@@ -245,8 +242,7 @@ fn peterson() {
             p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
             flag[1] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p[0]  line 16  flag[me] = 1                             -po->
                   program order of p[0]
               p[0]  line 18  await (flag[1 - me] == 0 || turn == me)  -fr->

@@ -66,7 +66,7 @@ fn task_pool() {
             corpus/transactions/task-pool.wstrace TSO: not serializable: an execution of this trace has a cycle through 4 transactions in 16 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ front events 2 to 3 ───────┐
               │ 2. rd head  at pool.c:5    │
@@ -90,7 +90,7 @@ fn task_pool() {
               front's store to head (pool.c:6) is still in its buffer when back reads head
                 (pool.c:22).
                 A fence in front between pool.c:6 and pool.c:9 would be in the way.
-              --fence-transactions tells what a fence at the end of each transaction buys.
+              --fence-transactions says what a fence at the end of each transaction buys.
             --- exit 1
         "#]],
     );
@@ -108,7 +108,7 @@ fn fences() {
         ],
         "",
         expect![[r#"
-            corpus/transactions/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC tells): 4 transactions in 16 events
+            corpus/transactions/task-pool.wstrace TSO: serializable with the fences (as far as this execution of SC shows): 4 transactions in 16 events
               without the fences: not serializable
               3 fences added; then under SC: serializable; under TSO: nothing can be overtaken
               fence in front behind 3. wr head  at pool.c:6
@@ -198,7 +198,7 @@ fn far_down_a_pipe() {
             - SC: not serializable: a cycle through 3 transactions in 1,100,007 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ t1 events 2 to 1,100,005 ──┐
               │ 2. wr x  at a.c:2          │
@@ -229,7 +229,7 @@ fn threads_and_locks() {
             corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ T0 events 3 to 13 ──┐
               │ 5. rel L  at 8      │
@@ -252,7 +252,7 @@ fn threads_and_locks() {
             - SC: not serializable: a cycle through 3 transactions in 5 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ t0 events 2 to 4 ──┐
               │ 2. spawn t1        │

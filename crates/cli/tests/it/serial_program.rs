@@ -45,7 +45,7 @@ fn task_pool() {
               overtaken by if (h + 1 <= tail) │                            │
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ first events 1 to 2 ────┐
               │ 1. rd head  at line 15  │
@@ -158,7 +158,7 @@ fn theorem_2() {
                                            │ 4. y = 1  writes y=1 to memory │ y=1
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ right events 1 to 4 ──┐
               │ 1. rd x  at line 23   │
@@ -297,7 +297,7 @@ fn lines() {
             corpus/transactions/bank.std SC: not serializable: a cycle through 2 transactions in 15 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ T0 events 3 to 13 ──┐
               │ 5. rel L  at 8      │
@@ -312,7 +312,7 @@ fn lines() {
             corpus/transactions/bank.std TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 15 events
 
               No order of the transactions explains this: each comes before the next, and
-              they form a circle.
+              they form a cycle.
 
               ┌ T0 events 3 to 13 ──┐
               │ 5. rel L  at 8      │

@@ -119,8 +119,7 @@ fn litmus_show_one_state() {
             P0's store x=1 (line 4) was still in its buffer when its later store y=1 (line
             5) reached memory.
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  MOV [x],$1   -po->  program order of P0
               P0  MOV [y],$1   -rf->  wrote y=1, which the next reads
               P1  MOV EAX,[y]  -po->  program order of P1
@@ -383,8 +382,7 @@ fn reach_peterson() {
             p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded
             flag[0] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
               p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which
                                                                     the next overwrites
@@ -426,8 +424,7 @@ fn reach_peterson() {
             p[1]'s store flag[1]=1 (line 16) was still in its buffer when p[1] loaded
             flag[0] (line 18).
 
-            SC cannot do this: each arrow means "comes before", and together they form a
-            circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               p[0]  flag[me] = 1                             -po->  program order of p[0]
               p[0]  await (flag[1 - me] == 0 || turn == me)  -fr->  read flag[1]=0, which
                                                                     the next overwrites

@@ -11,8 +11,8 @@ use super::{ShowOps, model_name};
 use crate::text::show::{counted, grouped};
 use crate::text::table::{beside_each_other, cut, pad, paragraph, width};
 
-/// How many edges of a cycle or path, and how many derivations, are told.
-const MAX_TOLD: usize = 40;
+/// How many edges of a cycle or path, and how many derivations, are shown.
+const MAX_SHOWN: usize = 40;
 /// All cycles of a proof by cases are drawn if they are so few.
 const ALL_CONFLICTS: usize = 8;
 /// How many are drawn of more.
@@ -40,7 +40,7 @@ pub(super) fn drawing(
     }
     let arrows = arrows(show, model, cycle.within, &cycle.edges);
     let text = format!(
-        "  Under {} this cannot be: {arrows}, and together they form a circle.",
+        "  Under {} this cannot be: {arrows}, and together they form a cycle.",
         model_name(model)
     );
     let mut out = format!("\n{}", paragraph(&text, columns, 2));
@@ -96,20 +96,20 @@ pub(super) fn conflicts(
         .map_or(String::new(), |first| arrows(show, model, first.within, &first.edges));
     let text = format!("  Under {name} this cannot be. These writes have no order yet:");
     let mut out = format!("\n{}", paragraph(&text, columns, 2));
-    for (i, &(a, b)) in pairs.iter().enumerate().take(MAX_TOLD) {
+    for (i, &(a, b)) in pairs.iter().enumerate().take(MAX_SHOWN) {
         let pair = format!("  pair {}: {} and {}", i + 1, show.placed(a), show.placed(b));
         out += &paragraph(&pair, columns, 4);
     }
-    if pairs.len() > MAX_TOLD {
-        let more = counted((pairs.len() - MAX_TOLD) as u64, "more pair");
+    if pairs.len() > MAX_SHOWN {
+        let more = counted((pairs.len() - MAX_SHOWN) as u64, "more pair");
         let _ = writeln!(out, "  and {more}");
     }
-    let text = format!("  However they are ordered, one of these circles appears; {arrows}.");
+    let text = format!("  However they are ordered, one of these cycles appears; {arrows}.");
     out += &paragraph(&text, columns, 2);
     out += &paragraph("  A checked proof says that no order avoids all of them.", columns, 2);
     let most = if conflicts.len() <= ALL_CONFLICTS { ALL_CONFLICTS } else { MAX_CONFLICTS };
     for (i, conflict) in conflicts.iter().enumerate().take(most) {
-        let _ = writeln!(out, "\n  Circle {}:", i + 1);
+        let _ = writeln!(out, "\n  Cycle {}:", i + 1);
         push_cycle(&mut out, show, model, conflict, columns);
     }
     if conflicts.len() > most {
@@ -145,7 +145,7 @@ fn unrolled(model: HistoryModel, cycle: &HistoryCycle) -> Option<(Vec<HistoryEdg
         && others.clone().all(is_direct)
         && path.path.iter().all(|edge| matches!(edge.why, Why::Po | Why::Rf))
         && !path.path.is_empty()
-        && cycle.edges.len() + path.path.len() <= MAX_TOLD;
+        && cycle.edges.len() + path.path.len() <= MAX_SHOWN;
     fits.then(|| (others.chain(&path.path).copied().collect(), path.within))
 }
 
@@ -232,7 +232,7 @@ fn push_cycle(
     columns: usize,
 ) {
     let marks = marks(cycle);
-    let edges = &cycle.edges[..cycle.edges.len().min(MAX_TOLD)];
+    let edges = &cycle.edges[..cycle.edges.len().min(MAX_SHOWN)];
     let lines = Lines::new(show, edges.iter().map(|edge| edge.from), columns);
     for edge in edges {
         let reason = reason(show, model, cycle, edge, &marks);
@@ -246,17 +246,17 @@ fn push_cycle(
         let left = format!("  {}", lines.of(first.from));
         *out += &beside_each_other(&left, "(back at the start)", columns);
     }
-    for &index in marks.iter().take(MAX_TOLD) {
+    for &index in marks.iter().take(MAX_SHOWN) {
         push_derivation(out, show, cycle, index, &marks, columns);
     }
-    if marks.len() > MAX_TOLD {
-        let more = counted((marks.len() - MAX_TOLD) as u64, "more order");
+    if marks.len() > MAX_SHOWN {
+        let more = counted((marks.len() - MAX_SHOWN) as u64, "more order");
         let text = format!("  and {more} that these follow from; --witness writes them all");
         *out += &paragraph(&text, columns, 2);
     }
 }
 
-/// The derivations that need lines of their own, in the order in which they are told. The place
+/// The derivations that need lines of their own, in the order in which they are shown. The place
 /// in the list is the mark.
 fn marks(cycle: &HistoryCycle) -> Vec<u32> {
     let mut marks: Vec<u32> = Vec::new();
@@ -272,7 +272,7 @@ fn marks(cycle: &HistoryCycle) -> Vec<u32> {
         }
     };
     add(&cycle.edges, &mut marks);
-    while let Some(&index) = marks.get(next).filter(|_| next <= MAX_TOLD) {
+    while let Some(&index) = marks.get(next).filter(|_| next <= MAX_SHOWN) {
         next += 1;
         if let Some(derivation) = derivation(cycle, index) {
             add(&derivation.path, &mut marks);
@@ -405,7 +405,7 @@ fn push_derivation(
     };
     *out += &paragraph(&format!("  ({mark}) {why}:"), columns, 6);
     let mut line = String::new();
-    for edge in derivation.path.iter().take(MAX_TOLD) {
+    for edge in derivation.path.iter().take(MAX_SHOWN) {
         let mark = |index| marks.iter().position(|&mark| mark == index);
         let reference = match edge.why {
             Why::Derived(index) => mark(index).map_or(String::new(), |at| format!(" ({})", at + 1)),
@@ -419,7 +419,7 @@ fn push_derivation(
         }
         line += &step;
     }
-    let rest = derivation.path.len().saturating_sub(MAX_TOLD);
+    let rest = derivation.path.len().saturating_sub(MAX_SHOWN);
     let more = if rest > 0 { format!("… {rest} more … ") } else { String::new() };
     *out += &paragraph(&format!("      {line}{more}{end}"), columns, 8);
 }

@@ -3,13 +3,16 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use weakspot_core::{Fence, Goal, Limit, Names, Span, ThreadId, Verdict};
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Fence, Goal, Limit, Names, Program, Span, ThreadId, Verdict};
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
+use crate::run::object::Run;
+use crate::run::of_schedule::of_schedule;
 use crate::text::diff::unified_diff;
 use crate::text::limit::limit_text;
-use crate::text::show::{clip, one_line, plain, thread_name};
+use crate::text::show::{Show, clip, one_line, plain, thread_name};
 use crate::text::table::Style;
 
 /// The answer for one program under one model.
@@ -27,6 +30,8 @@ pub struct FenceAnswer<'a> {
     pub fences: Option<&'a [FenceLine]>,
     /// The text with the fences.
     pub patched: Option<&'a str>,
+    /// A run that misses the goal, of the program without fences.
+    pub run: Option<(&'a Program, &'a Schedule)>,
     /// Nothing cheaper reaches the goal; without fences, nothing at all.
     pub optimal: bool,
     /// What the fences cost, where that is not their number.
@@ -184,6 +189,10 @@ fn fence_json(a: &FenceAnswer<'_>) -> String {
         cost: a.cost,
         explored: a.searched,
         queries: a.queries,
+        run: a.run.and_then(|(program, schedule)| {
+            let show = Show { program, names: a.names, source: a.source };
+            of_schedule(show, a.head.model, schedule, true)
+        }),
     };
     of_program(&a.head, a.names, body)
 }
@@ -198,6 +207,8 @@ struct Body<'a> {
     cost: Option<u64>,
     explored: u64,
     queries: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
 }
 
 #[derive(Serialize)]

@@ -73,7 +73,7 @@ fn race_text(a: &RobustAnswer<'_>, race: Option<TriangularRace>, style: Style) -
         out.push_str(&explain(run, &title(a.names, a.head.model), style, true, &[]));
         out.push('\n');
         out.push_str(&paragraph(
-            "A program with such a race may still be robust; `weakspot robust` without --trf tells.",
+            "A program with such a race may still be robust; `weakspot robust` without --trf says whether it is.",
             style.columns(),
             0,
         ));

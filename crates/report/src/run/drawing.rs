@@ -385,8 +385,7 @@ impl Drawing<'_> {
                 }
                 out.push('\n');
                 out.push_str(&paragraph(
-                    "SC cannot do this: each arrow means \"comes before\", and together they form a \
-                     circle.",
+                    "SC cannot do this: each arrow means \"comes before\", and they form a cycle.",
                     self.columns,
                     0,
                 ));

@@ -57,8 +57,8 @@ impl Answer for MonitorAnswer<'_> {
     }
 }
 
-/// How many pairs are told one by one in text.
-const MAX_TOLD: usize = 20;
+/// How many pairs are reported one by one in text.
+const MAX_REPORTED: usize = 20;
 /// How many steps of a cycle are drawn.
 const MAX_DRAWN: usize = 40;
 
@@ -93,7 +93,7 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
     if !style.details {
         return out;
     }
-    for (i, (report, run)) in a.reports.iter().enumerate().take(MAX_TOLD) {
+    for (i, (report, run)) in a.reports.iter().enumerate().take(MAX_REPORTED) {
         out.push('\n');
         out.push_str(&told(a, report, run.as_ref(), style));
         if let (0, Some(run)) = (i, run) {
@@ -101,8 +101,8 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
             out.push_str(&drawing(a, run, style));
         }
     }
-    if a.reports.len() > MAX_TOLD {
-        let more = counted((a.reports.len() - MAX_TOLD) as u64, "more pair");
+    if a.reports.len() > MAX_REPORTED {
+        let more = counted((a.reports.len() - MAX_REPORTED) as u64, "more pair");
         let _ = writeln!(out, "\n  and {more}; --format json lists all");
     }
     if a.unlisted > 0 {
@@ -214,7 +214,7 @@ impl ViolationJson {
             event: report.first + 1,
             store_event: run.map(|run| run.store + 1),
             cycle: run.map(|run| run.cycle.iter().map(ArcJson::of).collect()),
-            mend: run.and_then(|run| mending(a, run)),
+            mend: run.and_then(|run| fix(a, run)),
             certified: run.is_some(),
             run: run.map(|run| of_delay(a.tables, a.log, run)),
         }
@@ -317,8 +317,8 @@ pub(crate) fn told(
     let mut out = line("store", store);
     out += &line("access", access);
     out += &line("after", previous);
-    if let Some(mending) = run.and_then(|run| mending(a, run)) {
-        out += &labelled("mend by", &mending, None, style);
+    if let Some(fix) = run.and_then(|run| fix(a, run)) {
+        out += &labelled("fix", &fix, None, style);
     }
     let times = match count {
         1 => "once".to_owned(),
@@ -356,7 +356,7 @@ pub(crate) fn labelled(label: &str, text: &str, site: Option<&str>, style: Style
 
 /// The fence that would have kept the store from staying behind: just after it, before what its own
 /// thread does next on the cycle.
-fn mending(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
+fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
     let arc = run.cycle.iter().find(|arc| arc.from.index() == run.store)?;
     let next = a.log.get(arc.to.index()).filter(|_| arc.link == Link::Po)?;
     let fence = match (a.head.model, next.kind) {

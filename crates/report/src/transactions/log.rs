@@ -198,7 +198,7 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
         format!("{} in {}", counted(a.transactions, "transaction"), counted(a.events, "event"));
     let fences = if a.fenced.is_some() { " with the fences" } else { "" };
     let of = match (a.of, a.head.model) {
-        _ if a.fenced.is_some() => "as far as this execution of SC tells",
+        _ if a.fenced.is_some() => "as far as this execution of SC shows",
         (SerialOf::Trace, _) => "in all executions of this trace",
         (SerialOf::Execution, Model::Sc) => "in this execution",
         (SerialOf::Execution, _) => "in this execution of TSO",
@@ -227,7 +227,7 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
     if a.sc_equivalent == Some(false) {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
     }
-    // The limit was just told.
+    // The limit was just said.
     let told = match a.head.verdict {
         Verdict::Unknown(limit) => Some(limit_text(limit, &Names::default())),
         _ => None,
@@ -597,7 +597,7 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, style: Style) -> 
     let inner = widths.max().unwrap_or(0);
     let mut out = paragraph(
         "  No order of the transactions explains this: each comes before the next, and they form a \
-         circle.",
+         cycle.",
         columns,
         2,
     );
@@ -674,7 +674,7 @@ fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, colu
     let mendable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
     if mendable && a.of == SerialOf::Trace {
         out.push_str(&paragraph(
-            "  --fence-transactions tells what a fence at the end of each transaction buys.",
+            "  --fence-transactions says what a fence at the end of each transaction buys.",
             columns,
             4,
         ));

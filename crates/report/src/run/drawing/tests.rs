@@ -40,7 +40,7 @@ fn store_buffering() {
         P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 4).
         P1's store y=1 (line 3) was still in its buffer when P1 loaded x (line 4).
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
+        SC cannot do this: each arrow means "comes before", and they form a cycle.
           P0  MOV [x],$1   -po->  program order of P0
           P0  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
           P1  MOV [y],$1   -po->  program order of P1
@@ -112,7 +112,7 @@ fn message_passing() {
         Final state: 0:EAX=0; 1:EAX=1;
         P0's store x=1 (line 3) was still in its buffer when its later store y=1 (line 4) reached memory.
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
+        SC cannot do this: each arrow means "comes before", and they form a cycle.
           P0  MOV [x],$1   -po->  program order of P0
           P0  MOV [y],$1   -rf->  wrote y=1, which the next reads
           P1  MOV EAX,[y]  -po->  program order of P1
@@ -187,7 +187,7 @@ fn own_buffer_fences_and_updates() {
             Final state: 0:EAX=1; 1:EAX=0; 2:EAX=0;
             P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 5).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  MOV [x],$1   -po->  program order of P0
               P0  MOV EBX,[y]  -fr->  read y=0, which the next overwrites
               P1  MOV [y],$1   -po->  program order of P1
@@ -276,7 +276,7 @@ fn atomic_blocks() {
             Final state: 0:EAX=0; 1:EAX=0;
             P1's store y=1 (line 3) was still in its buffer when P1 loaded x (line 4).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P1  MOV [y],$1   -po->      program order of P1
               P1  MOV EAX,[x]  -fr->      read x=0, which the next overwrites
               P0  MOV [x],$1   -atomic->  in one atomic block with the next
@@ -318,7 +318,7 @@ fn many_threads() {
             P0's store x=1 (line 3) was still in its buffer when P0 loaded y (line 4).
             P3's store y=1 (line 3) was still in its buffer when P3 loaded x (line 4).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  MOV [x],$1   -po->  program order of P0
               P0  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
               P3  MOV [y],$1   -po->  program order of P3
@@ -362,7 +362,7 @@ fn many_threads() {
             P1's store y=1 (line 3) was still in its buffer when P1 loaded z (line 4).
             P2's store z=1 (line 3) was still in its buffer when P2 loaded x (line 4).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0  MOV [x],$1   -po->  program order of P0
               P0  MOV EAX,[y]  -fr->  read y=0, which the next overwrites
               P1  MOV [y],$1   -po->  program order of P1
@@ -527,7 +527,7 @@ fn names_and_texts() {
             the second thread's store y=変数� (line 3) was still in its buffer when the second thread loaded
             変数� (line 4).
 
-            SC cannot do this: each arrow means "comes before", and together they form a circle.
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
               P0                 MOV [x]�1   -po->  program order of P0
               P0                 OV EAX,[y]  -fr->  read y=0, which the next overwrites
               the second thread  OV [y],$1   -po->  program order of the second thread
@@ -577,7 +577,7 @@ fn names_and_texts() {
         P0's store [1]=1 was still in its buffer when P0 loaded [2].
         P1's store [2]=1 was still in its buffer when P1 loaded [1].
 
-        SC cannot do this: each arrow means "comes before", and together they form a circle.
+        SC cannot do this: each arrow means "comes before", and they form a cycle.
           P0  [1] := 1   -po->  program order of P0
           P0  r0 := [2]  -fr->  read [2]=0, which the next overwrites
           P1  [2] := 1   -po->  program order of P1
