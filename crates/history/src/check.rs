@@ -25,6 +25,35 @@ use crate::graph::explain::Ppo;
 
 /// Whether the history satisfies the model.
 ///
+/// ```
+/// use weakspot_core::{HistoryModel, INITIAL, Limits, OpKind, Ops, Silent, Verdict};
+/// use weakspot_history::{Complete, Method, check};
+///
+/// // Two threads each write one variable and then read that the other one is as it was.
+/// let mut ops = Ops::new();
+/// for (mine, other) in [(0, 1), (1, 0)] {
+///     ops.thread();
+///     ops.push(OpKind::Write, mine, INITIAL);
+///     ops.push(OpKind::Read, other, INITIAL);
+/// }
+/// let method = Method { complete: Complete::Auto, saturate: true };
+/// let ask = |model| check(&ops, model, method, &Limits::UNLIMITED, &mut Silent);
+/// assert_eq!(ask(HistoryModel::Sc)?.verdict, Verdict::Violated);
+/// assert_eq!(ask(HistoryModel::Tso)?.verdict, Verdict::Holds);
+/// assert!(ask(HistoryModel::Tso)?.certification().is_checked());
+/// # Ok::<(), weakspot_core::certify::Rejected>(())
+/// ```
+///
+/// Nobody can make an answer up that claims to be checked:
+///
+/// ```compile_fail,E0451
+/// use weakspot_core::{Certification, Certified, Verdict};
+/// use weakspot_history::{Answer, DecidedBy};
+///
+/// let answer = Answer { verdict: Verdict::Holds, evidence: None, decided_by: DecidedBy::Sat };
+/// let forged = Certified { answer, certification: Certification::Checked };
+/// ```
+///
 /// # Errors
 /// When the evidence did not pass its check, which is a defect of this crate and no answer.
 pub fn check(

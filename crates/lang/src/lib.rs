@@ -60,6 +60,19 @@ impl Format {
 }
 
 /// The program that a text means.
+///
+/// ```
+/// use weakspot_lang::{Format, parse};
+///
+/// let text = "shared x, y\nthread p { var r; x = 1; r = y }\nthread q { var r; y = 1; r = x }\n";
+/// let parsed = parse(Format::Weak, text).map_err(|diagnostic| diagnostic.message)?;
+/// assert_eq!(parsed.names.threads, ["p", "q"]);
+/// assert_eq!(parsed.program.locs.len(), 2);
+///
+/// let diagnostic = parse(Format::Weak, "shared x\nthread p { x = }\n").unwrap_err();
+/// assert!(diagnostic.span.start > 0);
+/// # Ok::<(), String>(())
+/// ```
 pub fn parse(format: Format, text: &str) -> Result<Parsed, Diagnostic> {
     match format {
         Format::Litmus => litmus::compile(&litmus::parse(text)?),

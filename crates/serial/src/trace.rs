@@ -110,6 +110,20 @@ const WINDOW: usize = 256;
 
 /// Whether the trace is serializable.
 ///
+/// ```
+/// use weakspot_core::serial::TraceMode;
+/// use weakspot_core::testing::trace_of;
+/// use weakspot_core::{Limits, Silent, Verdict};
+/// use weakspot_serial::{TraceMethod, check_trace};
+///
+/// // Transaction 0 writes x and reads it back, after transaction 1 has written it.
+/// let events = trace_of("wr0(x)^0 wr1(x)^1 rd0(x)^0 rd1(y)^1");
+/// let (mode, method) = (TraceMode::Exact, TraceMethod::Auto);
+/// let answer = check_trace(&events, mode, method, &Limits::UNLIMITED, &mut Silent).unwrap();
+/// assert_eq!(answer.verdict, Verdict::Violated);
+/// assert!(answer.certification().is_checked());
+/// ```
+///
 /// # Errors
 /// When the events are no trace, or the evidence did not pass its check.
 pub fn check_trace(

@@ -17,6 +17,20 @@ use crate::{LogFormat, rapid, text};
 const BATCH: usize = 4096;
 
 /// Reads a log, batch by batch, in bounded memory.
+///
+/// ```
+/// use weakspot_core::{LogBatch, LogKind};
+/// use weakspot_trace::{LogFormat, LogReader, Next};
+///
+/// let text = "t0: wr data = 42\nt0: wr flag = 1\nt1: rd flag = 1\n";
+/// let mut reader = LogReader::new(Box::new(text.as_bytes()), LogFormat::Text);
+/// let mut batch = LogBatch::default();
+/// assert_eq!(reader.next(&mut batch)?, Next::Events);
+/// assert_eq!(batch.events.len(), 3);
+/// assert_eq!(batch.events[2].kind, LogKind::Read);
+/// assert_eq!(reader.tables().locs[1].name, "flag");
+/// # Ok::<(), weakspot_trace::LogError>(())
+/// ```
 pub struct LogReader {
     source: Source,
     names: Names,

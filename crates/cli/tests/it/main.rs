@@ -1,6 +1,7 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
 //! - `cargo`: `weakspot cargo` on Rust crates;
+//! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
 //! - `convert`: logs and histories from format to format;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
@@ -25,6 +26,7 @@
 
 mod bench;
 mod cargo;
+mod certified;
 mod convert;
 mod corpus_c;
 mod fences;
