@@ -59,8 +59,9 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: A table
-                      - json: JSON Lines, one object per row
+                      - text: For people
+                      - json: JSON Lines, one object per file and model
+                      - csv:  Commas: the rows of `bench`, the summary of many files
 
               -h, --help
                       Print help (see a summary with '-h')

@@ -263,7 +263,7 @@ fn no_fences_help() {
         &["fence", "--goal", "safe", "--format", "json", "-"],
         program,
         expect![[r#"
-            {"certified":false,"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","tool":{"name":"weakspot","version":"0.1.0"},"verdict":"violated"}
+            {"certified":true,"explored":"_","fences":[],"file":"-","fixable":false,"goal":"safe","model":"tso","name":"-","optimal":true,"queries":"_","question":"fence","schema":1,"time_s":"_","tool":{"name":"weakspot","version":"0.1.0"},"verdict":"violated"}
             --- exit 1
         "#]],
     );
