@@ -1,9 +1,7 @@
 //! One input on its way to answers: how they are written, what is done with bad input and warnings,
 //! and the one way in which witnesses are written. Every question uses it, whatever it is about.
 
-use std::borrow::Cow;
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -14,7 +12,7 @@ use weakspot_core::{
 use weakspot_explore::NoAnswer;
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    Head, ModelName, ProgramResult, Refusal, Severity, Style, Tool, Witness, failure_diagnostic,
+    Head, ModelName, ProgramResult, Refusal, Severity, Style, Witness, failure_diagnostic,
     input_hash, render,
 };
 
@@ -24,21 +22,6 @@ use crate::input::{Input, Loaded, Source, Unread};
 use crate::output;
 use crate::pool::{self, Answer};
 use crate::terminal;
-
-/// What says in the first object of an output who wrote it.
-const TOOL: Tool = Tool {
-    name: "weakspot",
-    version: env!("CARGO_PKG_VERSION"),
-    commit: option_env!("WEAKSPOT_COMMIT"),
-};
-
-/// What goes to standard output next. The first object of JSON says what wrote it.
-pub(crate) fn signed(format: OutputFormat, text: &str) -> Cow<'_, str> {
-    static SIGNED: AtomicBool = AtomicBool::new(false);
-    let is_first =
-        format == OutputFormat::Json && !text.is_empty() && !SIGNED.swap(true, Ordering::Relaxed);
-    if is_first { TOOL.sign(text).into() } else { text.into() }
-}
 
 /// How what goes to standard output is written: as wide as `COLUMNS` says, or the terminal, or 80
 /// columns where there is none.

@@ -43,6 +43,7 @@ mod record;
 mod robust;
 mod run;
 mod serial;
+mod signed;
 mod terminal;
 mod within;
 

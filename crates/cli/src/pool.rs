@@ -14,8 +14,8 @@ use weakspot_core::{Limits, Progress, Snapshot};
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::job::signed;
 use crate::output::spare_inputs;
+use crate::signed::signed;
 use crate::terminal::{self, Bytes, Count};
 
 /// What one input came to.

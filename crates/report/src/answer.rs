@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
 
-use crate::json::model_key;
+use crate::json::keys::model_key;
 use crate::text::table::Style;
 
 /// The head of an answer: about what, which question, and what came out.

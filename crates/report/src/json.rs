@@ -3,14 +3,18 @@
 //! The order of the keys is part of what scripts and people see. Nothing is put into a tree first: a
 //! list of a million states goes right into the text.
 
+pub(crate) mod keys;
+pub(crate) mod line;
+
 use std::fmt::{Display, Write};
-use std::io;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use serde_json::ser::{CharEscape, Formatter};
-use weakspot_core::{Certification, Drain, Model, Names, Verdict};
+use weakspot_core::{Certification, Names};
 
+pub(crate) use self::keys::verdict_key;
+pub use self::keys::{model_key, model_of_key};
+pub(crate) use self::line::{line, seconds};
 use crate::answer::{Head, ModelName};
 use crate::text::limit::LimitJson;
 
@@ -39,56 +43,6 @@ impl Tool {
             Some(open) => format!("{open},\"tool\":{}}}{rest}", line(self)),
             None => objects.to_owned(),
         }
-    }
-}
-
-/// Something as JSON on one line, without a line end.
-pub(crate) fn line<T: Serialize + ?Sized>(value: &T) -> String {
-    let mut out = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, OneLine);
-    // Memory takes everything, and no key is anything but a string.
-    let _ = value.serialize(&mut serializer);
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// JSON without anything that a reader of lines or a terminal could stumble over.
-struct OneLine;
-
-impl Formatter for OneLine {
-    fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
-    where
-        W: ?Sized + io::Write,
-    {
-        // Line separators are legal in JSON, but not every reader of lines knows that.
-        let is_bad = |c: char| matches!(c, '\x7f' | '\u{2028}' | '\u{2029}');
-        let mut rest = fragment;
-        while let Some(at) = rest.find(is_bad) {
-            let (good, bad) = rest.split_at(at);
-            writer.write_all(good.as_bytes())?;
-            let mut chars = bad.chars();
-            let code = chars.next().map_or(0, u32::from);
-            write!(writer, "\\u{code:04x}")?;
-            rest = chars.as_str();
-        }
-        writer.write_all(rest.as_bytes())
-    }
-
-    fn write_char_escape<W>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()>
-    where
-        W: ?Sized + io::Write,
-    {
-        let text = match escape {
-            CharEscape::Quote => "\\\"",
-            CharEscape::ReverseSolidus => "\\\\",
-            CharEscape::Solidus => "/",
-            CharEscape::Backspace => "\\u0008",
-            CharEscape::FormFeed => "\\u000c",
-            CharEscape::LineFeed => "\\n",
-            CharEscape::CarriageReturn => "\\r",
-            CharEscape::Tab => "\\t",
-            CharEscape::AsciiControl(byte) => return write!(writer, "\\u{byte:04x}"),
-        };
-        writer.write_all(text.as_bytes())
     }
 }
 
@@ -175,14 +129,6 @@ pub(crate) fn of_record<M: ModelName>(
     }) + "\n"
 }
 
-/// A time in seconds, to the microsecond.
-pub(crate) fn seconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
-    match (time.as_micros() as f64 / 1e6, time.subsec_micros()) {
-        (_, 0) => s.serialize_u64(time.as_secs()),
-        (seconds, _) => s.serialize_f64(seconds),
-    }
-}
-
 fn certified<S: Serializer>(certified: &Certification, s: S) -> Result<S::Ok, S::Error> {
     match certified {
         Certification::Checked => s.serialize_bool(true),
@@ -256,33 +202,6 @@ pub fn error_json(
 ) -> String {
     let refusal = Refusal { file, question, model, message, place, kind: None };
     refusal.json().trim_end().to_owned()
-}
-
-/// The verdict as scripts read it.
-pub(crate) fn verdict_key(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Violated => "violated",
-        Verdict::Unknown(_) => "unknown",
-    }
-}
-
-/// The model as scripts write it: `sc`, `tso`, `pso`, and `pso-own` for the reading of PSO in
-/// which an atomic update waits only for the stores to its own address.
-#[must_use]
-pub fn model_key(model: Model) -> &'static str {
-    match model {
-        Model::Sc => "sc",
-        Model::Tso => "tso",
-        Model::Pso(Drain::All) => "pso",
-        Model::Pso(Drain::Own) => "pso-own",
-    }
-}
-
-/// The model that [`model_key`] writes as `key`.
-#[must_use]
-pub fn model_of_key(key: &str) -> Option<Model> {
-    Model::ALL.into_iter().find(|&model| model_key(model) == key)
 }
 
 /// A JSON object that is being written.

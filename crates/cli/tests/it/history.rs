@@ -239,8 +239,8 @@ fn by_cases() {
               pair 1: t2 0 w z 1 and t3 0 w z 2
               pair 2: t0 2 w x 1 and t2 2 w x 2
               pair 3: t0 0 w y 1 and t1 0 w y 2
-              However they are ordered, one of these cycles appears; each arrow means
-              "comes before".
+              However they are ordered, one of these cycles appears; each arrow means "comes
+              before".
               A checked proof says that no order avoids all of them.
 
               Cycle 1:

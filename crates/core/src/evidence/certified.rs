@@ -94,7 +94,7 @@ impl Effort {
         // A unit of work keeps a kilobyte at most.
         let work = limits.memory_left().map_or(WORK, |bytes| WORK.min(bytes / 1024));
         let until = limits.time_left().and_then(|time| Instant::now().checked_add(time));
-        Effort { work, operations: 40, events: 12, until }
+        Effort { work, operations: 40, events: 8, until }
     }
 
     fn is_over(&self) -> bool {

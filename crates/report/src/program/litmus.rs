@@ -370,7 +370,7 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","time_s":0.001234,"name":"SB","condition":"~exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"~exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
             ]],
         );
         let forall = asks(Quantifier::Forall);
@@ -393,7 +393,7 @@ mod tests {
 
         "#]],
             expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}]}"#
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
             ]],
         );
     }

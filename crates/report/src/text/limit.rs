@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use weakspot_core::{Limit, Names, ThreadId};
 
-use crate::json::{line, seconds};
+use crate::json::line::{line, seconds};
 use crate::text::show::thread_name;
 
 /// One line that says what stopped a search: a clause without a full stop.
