@@ -263,8 +263,10 @@ pub(crate) fn push_string(out: &mut String, s: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use expect_test::expect;
+    use weakspot_core::Model;
+
+    use super::*;
 
     #[test]
     fn errors() {

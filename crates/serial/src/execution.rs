@@ -1,8 +1,6 @@
 //! The answer about one execution, certified by going through its log again: the cycle that a
 //! monitor found is looked up event by event, the order that it kept is compared with all conflicts.
 
-use std::collections::HashMap;
-
 use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Passed, Question, TxnCycle};
 use weakspot_core::{Certified, Claim, Limit, LogEvent, LogKind, LogTables, Verdict};
@@ -10,7 +8,7 @@ use weakspot_core::{Certified, Claim, Limit, LogEvent, LogKind, LogTables, Verdi
 use crate::follow::{Explain, Follow, Ordered, Stop};
 use crate::journal::NotedCycle;
 use crate::log::BadLog;
-use crate::touched::Touched;
+use crate::touched::TouchedEvents;
 
 /// The answer about one execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ pub enum ExecutionEvidence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CycleEvents {
     /// They were read again.
-    Read(HashMap<u64, Touched>),
+    Read(TouchedEvents),
     /// They were noted when the log went by.
     Noted(NotedCycle),
 }
@@ -193,7 +191,7 @@ fn explain(
     question: Question,
     cycle: &TxnCycle,
     replay: Replay<'_>,
-) -> Result<Option<(HashMap<u64, Touched>, Passed)>, Rejected> {
+) -> Result<Option<(TouchedEvents, Passed)>, Rejected> {
     let mut explain = Explain::new(question, has_commits, tables, cycle);
     let mut wrong = Ok(false);
     let could = replay(Pass::Cycle, &mut |events| {

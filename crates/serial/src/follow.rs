@@ -10,7 +10,7 @@ use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 use crate::journal::{Journal, NotedCycle};
 use crate::log::{BadLog, Cut, TxnReader};
 use crate::online::{Online, Peak};
-use crate::touched::{Extent, Touched, touched};
+use crate::touched::{Extent, Touched, TouchedEvents, touched};
 
 /// Questions about a log, while it is followed. Without commits it is an execution of SC.
 pub struct Follow {
@@ -25,7 +25,7 @@ struct Monitor {
     online: Online,
     cycle: Option<TxnCycle>,
     /// What the journal says about the cycle.
-    noted: Option<Result<(HashMap<u64, Touched>, Passed), Rejected>>,
+    noted: Option<Result<(TouchedEvents, Passed), Rejected>>,
     /// The event of the log that closed the cycle, if a journal was kept.
     closed: Option<u64>,
 }
@@ -352,7 +352,7 @@ impl<'a> Explain<'a> {
     ///
     /// # Errors
     /// When the cycle is none.
-    pub fn end(self) -> Result<(HashMap<u64, Touched>, Passed), Rejected> {
+    pub fn end(self) -> Result<(TouchedEvents, Passed), Rejected> {
         let passed = self.check.end()?;
         let touched =
             self.wanted.into_iter().filter_map(|(event, touched)| Some((event, touched?)));

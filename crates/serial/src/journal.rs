@@ -12,7 +12,7 @@ use weakspot_core::serial::{Conflicts, CycleLog, Passed, TxnCycle};
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
 use crate::log::TxnReader;
-use crate::touched::{Extent, Touched, touched};
+use crate::touched::{Extent, Touched, TouchedEvents, touched};
 
 /// So many notes are no reason to look for those that are not needed.
 const FEW: usize = 1 << 18;
@@ -38,7 +38,7 @@ pub(crate) struct Journal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedCycle {
     /// Its events, by their numbers.
-    pub events: HashMap<u64, Touched>,
+    pub events: TouchedEvents,
     /// Its transactions, as far as they have come.
     pub transactions: HashMap<u32, Extent>,
     /// What the check of the cycle said.
@@ -108,7 +108,7 @@ impl Journal {
         &mut self,
         relation: Conflicts,
         cycle: &TxnCycle,
-    ) -> Result<(HashMap<u64, Touched>, Passed), Rejected> {
+    ) -> Result<(TouchedEvents, Passed), Rejected> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }

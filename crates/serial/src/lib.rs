@@ -29,6 +29,6 @@ pub use follow::{Explain, Extents, Follow, Ordered, Stop};
 pub use journal::NotedCycle;
 pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Peak, Refused};
-pub use touched::{Extent, Touched};
+pub use touched::{Extent, Touched, TouchedEvents};
 pub use trace::{NoTraceAnswer, TraceAnswer, TraceMethod, TraceStage, check_trace};
 pub use whole::check_whole_trace;

@@ -1,8 +1,13 @@
 //! What the events and transactions of a cycle are about: places in the log.
 
+use std::collections::HashMap;
+
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
 use crate::log::{END, START};
+
+/// The events of a cycle by their numbers.
+pub type TouchedEvents = HashMap<u64, Touched>;
 
 /// An event of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

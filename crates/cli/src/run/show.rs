@@ -6,7 +6,7 @@ use anyhow::Result;
 use weakspot_campaign::{
     self as campaign, Advice, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
 };
-use weakspot_core::{Certification, DelayedRun, Model, Overtaking, Verdict};
+use weakspot_core::{Certification, Model, Verdict};
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealFailure, RealOvertaking, RealShown,
     RealUnserializable, Style, failures_json, failures_text, real_advice_json, real_advice_text,
@@ -100,7 +100,7 @@ fn failures(explored: &Explored<'_>, failed: &Failed, look: Look) -> String {
 
 fn robustness(explored: &Explored<'_>, answer: &ModelAnswer, look: Look) -> String {
     let model = answer.model;
-    let reports: Vec<Option<[(Overtaking, Option<DelayedRun>); 1]>> = answer
+    let reports: Vec<Option<[_; 1]>> = answer
         .findings
         .iter()
         .map(|finding| match &finding.shown {

@@ -53,7 +53,7 @@ fn check<A: Claim + Clone>(
     certify: impl Fn(&Parsed, A) -> Result<Certified<A>, Rejected>,
 ) {
     let programs = [store_buffering(""), store_buffering("fence;")];
-    let answers = programs.each_ref().map(|parsed| ask(parsed));
+    let answers = programs.each_ref().map(ask);
     for (i, parsed) in programs.iter().enumerate() {
         assert_eq!(answers[i].certification(), Certification::Checked);
         let answer = A::clone(&answers[i]);

@@ -400,8 +400,8 @@ impl Walk for Races<'_> {
         let access = |_, act: &Act| Access::of(act);
         let next = next_accesses(threads, row, self.n, access)?;
         let mut alone = None;
-        for t in 0..self.n {
-            if alone.is_none() && self.may_move_alone(threads, row, t, next[t])? {
+        for (t, &access) in next.iter().enumerate().take(self.n) {
+            if alone.is_none() && self.may_move_alone(threads, row, t, access)? {
                 alone = Some(t);
             }
         }

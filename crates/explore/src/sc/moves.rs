@@ -56,6 +56,10 @@ impl<G> From<Missing> for Stopped<G> {
     }
 }
 
+/// What makes a row of one that has the local states and the locations.
+pub(crate) type Finish<'a, 'p> =
+    dyn FnMut(&mut Threads<'p>, Vec<u32>) -> Result<Vec<u32>, Failure> + 'a;
+
 /// The rows in which a search starts: every choice of local states and of initial values, each as
 /// `finish` makes it. `between` is how many fields, all 0, stand between the local states and the
 /// locations, and `each` how many fields, the first of them its value, a location has. `Err` if a
@@ -66,7 +70,7 @@ pub(crate) fn initial_rows<'p>(
     between: usize,
     each: usize,
     meter: &mut Meter<'_>,
-    finish: &mut dyn FnMut(&mut Threads<'p>, Vec<u32>) -> Result<Vec<u32>, Failure>,
+    finish: &mut Finish<'_, 'p>,
 ) -> Result<Result<Successors, Limit>, Failure> {
     let mut starts = Vec::new();
     for t in 0..program.threads.len() {

@@ -63,6 +63,9 @@ pub struct RunLocation {
     pub kind: Option<String>,
 }
 
+/// Stores in a buffer, each with its location and value.
+pub(crate) type Buffered = Vec<(String, RunValue)>;
+
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunStep {
@@ -107,7 +110,7 @@ pub struct RunStep {
     pub transaction: Option<String>,
     /// The stores that wait in buffers after this step, oldest first, by threads that have some.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "buffers")]
-    pub buffers: Option<Vec<(String, Vec<(String, RunValue)>)>>,
+    pub buffers: Option<Vec<(String, Buffered)>>,
     /// What is in memory after this step.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_map")]
     pub memory: Option<Vec<(String, RunValue)>>,
@@ -388,9 +391,8 @@ fn some_map<S: Serializer>(
     map(pairs.as_deref().unwrap_or_default(), s)
 }
 
-#[expect(clippy::type_complexity, reason = "serde hands over the field as it is")]
 fn buffers<S: Serializer>(
-    threads: &Option<Vec<(String, Vec<(String, RunValue)>)>>,
+    threads: &Option<Vec<(String, Buffered)>>,
     s: S,
 ) -> Result<S::Ok, S::Error> {
     map(threads.as_deref().unwrap_or_default(), s)

@@ -28,7 +28,7 @@ pub(crate) fn of_schedule(
     schedule: &Schedule,
     compare: bool,
 ) -> Option<Run> {
-    let replay = Replay::replay(show.program, model, schedule)?;
+    let replay = Replay::of(show.program, model, schedule)?;
     let of = Of { show, replay: &replay };
     let mut run = Run::new(model_key(model));
     let threads = 0..show.program.threads.len();

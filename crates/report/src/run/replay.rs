@@ -76,7 +76,7 @@ pub(crate) enum Stop<'a> {
 
 impl<'a> Replay<'a> {
     /// Replays `schedule`; `None` if it does not give each location an initial value.
-    pub(crate) fn replay(
+    pub(crate) fn of(
         program: &'a Program,
         model: Model,
         schedule: &Schedule,

@@ -626,7 +626,7 @@ fn random_runs() {
         let drawing = draw_run(&program, &names, "", model, &schedule, STYLE);
         let dot = draw_dot(&program, &names, "", model, &schedule);
         assert!(dot.ends_with("}\n"));
-        let run = Replay::replay(&program, model, &schedule).unwrap();
+        let run = Replay::of(&program, model, &schedule).unwrap();
         if matches!(run.stop, Stop::Impossible(_)) {
             continue;
         }
