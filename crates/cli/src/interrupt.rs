@@ -1,27 +1,40 @@
 //! SIGINT, SIGTERM and SIGHUP: the first one asks for what is known so far, the second one ends the
 //! program at once.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Once};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
-static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
+/// `timeout` and terminals send a signal to the program and to its group: that is one wish, not two.
+const ONE_WISH: Duration = Duration::from_millis(300);
+
+static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// From now on signals ask, and whoever works looks at [`asked`].
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let ignored = ignored();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // What `nohup` or a shell in the background ignores stays ignored.
-            if ignored & (1 << (signal - 1)) == 0 {
-                // The order matters: the second signal finds what the first one has left.
-                let _ = flag::register_conditional_shutdown(signal, 128 + signal, ASKED.clone());
-                let _ = flag::register(signal, ASKED.clone());
+        // What `nohup` or a shell in the background ignores stays ignored.
+        let heeded =
+            [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| ignored & (1 << (s - 1)) == 0);
+        let Ok(mut signals) = Signals::new(heeded) else { return };
+        std::thread::spawn(move || {
+            let mut first: Option<Instant> = None;
+            for signal in signals.forever() {
+                match first {
+                    None => {
+                        first = Some(Instant::now());
+                        ask();
+                    }
+                    Some(first) if first.elapsed() < ONE_WISH => {}
+                    Some(_) => std::process::exit(128 + signal),
+                }
             }
-        }
+        });
     });
 }
 
