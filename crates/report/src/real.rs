@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use weakspot_core::{Model, Names, Verdict};
 
-use crate::json::{Object, line, model_key, push_string, verdict_key};
+use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, told};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
@@ -285,7 +285,7 @@ pub fn unserializable_json(
     fenced: bool,
     shown: Option<&RealUnserializable<'_>>,
 ) -> String {
-    let mut o = opening(explored, "serial", model, verdict);
+    let mut o = opening(explored, "serial", model, verdict, false);
     o.raw("fenced", fenced);
     if let Some(shown) = shown {
         o.raw("unserializable", shown.executions).raw("first", shown.first);
@@ -422,7 +422,10 @@ pub fn real_json(
     verdict: &Verdict,
     findings: &[RealOvertaking<'_>],
 ) -> String {
-    let mut o = opening(explored, "run", model, verdict);
+    // One finding whose run was checked shows the verdict.
+    let is_checked = |finding: &RealOvertaking<'_>| matches!(&finding.shown, RealShown::Again(a) if a.head.certified.is_checked());
+    let certified = *verdict == Verdict::Violated && findings.iter().any(is_checked);
+    let mut o = opening(explored, "run", model, verdict, certified);
     let list = o.key("violations");
     list.push('[');
     for (i, finding) in findings.iter().enumerate() {
@@ -494,7 +497,7 @@ pub fn failures_json(
     verdict: &Verdict,
     failures: &[RealFailure<'_>],
 ) -> String {
-    let mut o = opening(explored, "failures", under, verdict);
+    let mut o = opening(explored, "failures", under, verdict, false);
     let list = o.key("failures");
     list.push('[');
     for (i, failure) in failures.iter().enumerate() {
@@ -516,10 +519,17 @@ pub fn failures_json(
     closing(o, explored)
 }
 
-fn opening(explored: &Explored<'_>, question: &str, model: Model, verdict: &Verdict) -> Object {
+fn opening(
+    explored: &Explored<'_>,
+    question: &str,
+    model: Model,
+    verdict: &Verdict,
+    certified: bool,
+) -> Object {
     let mut o = Object::new();
     o.string("file", explored.program).string("question", question);
     o.string("model", model_key(model)).string("verdict", verdict_key(verdict));
+    o.raw("certified", certified);
     if let Verdict::Unknown(limit) = verdict {
         o.raw("limit", limit_json(limit, Some(&Names::default())));
     }
@@ -530,7 +540,7 @@ fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     o.raw("executions", explored.executions).raw("steps", explored.steps);
     o.string("strategy", explored.strategy);
     strings(o.key("remarks"), explored.remarks);
-    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64()));
+    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weakspot_core::{Limit, Model, Names};
 
-use crate::json::{Object, model_key};
+use crate::json::{Object, SCHEMA, model_key};
 use crate::real::Explored;
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, plain};
@@ -100,6 +100,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
             _ => "violated",
         },
     );
+    o.raw("certified", false);
     if let Some(limit) = &advice.limit {
         o.raw("limit", limit_json(limit, Some(&Names::default())));
     }
@@ -117,6 +118,6 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     o.raw("fixable", advice.changes.is_some()).string("diff", &advice.diff);
     o.raw("explorations", advice.explorations).raw("executions", advice.executions);
     crate::real::strings(o.key("remarks"), &advice.remarks);
-    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64()));
+    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
 }
