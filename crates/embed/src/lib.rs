@@ -39,16 +39,16 @@
 //! Could TSO have broken an execution of which there is a log? A monitor follows it event by event:
 //!
 //! ```
-//! use weakspot_embed::{LogBatch, Model, Verdict, monitor, read_log};
+//! use weakspot_embed::{Model, Verdict, monitor, read_log};
 //!
-//! let (events, tables) = read_log("
+//! let (log, tables) = read_log("
 //!     t0: wr x
 //!     t0: rd y
 //!     t1: wr y
 //!     t1: rd x
 //! ".as_bytes())?;
 //! let mut watch = monitor(&[Model::Tso]);
-//! watch.follow(&LogBatch { events, values: Vec::new() }, &tables)?;
+//! watch.follow(&log, &tables)?;
 //! let answer = watch.answer(&tables, Model::Tso, None)?;
 //! assert_eq!(answer.verdict, Verdict::Violated);
 //! assert_eq!(answer.reports.len(), 1);
@@ -191,19 +191,22 @@ pub fn read_histories(source: impl Read + Send + 'static) -> Result<Vec<Recorded
 ///
 /// # Errors
 /// When the log is refused, or has more than one execution.
-pub fn read_log(source: impl Read + Send + 'static) -> Result<(Vec<LogEvent>, LogTables), Error> {
+pub fn read_log(source: impl Read + Send + 'static) -> Result<(LogBatch, LogTables), Error> {
     let mut reader = LogReader::sniff(Box::new(source)).map_err(Error::Log)?;
-    let (mut batch, mut events) = (LogBatch::default(), Vec::new());
+    let (mut batch, mut log) = (LogBatch::default(), LogBatch::default());
     loop {
         match reader.next(&mut batch).map_err(Error::Log)? {
-            Next::Events => events.append(&mut batch.events),
-            Next::Trace(_) if events.is_empty() => {}
+            Next::Events => {
+                log.events.append(&mut batch.events);
+                log.values.append(&mut batch.values);
+            }
+            Next::Trace(_) if log.events.is_empty() => {}
             Next::Trace(_) => {
                 let message = "expected one execution, found another one".to_owned();
                 let place = reader.place(0);
                 return Err(Error::Log(LogError { message, place }));
             }
-            Next::End => return Ok((events, reader.tables().clone())),
+            Next::End => return Ok((log, reader.tables().clone())),
         }
     }
 }

@@ -6,7 +6,7 @@ use weakspot_core::monitors::Form;
 use weakspot_core::serial::{Question, TraceMode, TxnCycle};
 use weakspot_core::testing::trace_of;
 use weakspot_core::{
-    Certification, Certified, Claim, Drain, Effort, FenceCosts, FencePlaces, Goal, LogBatch,
+    Certification, Certified, Claim, Drain, Effort, FenceCosts, FencePlaces, Goal,
 };
 use weakspot_embed::explore::{
     Decide, FenceQuestion, Strategy, fences, outcomes, robust, serializable, triangular_race_free,
@@ -203,8 +203,9 @@ fn traces() {
 #[test]
 fn executions_and_logs() {
     let log = "t0: begin\nt0: wr x\nt1: rd x\nt1: wr y\nt0: rd y\nt0: end\n";
-    let (events, tables) = read_log(log.as_bytes()).expect("a log");
-    let answer = check_execution(&events, &tables, Question::ScSerializable).expect("an answer");
+    let (log, tables) = read_log(log.as_bytes()).expect("a log");
+    let answer =
+        check_execution(&log.events, &tables, Question::ScSerializable).expect("an answer");
     let is_cycle = matches!(answer.evidence, Some(ExecutionEvidence::Cycle(_)));
     assert!(answer.verdict == Verdict::Holds || is_cycle);
     assert_eq!(answer.certification(), Certification::Checked);
@@ -219,16 +220,19 @@ fn executions_and_logs() {
     let broken = "t0: wr x\nt0: rd y\nt1: wr y\nt1: rd x\n";
     let fine = "t0: wr x\nt0: fence\nt0: rd y\nt1: wr y\nt1: fence\nt1: rd x\n";
     for (log, verdict) in [(broken, Verdict::Violated), (fine, Verdict::Holds)] {
-        let (events, tables) = read_log(log.as_bytes()).expect("a log");
+        let (log, tables) = read_log(log.as_bytes()).expect("a log");
         let mut watch = monitor(&[Model::Tso, Model::Pso(Drain::All)]);
-        let batch = LogBatch { events: events.clone(), values: Vec::new() };
-        watch.follow(&batch, &tables).expect("an SC execution");
+        watch.follow(&log, &tables).expect("an SC execution");
         let answer = watch.answer(&tables, Model::Tso, None).expect("an answer");
         assert_eq!((&answer.verdict, answer.certification()), (&verdict, Certification::Checked));
         let mut forged = answer.into_answer();
         forged.verdict = other(&forged.verdict);
         let asked = (Model::Tso, Form::All);
-        assert!(Certified::delayed(&events, &tables, forged.clone()).is_err());
-        assert!(Certified::silent(&events, &tables, asked, forged).is_err());
+        assert!(Certified::delayed(&log.events, &tables, forged.clone()).is_err());
+        assert!(Certified::silent(&log.events, &tables, asked, forged).is_err());
     }
+    // Values that no SC execution has are noticed.
+    let weak = "t0: wr x 1\nt0: rd y 0\nt1: wr y 1\nt1: rd x 0\n";
+    let (log, tables) = read_log(weak.as_bytes()).expect("a log");
+    assert!(monitor(&[Model::Tso]).follow(&log, &tables).is_err());
 }

@@ -21,7 +21,9 @@ pub fn unified_diff(file: &str, old: &str, new: &str) -> String {
         return out;
     }
     let file = plain(file);
-    let _ = writeln!(out, "--- {file}\n+++ {file}");
+    // `patch` takes a name with blanks for longer only if a tab ends it.
+    let end = if file.contains(char::is_whitespace) { "\t" } else { "" };
+    let _ = writeln!(out, "--- {file}{end}\n+++ {file}{end}");
     let mut rest = &changes[..];
     while let Some(first) = rest.first() {
         // Changes whose contexts touch are shown together.
@@ -101,6 +103,12 @@ mod tests {
 
     fn check(old: &str, new: &str, expected: Expect) {
         expected.assert_eq(&unified_diff("f", old, new));
+    }
+
+    #[test]
+    fn names_with_blanks_end_in_a_tab() {
+        let diff = unified_diff("x y.c", "a\n", "b\n");
+        assert!(diff.starts_with("--- x y.c\t\n+++ x y.c\t\n@@"), "{diff}");
     }
 
     #[test]
