@@ -10,7 +10,7 @@ use weakspot_core::{
 };
 
 use crate::answer::{Answer, Head};
-use crate::json::of_record;
+use crate::json::{model_key, of_record};
 use crate::run::dot::quoted;
 use crate::run::object::{Run, RunArc, RunStep};
 use crate::run::of_log::{did, loc_name, of_delay, site, thread_name};
@@ -216,7 +216,12 @@ impl ViolationJson {
             cycle: run.map(|run| run.cycle.iter().map(ArcJson::of).collect()),
             mend: run.and_then(|run| fix(a, run)),
             certified: run.is_some(),
-            run: run.map(|run| of_delay(a.tables, a.log, run)),
+            // Of a real program the orders are fences in the log, so that its machine may be another
+            // one than the model is called by.
+            run: run.map(|run| {
+                let model = model_key(a.head.model);
+                Run { model, ..of_delay(a.tables, a.log, run) }
+            }),
         }
     }
 }
