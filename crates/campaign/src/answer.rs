@@ -66,6 +66,8 @@ pub struct ShownFailure {
     pub thread: Option<String>,
     /// The source, innermost function first.
     pub frames: Vec<String>,
+    /// What else happened where: what, the thread's name, and the source, innermost function first.
+    pub related: Vec<(String, Option<String>, Vec<String>)>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
 }

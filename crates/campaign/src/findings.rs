@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, PlacedFence};
+use weakspot_live::wire::{Place, PlacedFence, Related};
 
 /// All that was found, each thing once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Failure {
     pub place: Option<Place>,
     /// What is known about it.
     pub text: String,
+    /// Other places that have to do with it.
+    pub related: Vec<Related>,
     /// Where it was seen.
     pub seen: Seen,
 }
@@ -88,7 +90,11 @@ impl Findings {
         }
         for found in new.failures {
             let same = |old: &&mut Failure| {
-                (&old.kind, old.place, &old.text) == (&found.kind, found.place, &found.text)
+                let places = |failure: &Failure| {
+                    failure.related.iter().map(|related| related.place).collect::<Vec<_>>()
+                };
+                (&old.kind, old.place, &old.text, places(old))
+                    == (&found.kind, found.place, &found.text, places(&found))
             };
             match self.failures.iter_mut().find(same) {
                 Some(old) => {

@@ -124,10 +124,19 @@ impl Heard {
         let seen = |first, schedule| Seen { executions: 1, first, schedule, known };
         match message {
             Message::Module { base, end, path } => self.modules.push((base, end, path)),
-            Message::Failure { number, kind, thread, place, execution, schedule, text } => {
+            Message::Failure {
+                number,
+                kind,
+                thread,
+                place,
+                execution,
+                schedule,
+                text,
+                related,
+            } => {
                 self.executions = self.executions.max(execution);
                 let seen = seen(execution, schedule);
-                self.failures.push(number, Failure { kind, thread, place, text, seen });
+                self.failures.push(number, Failure { kind, thread, place, text, related, seen });
             }
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
                 self.executions = self.executions.max(execution);

@@ -138,6 +138,11 @@ fn judge_failures(
             failure: failure.clone(),
             thread: failure.thread.map(thread_name),
             frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
+            related: failure
+                .related
+                .iter()
+                .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
+                .collect(),
             late,
         });
     }

@@ -114,6 +114,7 @@ impl Runtime for Fake<'_> {
                     execution: executions,
                     schedule: schedule.to_string(),
                     text: String::new(),
+                    related: Vec::new(),
                 });
                 if enough {
                     return Ok(Ended::Heard);

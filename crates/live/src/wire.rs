@@ -42,6 +42,8 @@ pub enum Message {
         schedule: String,
         /// What is known about it.
         text: String,
+        /// Other places that have to do with it.
+        related: Vec<Related>,
     },
     /// A weaker model would let an access overtake a store.
     Overtaking {
@@ -156,6 +158,17 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// What happened there, in words.
+    pub what: String,
+    /// Which thread did it.
+    pub thread: Option<u16>,
+    /// Where.
+    pub place: Place,
+}
+
 /// A fence between two places, or a stronger order at one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlacedFence {
@@ -215,6 +228,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             execution: word()?.parse().ok()?,
             schedule: unescape(word()?)?,
             text: unescape(word()?)?,
+            related: list(word()?, Related::parse)?,
         },
         "overtaking" => Message::Overtaking {
             number: word()?.parse().ok()?,
@@ -285,18 +299,26 @@ impl fmt::Display for Message {
             Message::Module { base, end, path } => {
                 write!(f, "module {base:#x} {end:#x} {}", escape(path))
             }
-            Message::Failure { number, kind, thread, place, execution, schedule, text } => write!(
+            Message::Failure {
+                number,
+                kind,
+                thread,
+                place,
+                execution,
+                schedule,
+                text,
+                related,
+            } => write!(
                 f,
-                "finding {number} {kind} {} {} {execution} {} {}",
+                "finding {number} {kind} {} {} {execution} {} {} {}",
                 or_none(*thread),
                 or_none(*place),
                 escape(schedule),
-                escape(text)
+                escape(text),
+                joined(related)
             ),
             Message::Overtaking { number, model, store, access, execution, schedule, fences } => {
-                let fences: Vec<String> = fences.iter().map(PlacedFence::to_string).collect();
-                let fences = if fences.is_empty() { "-".to_owned() } else { fences.join(",") };
-                let schedule = escape(schedule);
+                let (fences, schedule) = (joined(fences), escape(schedule));
                 write!(
                     f,
                     "overtaking {number} {model} {store} {access} {execution} {schedule} {fences}"
@@ -355,6 +377,23 @@ impl fmt::Display for PlacedFence {
     }
 }
 
+impl fmt::Display for Related {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Related { what, thread, place } = self;
+        let thread = thread.map_or("-".to_owned(), |t| t.to_string());
+        write!(f, "{thread}:{place}:{}", escape(what).replace(',', "%2C"))
+    }
+}
+
+impl Related {
+    fn parse(word: &str) -> Option<Related> {
+        let mut words = word.splitn(3, ':');
+        let thread = optional(words.next()?, |w| w.parse().ok())?;
+        let place = place(words.next()?)?;
+        Some(Related { what: unescape(words.next()?)?, thread, place })
+    }
+}
+
 impl PlacedFence {
     /// The fence at the addresses that its places have in a run; nothing if they have none.
     pub fn addressed(self, address: impl Fn(Place) -> Option<u64>) -> Option<Extra> {
@@ -390,7 +429,18 @@ pub fn fences(word: &str) -> Option<Vec<PlacedFence>> {
         };
         words.next().is_none().then_some(fence)
     };
-    if word == "-" { Some(Vec::new()) } else { word.split(',').map(fence).collect() }
+    list(word, fence)
+}
+
+/// Things with commas between them.
+fn list<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    if word == "-" { Some(Vec::new()) } else { word.split(',').map(read).collect() }
+}
+
+/// The same, written.
+fn joined<T: fmt::Display>(items: &[T]) -> String {
+    let words: Vec<String> = items.iter().map(T::to_string).collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(",") }
 }
 
 fn place(word: &str) -> Option<Place> {
@@ -511,6 +561,10 @@ mod tests {
                 execution: 17,
                 schedule: "w1.0*3".into(),
                 text: "x == 1\nfoo".into(),
+                related: vec![
+                    Related { what: "freed, here: it".into(), thread: Some(2), place },
+                    Related { what: String::new(), thread: None, place: alone },
+                ],
             },
             Message::Failure {
                 number: 2,
@@ -520,6 +574,7 @@ mod tests {
                 execution: 1,
                 schedule: String::new(),
                 text: "-".into(),
+                related: Vec::new(),
             },
             Message::Overtaking {
                 number: 3,

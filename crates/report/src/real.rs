@@ -72,6 +72,8 @@ pub struct RealFailure<'a> {
     pub thread: Option<&'a str>,
     /// The source, innermost function first.
     pub frames: &'a [String],
+    /// What else happened where: what, which thread, and the source, innermost function first.
+    pub related: &'a [(String, Option<String>, Vec<String>)],
     /// Which stores were late in it.
     pub delays: &'a [String],
     /// In how many executions.
@@ -216,6 +218,11 @@ pub fn failures_text(
         }
         for (i, frame) in failure.frames.iter().enumerate() {
             let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
+        }
+        for (what, thread, frames) in failure.related {
+            let by = thread.as_ref().map_or(String::new(), |thread| format!(" by {thread}"));
+            let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
+            let _ = writeln!(out, "  {what}{by} at {}", frames.join(", inlined at "));
         }
         for delay in failure.delays {
             let _ = writeln!(out, "  {:<9}{}", "late", plain(delay));
@@ -508,6 +515,11 @@ pub fn failures_json(
             v.string("thread", thread);
         }
         strings(v.key("at"), failure.frames);
+        if !failure.related.is_empty() {
+            let related = failure.related.iter();
+            let related = related.map(|(what, thread, at)| RelatedJson { what, thread, at });
+            v.raw("related", line(&related.collect::<Vec<_>>()));
+        }
         if under != Model::Sc {
             strings(v.key("late"), failure.delays);
         }
@@ -517,6 +529,14 @@ pub fn failures_json(
     }
     list.push(']');
     closing(o, explored)
+}
+
+#[derive(Serialize)]
+struct RelatedJson<'a> {
+    what: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: &'a Option<String>,
+    at: &'a [String],
 }
 
 fn opening(

@@ -1,7 +1,7 @@
 //! What the library reports: [messages](weakspot_live::wire), a line each, written to the descriptor
 //! that the configuration names.
 
-use weakspot_live::wire::{Message, Place};
+use weakspot_live::wire::{Message, Place, Related};
 
 use crate::Runtime;
 use crate::sys;
@@ -37,6 +37,7 @@ struct Finding {
     kind: &'static str,
     place: Option<Place>,
     text: String,
+    related: Vec<Place>,
     times: u64,
     /// Whether there is a schedule for it that is right.
     replayable: bool,
@@ -50,9 +51,26 @@ pub fn send(fd: i32, message: &Message) {
 impl Runtime {
     /// Reports something that the current execution shows; only its first time is a message.
     pub fn finding(&mut self, kind: &'static str, thread: Option<usize>, pc: usize, text: &str) {
+        self.related_finding(kind, thread, pc, text, &[]);
+    }
+
+    /// The same with other places that have to do with it: what happened, by which thread, where.
+    pub fn related_finding(
+        &mut self,
+        kind: &'static str,
+        thread: Option<usize>,
+        pc: usize,
+        text: &str,
+        related: &[(&str, Option<usize>, usize)],
+    ) {
         let execution = self.signals().executions() + 1;
         let schedule = self.exploration.replayable();
-        self.reporter.finding(kind, thread, pc, text, execution, schedule);
+        let related = related.iter().filter_map(|&(what, thread, pc)| {
+            let thread = thread.map(|t| t as u16);
+            Some(Related { what: what.to_owned(), thread, place: self.reporter.place(pc)? })
+        });
+        let related = related.collect();
+        self.reporter.finding(kind, thread, pc, text, related, (execution, schedule));
     }
 
     /// Reports once that the program does something that the library cannot.
@@ -153,13 +171,16 @@ impl Reporter {
         thread: Option<usize>,
         pc: usize,
         text: &str,
-        execution: u64,
-        schedule: Option<String>,
+        related: Vec<Related>,
+        (execution, schedule): (u64, Option<String>),
     ) {
         let place = self.place(pc);
         let findings = &mut self.findings;
-        let known =
-            findings.iter().position(|f| f.kind == kind && f.place == place && f.text == text);
+        let places: Vec<Place> = related.iter().map(|related| related.place).collect();
+        let same = |f: &Finding| {
+            f.kind == kind && f.place == place && f.text == text && f.related == places
+        };
+        let known = findings.iter().position(same);
         let number = known.unwrap_or(findings.len()) as u64 + 1;
         if let Some(known) = known {
             let known = &mut findings[known];
@@ -173,10 +194,27 @@ impl Reporter {
             return;
         }
         let replayable = schedule.is_some();
-        findings.push(Finding { kind, place, text: text.to_owned(), times: 1, replayable });
+        let text = text.to_owned();
+        findings.push(Finding {
+            kind,
+            place,
+            text: text.clone(),
+            related: places,
+            times: 1,
+            replayable,
+        });
         let (thread, schedule) = (thread.map(|t| t as u16), schedule.unwrap_or_default());
-        let (kind, text) = (kind.to_owned(), text.to_owned());
-        self.send(&Message::Failure { number, kind, thread, place, execution, schedule, text });
+        let kind = kind.to_owned();
+        self.send(&Message::Failure {
+            number,
+            kind,
+            thread,
+            place,
+            execution,
+            schedule,
+            text,
+            related,
+        });
     }
 
     fn unsupported(&mut self, what: &'static str, pc: usize) {

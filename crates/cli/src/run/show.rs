@@ -84,6 +84,7 @@ fn failures(explored: &Explored<'_>, failed: &Failed, look: Look) -> String {
             text: &shown.failure.text,
             thread: shown.thread.as_deref(),
             frames: &shown.frames,
+            related: &shown.related,
             delays: &shown.late,
             executions: shown.failure.seen.executions,
             first: shown.failure.seen.first,
