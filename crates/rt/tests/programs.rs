@@ -536,6 +536,19 @@ fn what_is_left_in_the_kernel_is_gone_for_the_next_execution() {
 }
 
 #[test]
+fn what_is_told_about_signals_is_put_back() {
+    for (options, shared) in [(&["-O1"][..], true), (&["-O1", "-DPENDING"], false)] {
+        let ran = run(&compile("handlers", options), "strategy=dpor output=all");
+        assert!(ran.report.contains("done complete"), "{}", ran.report);
+        let mut processes: Vec<&str> = ran.output.lines().collect();
+        let executions = processes.len();
+        processes.dedup();
+        assert!(executions > 1, "{}", ran.output);
+        assert_eq!(processes.len() == 1, shared, "{}", ran.output);
+    }
+}
+
+#[test]
 fn the_outside_world_is_not_waited_for() {
     check(
         "blocked",

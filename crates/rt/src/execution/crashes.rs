@@ -4,9 +4,7 @@ use core::ffi::c_void;
 
 use weakspot_live::Ended;
 
-use crate::entry::frame::{latest, stand_in};
-use crate::entry::guest::Guest;
-use crate::entry::native::native;
+use crate::entry::frame::latest;
 use crate::execution::ends::refuse;
 use crate::report::Reporter;
 use crate::schedule::finish::finish;
@@ -152,25 +150,7 @@ fn jumps_to_itself(reporter: &Reporter, at: usize) -> bool {
     matches!(code, [0xeb, 0xfe, ..] | [0xe9, 0xfb, 0xff, 0xff, 0xff] | [0xf3, 0x90, 0xeb, 0xfc, _])
 }
 
-fn is_caught(signal: i32) -> bool {
+/// Whether a signal is handled in here.
+pub fn is_caught(signal: i32) -> bool {
     [HANG, libc::SIGTRAP].contains(&signal) || CRASHES.iter().any(|c| c.0 == signal)
-}
-
-stand_in! {
-    /// The program's own handlers of crashes would hide them.
-    fn sigaction(rt, signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32 {
-        let new = if is_caught(signal) { Guest::null() } else { new };
-        if new.given().is_some() {
-            rt.outside.soil();
-        }
-        native!(sigaction(signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32)
-    }
-
-    fn signal(rt, signal: i32, handler: usize) -> usize {
-        if is_caught(signal) {
-            return libc::SIG_DFL;
-        }
-        rt.outside.soil();
-        native!(signal(signal: i32, handler: usize) -> usize)
-    }
 }

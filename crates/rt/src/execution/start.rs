@@ -300,7 +300,7 @@ fn work(rt: &mut Rt) -> ! {
     rt.outside.begin(&descriptors);
     while execute(rt) {
         let Some(snapshot) = &mut snapshot else { break };
-        if rt.outside.soiled() {
+        if rt.outside.soiled() || !rt.outside.handlers.restore() {
             break;
         }
         rt.mappings.restore();

@@ -70,6 +70,13 @@ stand_in! {
         native!(munmap(addr: usize, len: usize) -> i32)
     }
 
+    fn mprotect(rt, addr: usize, len: usize, prot: i32) -> i32 {
+        if !rt.mappings.holds(addr, len) {
+            rt.outside.soil();
+        }
+        native!(mprotect(addr: usize, len: usize, prot: i32) -> i32)
+    }
+
     fn mremap(rt, old: usize, len: usize, new: usize, flags: i32, to: usize) -> *mut c_void {
         let got = native!(mremap(old: usize, len: usize, new: usize, flags: i32, to: usize) -> *mut c_void);
         if got != libc::MAP_FAILED {

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::memory::arena::on_behalf_of_runtime;
 use crate::sys;
+use crate::world::handlers::Handlers;
 
 /// What the program has changed in the kernel.
 pub struct Outside {
@@ -12,12 +13,14 @@ pub struct Outside {
     soiled: bool,
     /// The lowest number of a descriptor that was free before `main`.
     first_free: i32,
+    /// What was told about signals, which can be put back.
+    pub handlers: Handlers,
 }
 
 impl Outside {
     /// Nothing.
     pub fn new() -> Outside {
-        Outside { soiled: false, first_free: 0 }
+        Outside { soiled: false, first_free: 0, handlers: Handlers::new() }
     }
 
     /// Before the first execution of a worker.

@@ -24,10 +24,6 @@ soils! {
     chdir
     fchdir
     umask
-    sigprocmask
-    pthread_sigmask
-    sigaltstack
-    mprotect
     setrlimit
     prctl
     ptrace

@@ -1,11 +1,13 @@
 //! What is outside of the program: time, chance, files, the kernel.
 //!
 //! `clock.rs` makes time and chance the same in each execution, `blocking.rs` is about calls that wait
-//! for somebody, `kernel.rs` about calls that leave something which putting memory back does not put
-//! back, `descriptors.rs` about files that are open, `stdio.rs` about files of libc that are locked.
+//! for somebody, `handlers.rs` about what the kernel is told of signals, `kernel.rs` about calls that
+//! leave something which putting memory back does not put back, `descriptors.rs` about files that are
+//! open, `stdio.rs` about files of libc that are locked.
 
 pub mod blocking;
 pub mod clock;
 pub mod descriptors;
+pub mod handlers;
 pub mod kernel;
 pub mod stdio;

@@ -1,0 +1,141 @@
+//! What an execution has told the kernel about signals: handlers, the mask, the stack that handlers run
+//! on. It is put back after the execution. Rust's standard library ignores SIGPIPE before each `main`,
+//! so this is on the path of every execution of a program in Rust.
+
+use core::ptr::null;
+
+use crate::entry::frame::stand_in;
+use crate::entry::guest::Guest;
+use crate::entry::native::native;
+use crate::execution::crashes::is_caught;
+use crate::sys;
+
+/// How it was before `main`, of what the execution has changed.
+pub struct Handlers {
+    /// The actions of signals, each as it was before it was changed first.
+    actions: Vec<(i32, Action)>,
+    mask: Option<u64>,
+    stack: Option<libc::stack_t>,
+}
+
+/// An action as the kernel has it: handler, flags, restorer, mask.
+type Action = [usize; 4];
+
+impl Handlers {
+    /// Nothing is changed.
+    pub fn new() -> Handlers {
+        Handlers { actions: Vec::new(), mask: None, stack: None }
+    }
+
+    /// The program is about to change the action of a signal.
+    fn keep_action(&mut self, signal: i32) {
+        if self.actions.iter().any(|(known, _)| *known == signal) {
+            return;
+        }
+        let mut action: Action = [0; 4];
+        if ask_action(signal, null(), &raw mut action) {
+            self.actions.push((signal, action));
+        }
+    }
+
+    /// The program is about to change which signals are blocked.
+    fn keep_mask(&mut self) {
+        if self.mask.is_none() {
+            let mut mask = 0_u64;
+            set_mask(null(), &raw mut mask);
+            self.mask = Some(mask);
+        }
+    }
+
+    /// The program is about to change the stack of handlers.
+    fn keep_stack(&mut self) {
+        if self.stack.is_none() {
+            // SAFETY: a description of a stack is plain numbers.
+            let mut stack: libc::stack_t = unsafe { core::mem::zeroed() };
+            set_stack(null(), &raw mut stack);
+            self.stack = Some(stack);
+        }
+    }
+
+    /// Puts back what the execution has changed. `false`: a signal that was blocked is still to come,
+    /// and would come to the next execution.
+    pub fn restore(&mut self) -> bool {
+        if self.mask.is_some() && is_pending() {
+            return false;
+        }
+        for (signal, action) in self.actions.drain(..) {
+            ask_action(signal, &raw const action, core::ptr::null_mut());
+        }
+        if let Some(mask) = self.mask.take() {
+            set_mask(&raw const mask, core::ptr::null_mut());
+        }
+        if let Some(stack) = self.stack.take() {
+            set_stack(&raw const stack, core::ptr::null_mut());
+        }
+        true
+    }
+}
+
+/// Signals in a mask of the kernel are bits of 8 bytes.
+const MASK: usize = 8;
+
+/// Asks for the action of a signal, or sets it, if there is one; whether there is such a signal.
+fn ask_action(signal: i32, new: *const Action, old: *mut Action) -> bool {
+    let args = [signal as usize, new as usize, old as usize, MASK, 0, 0];
+    // SAFETY: the kernel reads one action and writes the other; one that is set was got from it.
+    unsafe { sys::call(libc::SYS_rt_sigaction, args) == 0 }
+}
+
+/// Whether a signal waits for being allowed.
+fn is_pending() -> bool {
+    let mut pending = 0_u64;
+    let args = [&raw mut pending as usize, MASK, 0, 0, 0, 0];
+    // SAFETY: the kernel writes the mask.
+    let known = unsafe { sys::call(libc::SYS_rt_sigpending, args) == 0 };
+    !known || pending != 0
+}
+
+fn set_mask(new: *const u64, old: *mut u64) {
+    let args = [libc::SIG_SETMASK as usize, new as usize, old as usize, MASK, 0, 0];
+    // SAFETY: the kernel reads one mask and writes the other.
+    unsafe { sys::call(libc::SYS_rt_sigprocmask, args) };
+}
+
+fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) {
+    // SAFETY: the kernel reads one description and writes the other; one that is set was got from it.
+    unsafe { sys::call(libc::SYS_sigaltstack, [new as usize, old as usize, 0, 0, 0, 0]) };
+}
+
+stand_in! {
+    /// The program's own handlers of crashes would hide them.
+    fn sigaction(rt, signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32 {
+        let new = if is_caught(signal) { Guest::null() } else { new };
+        if new.given().is_some() {
+            rt.outside.handlers.keep_action(signal);
+        }
+        native!(sigaction(signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32)
+    }
+
+    fn signal(rt, signal: i32, handler: usize) -> usize {
+        if is_caught(signal) {
+            return libc::SIG_DFL;
+        }
+        rt.outside.handlers.keep_action(signal);
+        native!(signal(signal: i32, handler: usize) -> usize)
+    }
+
+    fn sigprocmask(rt, how: i32, new: usize, old: usize) -> i32 {
+        rt.outside.handlers.keep_mask();
+        native!(sigprocmask(how: i32, new: usize, old: usize) -> i32)
+    }
+
+    fn pthread_sigmask(rt, how: i32, new: usize, old: usize) -> i32 {
+        rt.outside.handlers.keep_mask();
+        native!(pthread_sigmask(how: i32, new: usize, old: usize) -> i32)
+    }
+
+    fn sigaltstack(rt, new: usize, old: usize) -> i32 {
+        rt.outside.handlers.keep_stack();
+        native!(sigaltstack(new: usize, old: usize) -> i32)
+    }
+}
