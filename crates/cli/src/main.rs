@@ -15,7 +15,6 @@ macro_rules! eprintln {
     ($($text:tt)*) => { $crate::terminal::message(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-mod args;
 mod bench;
 mod cargo;
 mod certify;
@@ -49,8 +48,9 @@ mod within;
 
 use std::process::ExitCode;
 
-use args::{Command, Stop};
 use exit::Exit;
+use weakspot_args as args;
+use weakspot_args::{Command, Stop};
 use weakspot_build::Language;
 
 /// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.

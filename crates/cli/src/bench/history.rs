@@ -113,7 +113,7 @@ fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell
         writeln!(
             out,
             "{}\n\n{:>4} {:>10} {:>9} {:>9} {:9} {:5} {:5} {:15} {:22} {:>10} {:>8} {:>8}",
-            table.title(),
+            title(table),
             "CPUs",
             "operations",
             "variables",
@@ -145,7 +145,7 @@ fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell
         rows.push((task, cell));
     }
     if args.format == BenchFormat::Text {
-        writeln!(out, "\n{}\n", table.legend(args.timeout))?;
+        writeln!(out, "\n{}\n", legend(table, args.timeout))?;
     }
     Ok(rows)
 }
@@ -215,7 +215,7 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
                         .map(|(task, cell)| mark(task.way as usize, x(task), cell))
                         .collect();
                     if !points.is_empty() {
-                        let title = format!("{name}, {}", table.axis());
+                        let title = format!("{name}, {}", axis(*table));
                         panels.push(Panel { title, axis: Axis::Size, points });
                     }
                 }
@@ -226,7 +226,7 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
                     mark(Way::ALL.len() + series(task.model), x(task), cell)
                 };
                 let points = rows.iter().map(point).collect();
-                let title = table.axis().to_owned();
+                let title = axis(*table).to_owned();
                 panels.push(Panel { title, axis: Axis::Size, points });
             }
             HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => {}
@@ -239,41 +239,39 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
     Plot { title, series, limit: timeout.as_secs_f64(), panels }
 }
 
-impl HistoryTable {
-    /// What the table shows, as a line above it.
-    fn title(self) -> &'static str {
-        match self {
-            HistoryTable::Operations => "Time against operations (figures 4a and 6a, and on)",
-            HistoryTable::Cpus => "Time against CPUs (figures 4b and 6b, and on)",
-            HistoryTable::Violations => "Time for histories of protocols with bugs (figure 5)",
-            HistoryTable::Threads => "Time against threads",
-            HistoryTable::Shapes => "Large histories",
-            HistoryTable::Pairs => "Pairs of writes to one variable that are left open, in percent",
-            HistoryTable::Caught => "Violations that weaker models catch, in percent",
-        }
+/// What a table shows, as a line above it.
+fn title(table: HistoryTable) -> &'static str {
+    match table {
+        HistoryTable::Operations => "Time against operations (figures 4a and 6a, and on)",
+        HistoryTable::Cpus => "Time against CPUs (figures 4b and 6b, and on)",
+        HistoryTable::Violations => "Time for histories of protocols with bugs (figure 5)",
+        HistoryTable::Threads => "Time against threads",
+        HistoryTable::Shapes => "Large histories",
+        HistoryTable::Pairs => "Pairs of writes to one variable that are left open, in percent",
+        HistoryTable::Caught => "Violations that weaker models catch, in percent",
     }
+}
 
-    /// What runs to the right in the plot.
-    fn axis(self) -> &'static str {
-        match self {
-            HistoryTable::Operations => "N operations, 4 CPUs",
-            HistoryTable::Cpus => "N CPUs with 50 operations each",
-            HistoryTable::Violations => "N CPUs with 50 operations each, bugs",
-            HistoryTable::Threads => "N threads, all with the same operations",
-            HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => "",
-        }
+/// What runs to the right in the plot.
+fn axis(table: HistoryTable) -> &'static str {
+    match table {
+        HistoryTable::Operations => "N operations, 4 CPUs",
+        HistoryTable::Cpus => "N CPUs with 50 operations each",
+        HistoryTable::Violations => "N CPUs with 50 operations each, bugs",
+        HistoryTable::Threads => "N threads, all with the same operations",
+        HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => "",
     }
+}
 
-    fn legend(self, timeout: Duration) -> String {
-        format!(
-            "ms each, ns/op: processor time of the check alone, per history and per operation; peak: \
-             of the process while it\nchecks, history included. A cell has {} s for all its \
-             histories{}.",
-            timeout.as_secs_f64(),
-            match self {
-                HistoryTable::Shapes => "",
-                _ => "; what was not done is not tried at larger sizes",
-            }
-        )
-    }
+fn legend(table: HistoryTable, timeout: Duration) -> String {
+    format!(
+        "ms each, ns/op: processor time of the check alone, per history and per operation; peak: \
+         of the process while it\nchecks, history included. A cell has {} s for all its \
+         histories{}.",
+        timeout.as_secs_f64(),
+        match table {
+            HistoryTable::Shapes => "",
+            _ => "; what was not done is not tried at larger sizes",
+        }
+    )
 }

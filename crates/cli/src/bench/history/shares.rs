@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
 use weakspot_history::{Complete, Method, check, open_pairs};
 
-use super::sample;
+use super::{sample, title};
 use super::task::{Origin, Shape};
 use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
 use weakspot_report::Rows;
@@ -32,7 +32,7 @@ pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
-        write!(out, "{}\n\n", HistoryTable::Pairs.title())?;
+        write!(out, "{}\n\n", title(HistoryTable::Pairs))?;
         write!(out, "{:>4} {:>10} {:>9} {:>9}", "CPUs", "operations", "variables", "histories")?;
         ORDERS.iter().try_for_each(|(_, name)| write!(out, " {name:>8}"))?;
         writeln!(out)?;
@@ -97,7 +97,7 @@ pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let mut rows = Rows::new(args.format);
     if args.format == BenchFormat::Text {
-        write!(out, "{}\n\n", HistoryTable::Caught.title())?;
+        write!(out, "{}\n\n", title(HistoryTable::Caught))?;
         write!(out, "{:>4} {:>10} {:>9} {:>7}", "CPUs", "operations", "histories", "not SC")?;
         OF_SC.iter().try_for_each(|(_, name)| write!(out, " {name:>6}"))?;
         write!(out, " {:>9}", "not TSO")?;

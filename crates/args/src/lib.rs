@@ -2,6 +2,11 @@
 //! gets, with every default and conflict decided, and [`refused`] the options of the common vocabulary
 //! that a command does not have.
 
+#![expect(
+    missing_docs,
+    reason = "the fields are the options of the commands, whose help texts say what they mean"
+)]
+
 mod meant;
 mod refused;
 #[cfg(test)]
@@ -13,30 +18,30 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub(crate) use meant::{
+pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompilerArgs, ConvertArgs, FamilyArgs,
     FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs, PrintArgs, ProgramsArgs,
     ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SerialArgs, Shared,
 };
-pub(crate) use typed::{
+pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
     RobustAlgorithm, RunStrategy, SerialTable,
 };
-pub(crate) use values::{InputFormat, Lines, OutputFormat, When};
+pub use values::{InputFormat, Lines, OutputFormat, When};
 
 /// How measurements are printed: in all formats but graphs.
-pub(crate) type BenchFormat = OutputFormat;
+pub type BenchFormat = OutputFormat;
 
 /// Why there is nothing to do.
-pub(crate) enum Stop {
+pub enum Stop {
     /// What clap has to say: help, or what it does not understand.
     Clap(clap::Error),
     Usage(meant::Usage),
 }
 
 /// What the words of a command line mean, the first of which is the name of the program.
-pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
+pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     let matches = syntax().try_get_matches_from(words).map_err(Stop::Clap)?;
     refused::check(&matches).map_err(Stop::Usage)?;
     let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;

@@ -8,26 +8,26 @@ use weakspot_lang::Format;
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 use super::{BUFFER_LIMIT, Common, PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
-use crate::args::typed::{self, CompleteKey, MonitorAlgorithm, PendingForm};
-use crate::args::values::{InputFormat, Lines, Models};
+use crate::typed::{self, CompleteKey, MonitorAlgorithm, PendingForm};
+use crate::values::{InputFormat, Lines, Models};
 
 #[derive(Debug)]
-pub(crate) struct MonitorArgs {
-    pub(crate) files: Vec<PathBuf>,
+pub struct MonitorArgs {
+    pub files: Vec<PathBuf>,
     /// The files are programs.
-    pub(crate) program: bool,
+    pub program: bool,
     /// Of programs: executions with at most so many preemptions, not all.
-    pub(crate) preemptions: Option<u32>,
+    pub preemptions: Option<u32>,
     /// Of programs: so many random executions, not all.
-    pub(crate) random: Option<u64>,
-    pub(crate) seed: u64,
-    pub(crate) steps: u32,
+    pub random: Option<u64>,
+    pub seed: u64,
+    pub steps: u32,
     /// Of logs: stop at the first violation.
-    pub(crate) first: bool,
-    pub(crate) pending: PendingForm,
-    pub(crate) algorithm: MonitorAlgorithm,
-    pub(crate) log_format: Option<LogFormat>,
-    pub(crate) common: Common,
+    pub first: bool,
+    pub pending: PendingForm,
+    pub algorithm: MonitorAlgorithm,
+    pub log_format: Option<LogFormat>,
+    pub common: Common,
 }
 
 pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
@@ -127,19 +127,19 @@ pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct SerialArgs {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) model: Vec<Model>,
-    pub(crate) transaction: Vec<Lines>,
-    pub(crate) buffer_limit: usize,
+pub struct SerialArgs {
+    pub files: Vec<PathBuf>,
+    pub model: Vec<Model>,
+    pub transaction: Vec<Lines>,
+    pub buffer_limit: usize,
     /// What all files are: programs in this language, or logs in this format; else each what its
     /// ending says.
-    pub(crate) language: Option<Format>,
-    pub(crate) log_format: Option<LogFormat>,
-    pub(crate) fence_transactions: bool,
-    pub(crate) predict: bool,
-    pub(crate) literal: bool,
-    pub(crate) shared: Shared,
+    pub language: Option<Format>,
+    pub log_format: Option<LogFormat>,
+    pub fence_transactions: bool,
+    pub predict: bool,
+    pub literal: bool,
+    pub shared: Shared,
 }
 
 pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
@@ -200,7 +200,7 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
 
 impl SerialArgs {
     /// The question about one log under SC.
-    pub(crate) fn of_log(log: PathBuf, shared: Shared) -> SerialArgs {
+    pub fn of_log(log: PathBuf, shared: Shared) -> SerialArgs {
         SerialArgs {
             files: vec![log],
             model: vec![Model::Sc],
@@ -217,16 +217,16 @@ impl SerialArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct HistoryCheckArgs {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) models: Vec<HistoryModel>,
-    pub(crate) minimise: bool,
-    pub(crate) complete: Complete,
-    pub(crate) no_saturation: bool,
-    pub(crate) input_format: Option<HistoryFormat>,
-    pub(crate) follow: bool,
-    pub(crate) window: u32,
-    pub(crate) shared: Shared,
+pub struct HistoryCheckArgs {
+    pub files: Vec<PathBuf>,
+    pub models: Vec<HistoryModel>,
+    pub minimise: bool,
+    pub complete: Complete,
+    pub no_saturation: bool,
+    pub input_format: Option<HistoryFormat>,
+    pub follow: bool,
+    pub window: u32,
+    pub shared: Shared,
 }
 
 pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> {

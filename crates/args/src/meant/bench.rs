@@ -4,20 +4,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Usage, or, refuse};
-use crate::args::typed::{self, HistoryTable, SerialTable};
-use crate::args::values::OutputFormat;
+use crate::typed::{self, HistoryTable, SerialTable};
+use crate::values::OutputFormat;
 
 pub(super) fn litmus(typed: &typed::BenchLitmus) -> Duration {
     typed.timeout.unwrap_or(Duration::from_secs(20))
 }
 
 #[derive(Debug)]
-pub(crate) struct ProgramsArgs {
+pub struct ProgramsArgs {
     /// All if none is named.
-    pub(crate) programs: Vec<String>,
-    pub(crate) timeout: Duration,
-    pub(crate) svg: Option<PathBuf>,
-    pub(crate) format: OutputFormat,
+    pub programs: Vec<String>,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
 }
 
 pub(super) fn programs(typed: typed::BenchPrograms) -> ProgramsArgs {
@@ -27,12 +27,12 @@ pub(super) fn programs(typed: typed::BenchPrograms) -> ProgramsArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct BenchMonitorArgs {
-    pub(crate) threads: Vec<u16>,
-    pub(crate) addresses: Vec<u32>,
-    pub(crate) events: u32,
-    pub(crate) rounds: u32,
-    pub(crate) format: OutputFormat,
+pub struct BenchMonitorArgs {
+    pub threads: Vec<u16>,
+    pub addresses: Vec<u32>,
+    pub events: u32,
+    pub rounds: u32,
+    pub format: OutputFormat,
 }
 
 pub(super) fn monitor(typed: typed::BenchMonitor) -> BenchMonitorArgs {
@@ -47,13 +47,13 @@ pub(super) fn monitor(typed: typed::BenchMonitor) -> BenchMonitorArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct BenchHistoryArgs {
-    pub(crate) tables: Vec<HistoryTable>,
-    pub(crate) quick: bool,
-    pub(crate) large: bool,
-    pub(crate) timeout: Duration,
-    pub(crate) svg: Option<PathBuf>,
-    pub(crate) format: OutputFormat,
+pub struct BenchHistoryArgs {
+    pub tables: Vec<HistoryTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
 }
 
 pub(super) fn history(typed: typed::BenchHistory) -> Result<BenchHistoryArgs, Usage> {
@@ -70,11 +70,11 @@ pub(super) fn history(typed: typed::BenchHistory) -> Result<BenchHistoryArgs, Us
 }
 
 #[derive(Debug)]
-pub(crate) struct BenchSerialArgs {
-    pub(crate) tables: Vec<SerialTable>,
-    pub(crate) quick: bool,
-    pub(crate) large: bool,
-    pub(crate) format: OutputFormat,
+pub struct BenchSerialArgs {
+    pub tables: Vec<SerialTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub format: OutputFormat,
 }
 
 pub(super) fn serial(typed: typed::BenchSerial) -> Result<BenchSerialArgs, Usage> {
@@ -85,9 +85,9 @@ pub(super) fn serial(typed: typed::BenchSerial) -> Result<BenchSerialArgs, Usage
 }
 
 #[derive(Debug)]
-pub(crate) struct BenchRealArgs {
-    pub(crate) executions: u64,
-    pub(crate) format: OutputFormat,
+pub struct BenchRealArgs {
+    pub executions: u64,
+    pub format: OutputFormat,
 }
 
 pub(super) fn real(typed: &typed::BenchReal) -> BenchRealArgs {

@@ -9,15 +9,15 @@ use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::HistoryFormat;
 
 use super::{MEMORY, TIMEOUT, Usage, refuse};
-use crate::args::typed;
-use crate::args::values::{InputFormat, When};
+use crate::typed;
+use crate::values::{InputFormat, When};
 
 /// What one answer may take, and how it looks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    pub(crate) timeout: Duration,
-    pub(crate) memory: u64,
-    pub(crate) color: When,
+pub struct Bounds {
+    pub timeout: Duration,
+    pub memory: u64,
+    pub color: When,
 }
 
 fn bounds(typed: &typed::Bounds) -> Bounds {
@@ -29,14 +29,14 @@ fn bounds(typed: &typed::Bounds) -> Bounds {
 }
 
 #[derive(Debug)]
-pub(crate) struct CertifyArgs {
-    pub(crate) input: PathBuf,
-    pub(crate) witness: PathBuf,
+pub struct CertifyArgs {
+    pub input: PathBuf,
+    pub witness: PathBuf,
     /// How much is looked at by definition, if not as much as is usual for the kind of input.
-    pub(crate) max_states: Option<usize>,
+    pub max_states: Option<usize>,
     /// The format of the input, if it is not the one that it ends in.
-    pub(crate) input_format: Option<InputFormat>,
-    pub(crate) bounds: Bounds,
+    pub input_format: Option<InputFormat>,
+    pub bounds: Bounds,
 }
 
 pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
@@ -46,11 +46,11 @@ pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct PrintArgs {
-    pub(crate) file: PathBuf,
-    pub(crate) input_format: Option<Format>,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) bounds: Bounds,
+pub struct PrintArgs {
+    pub file: PathBuf,
+    pub input_format: Option<Format>,
+    pub output: Option<PathBuf>,
+    pub bounds: Bounds,
 }
 
 pub(super) fn print(typed: typed::Print) -> PrintArgs {
@@ -60,12 +60,12 @@ pub(super) fn print(typed: typed::Print) -> PrintArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct ConvertArgs {
-    pub(crate) input: PathBuf,
-    pub(crate) output: PathBuf,
-    pub(crate) from: Option<InputFormat>,
-    pub(crate) to: Option<InputFormat>,
-    pub(crate) quiet: bool,
+pub struct ConvertArgs {
+    pub input: PathBuf,
+    pub output: PathBuf,
+    pub from: Option<InputFormat>,
+    pub to: Option<InputFormat>,
+    pub quiet: bool,
 }
 
 pub(super) fn convert(typed: typed::Convert) -> Result<ConvertArgs, Usage> {
@@ -79,7 +79,7 @@ pub(super) fn convert(typed: typed::Convert) -> Result<ConvertArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) enum FamilyArgs {
+pub enum FamilyArgs {
     List,
     Member { family: Family, size: Option<usize>, syntax: Syntax, output: Option<PathBuf> },
 }
@@ -106,22 +106,22 @@ pub(super) fn family(typed: typed::Family) -> Result<FamilyArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) enum HistoryArgs {
+pub enum HistoryArgs {
     List,
     Some(SomeHistories),
 }
 
 /// The histories that are to be generated.
 #[derive(Debug)]
-pub(crate) struct SomeHistories {
-    pub(crate) source: Source,
-    pub(crate) bug: Option<Bug>,
-    pub(crate) store_buffer: bool,
+pub struct SomeHistories {
+    pub source: Source,
+    pub bug: Option<Bug>,
+    pub store_buffer: bool,
     /// That of the first history.
-    pub(crate) client: Client,
-    pub(crate) count: u64,
-    pub(crate) format: HistoryFormat,
-    pub(crate) output: Option<PathBuf>,
+    pub client: Client,
+    pub count: u64,
+    pub format: HistoryFormat,
+    pub output: Option<PathBuf>,
 }
 
 pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
@@ -166,17 +166,17 @@ pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct RecordArgs {
-    pub(crate) clients: Clients,
-    pub(crate) packed: bool,
-    pub(crate) format: HistoryFormat,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) quiet: bool,
+pub struct RecordArgs {
+    pub clients: Clients,
+    pub packed: bool,
+    pub format: HistoryFormat,
+    pub output: Option<PathBuf>,
+    pub quiet: bool,
 }
 
 /// What threads do.
 #[derive(Debug)]
-pub(crate) enum Clients {
+pub enum Clients {
     Random(Client),
     /// What the histories of a file do, in a format that is not the one that it ends in.
     Of(PathBuf, Option<HistoryFormat>),

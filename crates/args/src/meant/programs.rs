@@ -6,17 +6,17 @@ use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 
 use super::{Common, PSO, TSO, Usage, refuse, refuse_csv};
-use crate::args::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
-use crate::args::values::{Cost, OutputFormat};
+use crate::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
+use crate::values::{Cost, OutputFormat};
 
 #[derive(Debug)]
-pub(crate) struct LitmusArgs {
-    pub(crate) files: Vec<PathBuf>,
+pub struct LitmusArgs {
+    pub files: Vec<PathBuf>,
     /// List the final states in JSON.
-    pub(crate) states: bool,
+    pub states: bool,
     /// Explain this final state; if it is empty, the one that decides.
-    pub(crate) show: Option<String>,
-    pub(crate) common: Common,
+    pub show: Option<String>,
+    pub common: Common,
 }
 
 pub(super) fn litmus(typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
@@ -26,10 +26,10 @@ pub(super) fn litmus(typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct ReachArgs {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) algorithm: Algorithm,
-    pub(crate) common: Common,
+pub struct ReachArgs {
+    pub files: Vec<PathBuf>,
+    pub algorithm: Algorithm,
+    pub common: Common,
 }
 
 pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
@@ -58,12 +58,12 @@ pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct RobustArgs {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) algorithm: RobustAlgorithm,
+pub struct RobustArgs {
+    pub files: Vec<PathBuf>,
+    pub algorithm: RobustAlgorithm,
     /// Ask for the absence of triangular races instead.
-    pub(crate) trf: bool,
-    pub(crate) common: Common,
+    pub trf: bool,
+    pub common: Common,
 }
 
 pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
@@ -94,13 +94,13 @@ pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct FenceArgs {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) goal: FenceGoal,
-    pub(crate) cost: Cost,
+pub struct FenceArgs {
+    pub files: Vec<PathBuf>,
+    pub goal: FenceGoal,
+    pub cost: Cost,
     /// Where the program with the fences goes.
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) common: Common,
+    pub output: Option<PathBuf>,
+    pub common: Common,
 }
 
 pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {

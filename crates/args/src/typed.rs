@@ -18,18 +18,17 @@ use super::values::{
 };
 pub(crate) use bench::{
     Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
-    HistoryTable, SerialTable,
 };
+pub use bench::{HistoryTable, SerialTable};
 pub(crate) use files::{
     Bounds, Certify, Convert, Family, Gen, History as GenHistory, Mix, Print, Record,
 };
-pub(crate) use programs::{
-    Fence, FenceGoal, Litmus, Reach, ReachAlgorithm, Robust, RobustAlgorithm,
-};
-pub(crate) use real::{
-    Cargo, CargoRun, CargoTest, Compiler, Explore, Isolate, ProgramOutput, Run, RunStrategy,
-};
-pub(crate) use records::{CompleteKey, History, Monitor, MonitorAlgorithm, PendingForm, Serial};
+pub(crate) use programs::{Fence, Litmus, Reach, ReachAlgorithm, Robust};
+pub use programs::{FenceGoal, RobustAlgorithm};
+pub(crate) use real::{Cargo, CargoRun, CargoTest, Compiler, Explore, Run};
+pub use real::{Isolate, ProgramOutput, RunStrategy};
+pub(crate) use records::{CompleteKey, History, Monitor, Serial};
+pub use records::{MonitorAlgorithm, PendingForm};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]

@@ -16,19 +16,17 @@ use weakspot_lang::Format;
 
 use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
-pub(crate) use bench::{
-    BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
-};
-pub(crate) use files::{
+pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
+pub use files::{
     Bounds, CertifyArgs, Clients, ConvertArgs, FamilyArgs, HistoryArgs, PrintArgs, RecordArgs,
 };
-pub(crate) use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
-pub(crate) use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs};
-pub(crate) use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
+pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
+pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs};
+pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
 
 /// What is to be done.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub enum Command {
     Litmus(LitmusArgs),
     Reach(ReachArgs),
     Robust(RobustArgs),
@@ -59,7 +57,7 @@ pub(crate) enum Command {
 
 /// What does not go together, and what was expected.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Usage(pub(crate) String);
+pub struct Usage(pub(crate) String);
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,32 +106,32 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
 
 /// What all questions about programs share.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
-    pub(crate) model: Vec<Model>,
+pub struct Common {
+    pub model: Vec<Model>,
     /// Entries that a buffer may hold at most in a thread that stores in a loop.
-    pub(crate) buffer_limit: usize,
+    pub buffer_limit: usize,
     /// The language of the inputs, if it is not the one that they end in.
-    pub(crate) language: Option<Format>,
-    pub(crate) shared: Shared,
+    pub language: Option<Format>,
+    pub shared: Shared,
 }
 
 /// What all questions share.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    pub(crate) format: OutputFormat,
+pub struct Shared {
+    pub format: OutputFormat,
     /// Where the evidence of the answer goes, if anywhere.
-    pub(crate) witness: Option<PathBuf>,
+    pub witness: Option<PathBuf>,
     /// When to give up on a question.
-    pub(crate) timeout: Duration,
+    pub timeout: Duration,
     /// When to stop following a log, which takes as long as it takes unless the user named a time.
-    pub(crate) reading: Option<Duration>,
-    pub(crate) memory: u64,
+    pub reading: Option<Duration>,
+    pub memory: u64,
     /// How many inputs are worked on at a time, or threads on one.
-    pub(crate) threads: usize,
-    pub(crate) quiet: bool,
-    pub(crate) verbose: bool,
-    pub(crate) progress: When,
-    pub(crate) color: When,
+    pub threads: usize,
+    pub quiet: bool,
+    pub verbose: bool,
+    pub progress: When,
+    pub color: When,
 }
 
 const TSO: Model = Model::Tso;

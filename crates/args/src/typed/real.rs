@@ -190,7 +190,7 @@ pub(crate) struct Explore {
 
 /// Strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunStrategy {
+pub enum RunStrategy {
     /// Executions with 0, 1 and 2 preemptions, then all of them with dpor.
     Auto,
     /// With 0, 1, 2, ... preemptions.
@@ -205,7 +205,7 @@ pub(crate) enum RunStrategy {
 
 /// How executions are kept from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Isolate {
+pub enum Isolate {
     /// Memory is copied back, unless the first executions show that this is not enough.
     Auto,
     /// Memory is copied back.
@@ -216,7 +216,7 @@ pub(crate) enum Isolate {
 
 /// Which output of the program is shown, on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProgramOutput {
+pub enum ProgramOutput {
     None,
     First,
     All,

@@ -8,19 +8,19 @@ use weakspot_core::Model;
 use weakspot_live::Schedule;
 
 use super::{PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
-use crate::args::typed::{self, Isolate, ProgramOutput, RunStrategy};
-use crate::args::values::OutputFormat;
+use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
+use crate::values::OutputFormat;
 
 /// The arguments of a compiler, as they are.
 #[derive(Debug)]
-pub(crate) struct CompilerArgs {
-    pub(crate) args: Vec<String>,
+pub struct CompilerArgs {
+    pub args: Vec<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct RunProgramArgs {
-    pub(crate) command: Vec<OsString>,
-    pub(crate) run: RunArgs,
+pub struct RunProgramArgs {
+    pub command: Vec<OsString>,
+    pub run: RunArgs,
 }
 
 pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
@@ -35,10 +35,10 @@ pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
 }
 
 #[derive(Debug)]
-pub(crate) struct CargoTestArgs {
-    pub(crate) run: RunArgs,
-    pub(crate) args: Vec<String>,
-    pub(crate) rest: Vec<String>,
+pub struct CargoTestArgs {
+    pub run: RunArgs,
+    pub args: Vec<String>,
+    pub rest: Vec<String>,
 }
 
 pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage> {
@@ -50,10 +50,10 @@ pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage
 }
 
 #[derive(Debug)]
-pub(crate) struct CargoRunArgs {
-    pub(crate) run: RunArgs,
-    pub(crate) args: Vec<String>,
-    pub(crate) rest: Vec<String>,
+pub struct CargoRunArgs {
+    pub run: RunArgs,
+    pub args: Vec<String>,
+    pub rest: Vec<String>,
 }
 
 pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
@@ -63,26 +63,26 @@ pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
 
 /// How a program is explored, however it came to be.
 #[derive(Debug)]
-pub(crate) struct RunArgs {
-    pub(crate) model: Vec<Model>,
-    pub(crate) under: Option<Model>,
-    pub(crate) strategy: RunStrategy,
-    pub(crate) preemptions: Option<u32>,
-    pub(crate) seed: u64,
-    pub(crate) depth: usize,
-    pub(crate) replay: Option<Schedule>,
-    pub(crate) executions: Option<u64>,
-    pub(crate) steps: u64,
-    pub(crate) first: bool,
-    pub(crate) isolate: Isolate,
-    pub(crate) output: ProgramOutput,
-    pub(crate) reuse: bool,
-    pub(crate) transaction: Vec<String>,
-    pub(crate) transactions: bool,
-    pub(crate) fence_transactions: bool,
-    pub(crate) fences: bool,
-    pub(crate) log: Option<PathBuf>,
-    pub(crate) shared: Shared,
+pub struct RunArgs {
+    pub model: Vec<Model>,
+    pub under: Option<Model>,
+    pub strategy: RunStrategy,
+    pub preemptions: Option<u32>,
+    pub seed: u64,
+    pub depth: usize,
+    pub replay: Option<Schedule>,
+    pub executions: Option<u64>,
+    pub steps: u64,
+    pub first: bool,
+    pub isolate: Isolate,
+    pub output: ProgramOutput,
+    pub reuse: bool,
+    pub transaction: Vec<String>,
+    pub transactions: bool,
+    pub fence_transactions: bool,
+    pub fences: bool,
+    pub log: Option<PathBuf>,
+    pub shared: Shared,
 }
 
 /// How long the exploration of a program goes on.

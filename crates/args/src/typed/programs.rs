@@ -127,7 +127,7 @@ pub(crate) struct Robust {
 
 /// How robustness is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RobustAlgorithm {
+pub enum RobustAlgorithm {
     /// One search for all stores and loads.
     Pending,
     /// One search for each pair of a store and a load; TSO only.
@@ -181,7 +181,7 @@ pub(crate) struct Fence {
 
 /// What fences are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FenceGoal {
+pub enum FenceGoal {
     /// Nothing happens that SC does not do as well.
     Robust,
     /// What the program forbids does not happen.

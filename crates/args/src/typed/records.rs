@@ -98,7 +98,7 @@ pub(crate) enum Schedules {
 
 /// Which pending stores an access is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PendingForm {
+pub enum PendingForm {
     /// All that are pending: finds more in one execution.
     All,
     /// The last one.
@@ -107,7 +107,7 @@ pub(crate) enum PendingForm {
 
 /// How a log is monitored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MonitorAlgorithm {
+pub enum MonitorAlgorithm {
     /// The monitors for TSO and PSO of Burnim, Sen and Stergiou.
     Monitor,
     /// SOBER with the corrected definition of TSO.

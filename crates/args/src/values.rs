@@ -10,11 +10,11 @@ use weakspot_lang::Format;
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 /// The output formats: those of `report`, so that a new one is written down once.
-pub(crate) use weakspot_report::Format as OutputFormat;
+pub use weakspot_report::Format as OutputFormat;
 
 /// When to do something for people's eyes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub enum When {
     Auto,
     Always,
     Never,
@@ -22,7 +22,7 @@ pub(crate) enum When {
 
 /// The formats of everything that is read: languages of programs, formats of logs and of histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputFormat {
+pub enum InputFormat {
     /// Litmus tests for X86 and X86_64.
     Litmus,
     /// Programs in our own language.
@@ -57,7 +57,7 @@ pub(crate) enum InputFormat {
 
 impl InputFormat {
     /// The language of programs that this is.
-    pub(crate) fn language(self) -> Option<Format> {
+    pub fn language(self) -> Option<Format> {
         match self {
             InputFormat::Litmus => Some(Format::Litmus),
             InputFormat::Weak => Some(Format::Weak),
@@ -68,12 +68,12 @@ impl InputFormat {
     }
 
     /// The format of logs that this is.
-    pub(crate) fn log(self) -> Option<LogFormat> {
+    pub fn log(self) -> Option<LogFormat> {
         self.to_possible_value().and_then(|key| LogFormat::from_key(key.get_name()))
     }
 
     /// The format of histories that this is.
-    pub(crate) fn history(self) -> Option<HistoryFormat> {
+    pub fn history(self) -> Option<HistoryFormat> {
         self.to_possible_value().and_then(|key| HistoryFormat::from_key(key.get_name()))
     }
 }
@@ -142,17 +142,17 @@ pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
 
 /// What fences cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cost {
-    pub(crate) full: u32,
-    pub(crate) store_store: u32,
+pub struct Cost {
+    pub full: u32,
+    pub store_store: u32,
 }
 
 /// Lines of a thread, or of all threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lines {
-    pub(crate) thread: Option<String>,
-    pub(crate) first: usize,
-    pub(crate) last: usize,
+pub struct Lines {
+    pub thread: Option<String>,
+    pub first: usize,
+    pub last: usize,
 }
 
 /// A model, or all of them.

@@ -138,7 +138,7 @@ pub(crate) struct BenchHistory {
 
 /// A table of `bench history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HistoryTable {
+pub enum HistoryTable {
     /// Time against operations, 4 CPUs.
     Operations,
     /// Time against CPUs, 50 operations each.
@@ -156,7 +156,7 @@ pub(crate) enum HistoryTable {
 }
 
 impl HistoryTable {
-    pub(crate) const ALL: [HistoryTable; 7] = [
+    pub const ALL: [HistoryTable; 7] = [
         HistoryTable::Operations,
         HistoryTable::Cpus,
         HistoryTable::Violations,
@@ -167,7 +167,7 @@ impl HistoryTable {
     ];
 
     /// The table as it is written in JSON.
-    pub(crate) fn key(self) -> &'static str {
+    pub fn key(self) -> &'static str {
         match self {
             HistoryTable::Operations => "operations",
             HistoryTable::Cpus => "cpus",
@@ -208,7 +208,7 @@ pub(crate) struct BenchSerial {
 
 /// A table of `bench serial`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SerialTable {
+pub enum SerialTable {
     /// Events per processor second by threads, variables, length and share of conflicts.
     Shapes,
     /// Time per event and memory against the length of the log.
@@ -216,7 +216,7 @@ pub(crate) enum SerialTable {
 }
 
 impl SerialTable {
-    pub(crate) const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
+    pub const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
 }
 
 /// The seven programs of the paper on monitoring, compiled from C: its tables with our figures beside.
