@@ -91,15 +91,17 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::CargoTest(args) => cargo::test(&args),
         Command::CargoRun(args) => cargo::run(&args),
-        Command::BenchLitmus(timeout) => bench::litmus::run(timeout),
-        Command::BenchPrograms(args) => bench::programs::run(&args),
-        Command::BenchMonitor(args) => bench::monitor::run(&args),
-        Command::BenchHistory(args) => bench::history::run(&args),
-        Command::BenchSerial(args) => bench::serial::run(&args),
-        Command::BenchReal(args) => bench::real::run(&args),
-        Command::HistoryCell { task, timeout } => bench::history::cell(&task, timeout),
+        Command::BenchLitmus(timeout) => bench::litmus(timeout),
+        Command::BenchPrograms(args) => bench::programs(&args),
+        Command::BenchMonitor(args) => bench::monitor(&args),
+        Command::BenchHistory(args) => bench::history(&args),
+        Command::BenchSerial(args) => bench::serial(&args),
+        Command::BenchReal(args) => bench::real(&args),
+        Command::HistoryCell { task, timeout } => {
+            weakspot_bench::history_cell(&task, timeout).map(|text| bench::cell(&text))
+        }
         Command::Cell { program, question, timeout } => {
-            bench::cell::run(&program, &question, timeout)
+            weakspot_bench::cell(&program, &question, timeout).map(|text| bench::cell(&text))
         }
     };
     match result {

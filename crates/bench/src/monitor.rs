@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, anyhow};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
+use weakspot_args::BenchMonitorArgs;
 use weakspot_core::testing::Rng;
 use weakspot_core::{Drain, LogBatch, LogEvent, LogKind, LogLoc, LogTables, Model};
 use weakspot_monitor::{Definition, Form, Monitor, Sober, reference};
+use weakspot_report::Rows;
 use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
-use crate::args::{BenchFormat, BenchMonitorArgs};
-use crate::exit::Exit;
-use weakspot_report::Rows;
+use crate::process::thread_seconds as cpu;
+use crate::tables::Tables;
 
 const PSO: Model = Model::Pso(Drain::All);
 /// How many source positions the events have.
@@ -22,75 +22,67 @@ const SITES: usize = 100;
 const SHORT: usize = 20_000;
 
 /// Events per processor second of the monitors on random logs, from memory and from a file.
-pub(crate) fn run(args: &BenchMonitorArgs) -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
+///
+/// # Errors
+///
+/// A file cannot be written, or an end was asked for.
+pub fn run(args: &BenchMonitorArgs, tables: &mut Tables<'_>) -> Result<()> {
+    let mut rows = Rows::new(tables.format);
     let columns = ["TSO", "PSO", "both", "from file", "SOBER", "definition"];
-    if args.format == BenchFormat::Text {
-        write!(out, "{:>7} {:>9}", "threads", "addresses")?;
-        for column in columns {
-            write!(out, " {column:>10}")?;
-        }
-        writeln!(out, " {:>10} {:>8} {:>8}", "memory", "TSO rep.", "PSO rep.")?;
-    }
+    let columns: String = columns.iter().map(|column| format!(" {column:>10}")).collect();
+    tables.text(format_args!(
+        "{:>7} {:>9}{columns} {:>10} {:>8} {:>8}\n",
+        "threads", "addresses", "memory", "TSO rep.", "PSO rep."
+    ))?;
     for &addresses in &args.addresses {
         for &threads in &args.threads {
             let events = random_events(threads, addresses, args.events as usize);
-            let tables = tables(threads, addresses);
+            let names = names(threads, addresses);
             let (tso, _) = follow(&[Model::Tso], &events, args.rounds)?;
             let (pso, _) = follow(&[PSO], &events, args.rounds)?;
             let (both, monitor) = follow(&[Model::Tso, PSO], &events, args.rounds)?;
-            let file = follow_file(&events, &tables, args.rounds)?;
+            let file = follow_file(&events, &names, args.rounds)?;
             let short = &events[..events.len().min(SHORT)];
             let sober = rate(short, 1, || {
                 let mut sober = Sober::new(Definition::Corrected);
                 for event in short {
-                    sober.event(event, &tables);
+                    sober.event(event, &names);
                 }
                 Ok(())
             })?;
             let definition = rate(short, 1, || {
-                let _ = reference::reports(short, &tables, Model::Tso, Form::All);
-                let _ = reference::reports(short, &tables, PSO, Form::All);
+                let _ = reference::reports(short, &names, Model::Tso, Form::All);
+                let _ = reference::reports(short, &names, PSO, Form::All);
                 Ok(())
             })?;
             let rates = [tso, pso, both, file, sober, definition];
             let share = |model| 100.0 * monitor.total(model) as f64 / monitor.seen() as f64;
-            match args.format {
-                BenchFormat::Text => {
-                    write!(out, "{threads:>7} {addresses:>9}")?;
-                    for rate in rates {
-                        write!(out, " {:>10}", format!("{:.2} M/s", rate / 1e6))?;
-                    }
-                    let memory = format!("{:.1} MB", monitor.memory() as f64 / 1e6);
-                    let (tso, pso) = (share(Model::Tso), share(PSO));
-                    writeln!(out, " {memory:>10} {tso:>7.2}% {pso:>7.2}%")?;
-                }
-                _ => {
-                    let row = json!({
-                        "threads": threads, "addresses": addresses, "events": args.events,
-                        "tso": tso, "pso": pso, "both": both, "file": file, "sober": sober,
-                        "definition": definition, "memory": monitor.memory(),
-                        "tso_reports": monitor.total(Model::Tso), "pso_reports": monitor.total(PSO),
-                    });
-                    write!(out, "{}", rows.written(&row.to_string()))?;
-                }
-            }
-            out.flush()?;
+            let text = || {
+                let rate = |rate: f64| format!(" {:>10}", format!("{:.2} M/s", rate / 1e6));
+                let rates: String = rates.into_iter().map(rate).collect();
+                let memory = format!("{:.1} MB", monitor.memory() as f64 / 1e6);
+                let (tso, pso) = (share(Model::Tso), share(PSO));
+                format!("{threads:>7} {addresses:>9}{rates} {memory:>10} {tso:>7.2}% {pso:>7.2}%\n")
+            };
+            let json = || {
+                json!({
+                    "threads": threads, "addresses": addresses, "events": args.events,
+                    "tso": tso, "pso": pso, "both": both, "file": file, "sober": sober,
+                    "definition": definition, "memory": monitor.memory(),
+                    "tso_reports": monitor.total(Model::Tso), "pso_reports": monitor.total(PSO),
+                })
+            };
+            tables.row(&mut rows, text, json)?;
         }
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    tables.text(format_args!(
             "\nMillions of events per processor second on one core, the best of {} rounds over {} random \
              events (72% reads,\n25% writes, 2% updates, 1% fences; {SITES} source positions). TSO, PSO: one \
              monitor alone, both: at once, all from\nmemory; from file: both, on a .wslog file from its first event on. SOBER and \
              the monitors by definition: on the first {SHORT} events.\nmemory: of both monitors; rep.: how \
-             many of 100 events were reported.",
+             many of 100 events were reported.\n",
             args.rounds, args.events
-        )?;
-    }
-    Ok(Exit::Holds)
+    ))
 }
 
 fn random_events(threads: u16, addresses: u32, count: usize) -> Vec<LogEvent> {
@@ -110,7 +102,7 @@ fn random_events(threads: u16, addresses: u32, count: usize) -> Vec<LogEvent> {
     (0..count).map(event).collect()
 }
 
-fn tables(threads: u16, addresses: u32) -> LogTables {
+fn names(threads: u16, addresses: u32) -> LogTables {
     LogTables {
         threads: (0..threads).map(|t| format!("t{t}")).collect(),
         locs: (0..addresses).map(|a| LogLoc { name: format!("v{a}"), bytes: None }).collect(),
@@ -127,14 +119,14 @@ fn follow(models: &[Model], events: &[LogEvent], rounds: u32) -> Result<(f64, Mo
 }
 
 /// The same from a file, from its first events on, which come after the names of the addresses.
-fn follow_file(events: &[LogEvent], tables: &LogTables, rounds: u32) -> Result<f64> {
+fn follow_file(events: &[LogEvent], names: &LogTables, rounds: u32) -> Result<f64> {
     let path = std::env::temp_dir().join(format!("weakspot-bench-{}.wslog", std::process::id()));
     let written = (|| {
         let file = BufWriter::new(File::create(&path)?);
         let mut writer = LogWriter::new(file, LogFormat::Wslog);
         for chunk in events.chunks(1 << 14) {
             let batch = LogBatch { events: chunk.to_vec(), values: Vec::new() };
-            writer.write(&batch, tables)?;
+            writer.write(&batch, names)?;
         }
         writer.finish()?.flush()?;
         let mut monitor = Monitor::new(&[Model::Tso, PSO], Form::All);
@@ -170,10 +162,4 @@ fn rate(events: &[LogEvent], rounds: u32, mut work: impl FnMut() -> Result<()>) 
         best = best.min(cpu() - before);
     }
     Ok(events.len() as f64 / best.max(1e-9))
-}
-
-/// Processor seconds of this thread so far.
-fn cpu() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

@@ -1,17 +1,16 @@
 //! The tables of `weakspot bench history` that count: pairs of writes that partial store orders
 //! leave open, and violations that weaker models catch.
 
-use std::io::Write;
-
 use anyhow::{Result, anyhow};
 use serde_json::{Map, Value, json};
+use weakspot_args::{BenchHistoryArgs, HistoryTable};
 use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
 use weakspot_history::{Complete, Method, check, open_pairs};
-
-use super::{sample, title};
-use super::task::{Origin, Shape};
-use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
 use weakspot_report::Rows;
+
+use super::task::{Origin, Shape};
+use super::{sample, title};
+use crate::tables::Tables;
 
 const LIMITS: Limits =
     Limits { time: None, memory: Some(4 << 30), buffer: 0, workers: 1, ..Limits::UNLIMITED };
@@ -28,15 +27,17 @@ const ORDERS: [(HistoryModel, &str); 7] = [
 ];
 
 /// The share of pairs of writes that each partial store order leaves open.
-pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        write!(out, "{}\n\n", title(HistoryTable::Pairs))?;
-        write!(out, "{:>4} {:>10} {:>9} {:>9}", "CPUs", "operations", "variables", "histories")?;
-        ORDERS.iter().try_for_each(|(_, name)| write!(out, " {name:>8}"))?;
-        writeln!(out)?;
-    }
+pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<()> {
+    let mut rows = Rows::new(tables.format);
+    let columns: String = ORDERS.iter().map(|(_, name)| format!(" {name:>8}")).collect();
+    tables.text(format_args!(
+        "{}\n\n{:>4} {:>10} {:>9} {:>9}{columns}\n",
+        title(HistoryTable::Pairs),
+        "CPUs",
+        "operations",
+        "variables",
+        "histories"
+    ))?;
     let mut shapes: Vec<(usize, usize)> = [100, 200, 300, 400, 500].map(|n| (4, n)).to_vec();
     shapes.extend([2, 3, 6, 8, 16, 32].map(|cpus| (cpus, 200)));
     shapes.extend([4, 8, 16, 32].map(|cpus| (cpus, if args.quick { 2_000 } else { 20_000 })));
@@ -56,54 +57,50 @@ pub(super) fn pairs(args: &BenchHistoryArgs) -> Result<()> {
             }
         }
         let share = |i: usize| percent(open[i], all[i]);
-        match args.format {
-            BenchFormat::Text => {
-                write!(out, "{cpus:>4} {operations:>10} {:>9} {count:>9}", shape.variables)?;
-                (0..ORDERS.len()).try_for_each(|i| write!(out, " {:>8.2}", share(i)))?;
-                writeln!(out)?;
-            }
-            _ => {
-                let orders = ["co", "ccv", "ccm", "sc", "wccm", "tso", "pso"];
-                let open: Map<String, Value> = (orders.iter().enumerate())
-                    .map(|(i, o)| ((*o).into(), share(i).into()))
-                    .collect();
-                let row = json!({
-                    "table": HistoryTable::Pairs.key(), "cpus": cpus, "operations": operations,
-                    "variables": shape.variables, "histories": count, "pairs": all[0],
-                    "open_percent": open,
-                });
-                write!(out, "{}", rows.written(&row.to_string()))?;
-            }
-        }
-        out.flush()?;
+        let text = || {
+            let shares: String = (0..ORDERS.len()).map(|i| format!(" {:>8.2}", share(i))).collect();
+            format!("{cpus:>4} {operations:>10} {:>9} {count:>9}{shares}\n", shape.variables)
+        };
+        let json = || {
+            let orders = ["co", "ccv", "ccm", "sc", "wccm", "tso", "pso"];
+            let open: Map<String, Value> =
+                (orders.iter().enumerate()).map(|(i, o)| ((*o).into(), share(i).into())).collect();
+            json!({
+                "table": HistoryTable::Pairs.key(), "cpus": cpus, "operations": operations,
+                "variables": shape.variables, "histories": count, "pairs": all[0],
+                "open_percent": open,
+            })
+        };
+        tables.row(&mut rows, text, json)?;
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
-            "\ncausal: program order and reads-from; CCv: and cf of it; CCM, wCCM: the paper's pww and \
-             wpww; sat.: both rules to a\nfixpoint. All histories are SC.\n"
-        )?;
-    }
-    Ok(())
+    tables.text(format_args!(
+        "\ncausal: program order and reads-from; CCv: and cf of it; CCM, wCCM: the paper's pww and \
+             wpww; sat.: both rules to a\nfixpoint. All histories are SC.\n\n"
+    ))
 }
 
 /// Which of the violations of SC and TSO show in weaker models already.
-pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
+pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<()> {
     use HistoryModel::{Cc, Ccm, Ccv, Cm, Pso, Sc, Tso, Wccm};
     const OF_SC: [(HistoryModel, &str); 5] =
         [(Cc, "CC"), (Ccv, "CCv"), (Cm, "CM"), (Ccm, "CCM"), (Tso, "TSO")];
     const OF_TSO: [(HistoryModel, &str); 4] =
         [(Cc, "CC"), (Ccv, "CCv"), (Wccm, "wCCM"), (Pso, "PSO")];
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        write!(out, "{}\n\n", title(HistoryTable::Caught))?;
-        write!(out, "{:>4} {:>10} {:>9} {:>7}", "CPUs", "operations", "histories", "not SC")?;
-        OF_SC.iter().try_for_each(|(_, name)| write!(out, " {name:>6}"))?;
-        write!(out, " {:>9}", "not TSO")?;
-        OF_TSO.iter().try_for_each(|(_, name)| write!(out, " {name:>6}"))?;
-        writeln!(out)?;
-    }
+    let mut rows = Rows::new(tables.format);
+    let names = |models: &[(HistoryModel, &str)]| -> String {
+        models.iter().map(|(_, name)| format!(" {name:>6}")).collect()
+    };
+    tables.text(format_args!(
+        "{}\n\n{:>4} {:>10} {:>9} {:>7}{} {:>9}{}\n",
+        title(HistoryTable::Caught),
+        "CPUs",
+        "operations",
+        "histories",
+        "not SC",
+        names(&OF_SC),
+        "not TSO",
+        names(&OF_TSO)
+    ))?;
     let count = 10 * sample(args);
     let mut total = [[0; HistoryModel::ALL.len()]; 2];
     for cpus in (2..=8).map(Some).chain([None]) {
@@ -126,41 +123,39 @@ pub(super) fn caught(args: &BenchHistoryArgs) -> Result<()> {
         }
         let of = |i: usize, model: HistoryModel| found[i][model as usize];
         let histories = cpus.map_or(7 * count, |_| count);
-        match args.format {
-            BenchFormat::Text => {
-                let (name, operations) = match cpus {
-                    Some(cpus) => (cpus.to_string(), (50 * cpus).to_string()),
-                    None => ("all".to_owned(), "-".to_owned()),
-                };
-                write!(out, "{name:>4} {operations:>10} {histories:>9} {:>7}", of(0, Sc))?;
-                let share = |i: usize, strong, model| percent(of(i, model), of(i, strong));
-                OF_SC.iter().try_for_each(|(m, _)| write!(out, " {:>6.1}", share(0, Sc, *m)))?;
-                write!(out, " {:>9}", of(1, Tso))?;
-                OF_TSO.iter().try_for_each(|(m, _)| write!(out, " {:>6.1}", share(1, Tso, *m)))?;
-                writeln!(out)?;
-            }
-            _ => {
-                let counts = |i: usize, of_what: &[(HistoryModel, &str)]| -> Map<String, Value> {
-                    of_what.iter().map(|&(m, _)| (m.key().to_owned(), of(i, m).into())).collect()
-                };
-                let row = json!({
-                    "table": HistoryTable::Caught.key(), "cpus": cpus, "histories": histories,
-                    "not_sc": of(0, Sc), "of_sc": counts(0, &OF_SC),
-                    "not_tso": of(1, Tso), "of_tso": counts(1, &OF_TSO),
-                });
-                write!(out, "{}", rows.written(&row.to_string()))?;
-            }
-        }
-        out.flush()?;
+        let text = || {
+            let (name, operations) = match cpus {
+                Some(cpus) => (cpus.to_string(), (50 * cpus).to_string()),
+                None => ("all".to_owned(), "-".to_owned()),
+            };
+            let shares = |i: usize, strong, models: &[(HistoryModel, &str)]| -> String {
+                let share = |model| percent(of(i, model), of(i, strong));
+                models.iter().map(|(model, _)| format!(" {:>6.1}", share(*model))).collect()
+            };
+            format!(
+                "{name:>4} {operations:>10} {histories:>9} {:>7}{} {:>9}{}\n",
+                of(0, Sc),
+                shares(0, Sc, &OF_SC),
+                of(1, Tso),
+                shares(1, Tso, &OF_TSO)
+            )
+        };
+        let json = || {
+            let counts = |i: usize, of_what: &[(HistoryModel, &str)]| -> Map<String, Value> {
+                of_what.iter().map(|&(m, _)| (m.key().to_owned(), of(i, m).into())).collect()
+            };
+            json!({
+                "table": HistoryTable::Caught.key(), "cpus": cpus, "histories": histories,
+                "not_sc": of(0, Sc), "of_sc": counts(0, &OF_SC),
+                "not_tso": of(1, Tso), "of_tso": counts(1, &OF_TSO),
+            })
+        };
+        tables.row(&mut rows, text, json)?;
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    tables.text(format_args!(
             "\nHistories of the four protocols with all their bugs in turn. Of those that violate SC (or \
-             TSO), how many of 100 violate\nthe weaker model, too.\n"
-        )?;
-    }
-    Ok(())
+             TSO), how many of 100 violate\nthe weaker model, too.\n\n"
+    ))
 }
 
 /// Per model whether a history violates it.

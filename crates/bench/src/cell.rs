@@ -2,7 +2,6 @@
 //! its own.
 
 use std::fmt;
-use std::io::Write;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,9 +12,8 @@ use weakspot_explore::{
 };
 use weakspot_report::{BenchEnd, model_key};
 
-use super::process::{cpu_seconds, peak_bytes};
-use super::subjects;
-use crate::exit::Exit;
+use crate::process::{cpu_seconds, peak_bytes};
+use crate::subjects;
 
 /// What is asked, and how it is to be answered.
 pub(crate) struct Question {
@@ -88,8 +86,12 @@ pub(crate) struct Cell {
     pub(crate) peak: Option<u64>,
 }
 
-/// The process of a cell.
-pub(crate) fn run(subject: &str, question: &str, timeout: Duration) -> Result<Exit> {
+/// What the process of a cell of `bench programs` says.
+///
+/// # Errors
+///
+/// There is no such program or question.
+pub fn run(subject: &str, question: &str, timeout: Duration) -> Result<String> {
     let subjects = subjects::all();
     let subject = subjects.iter().find(|s| s.name == subject).context("no such program")?;
     let question = QUESTIONS.iter().find(|q| q.key() == question).context("no such question")?;
@@ -108,8 +110,7 @@ pub(crate) fn run(subject: &str, question: &str, timeout: Duration) -> Result<Ex
         Err(error) => (BenchEnd::Error(format!("{error:?}")), None, None),
     };
     let cell = Cell { end, explored, queries, cpu: cpu_seconds(), peak: peak_bytes() };
-    writeln!(std::io::stdout().lock(), "{cell}")?;
-    Ok(Exit::Holds)
+    Ok(format!("{cell}\n"))
 }
 
 fn end(verdict: &Verdict) -> BenchEnd {

@@ -5,17 +5,17 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
+use weakspot_args::{BenchSerialArgs, SerialTable};
 use weakspot_core::serial::Question;
 use weakspot_core::testing::{TxnLog, TxnLogSize};
 use weakspot_core::{LogBatch, LogEvent, LogKind, LogLoc, LogTables};
+use weakspot_report::Rows;
 use weakspot_serial::{Follow, Peak, Stop};
 use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
-use crate::args::{BenchFormat, BenchSerialArgs, SerialTable};
-use crate::exit::Exit;
-use weakspot_report::Rows;
+use crate::process::thread_seconds as cpu;
+use crate::tables::Tables;
 
 /// What the tables start from.
 const USUAL: TxnLogSize =
@@ -33,31 +33,32 @@ const WAYS: [(&str, bool, &[Question]); 4] = [
 ];
 
 /// Events per processor second by shape, and how time and memory grow with the length.
-pub(crate) fn run(args: &BenchSerialArgs) -> Result<Exit> {
+///
+/// # Errors
+///
+/// A file cannot be written, or an end was asked for.
+pub fn run(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     for table in SerialTable::ALL.into_iter().filter(|table| args.tables.contains(table)) {
         match table {
-            SerialTable::Shapes => shapes(args)?,
-            SerialTable::Lengths => lengths(args)?,
+            SerialTable::Shapes => shapes(args, tables)?,
+            SerialTable::Lengths => lengths(args, tables)?,
         }
     }
-    Ok(Exit::Holds)
+    Ok(())
 }
 
 /// One column after the other is changed.
-fn shapes(args: &BenchSerialArgs) -> Result<()> {
+fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     let events = if args.quick { 400_000 } else { 4_000_000 };
     let mut sizes = vec![USUAL, TxnLogSize { brackets: false, ..USUAL }];
     sizes.extend([2, 4, 16, 64].map(|threads| TxnLogSize { threads, ..USUAL }));
     sizes.extend([10, 100, 100_000].map(|vars| TxnLogSize { vars, ..USUAL }));
     sizes.extend([1, 3, 30, 100].map(|length| TxnLogSize { length, ..USUAL }));
     sizes.extend([0, 10, 50].map(|shared| TxnLogSize { shared, ..USUAL }));
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    let mut rows = Rows::new(tables.format);
+    tables.text(format_args!(
             "Millions of events per processor second\n\n{:>7} {:>9} {:>6} {:>6} {:>7} {:>7} {:>8} {:>8} {:>8} \
-             {:>9} {:>8} {:>8}",
+             {:>9} {:>8} {:>8}\n",
             "threads",
             "variables",
             "length",
@@ -70,8 +71,7 @@ fn shapes(args: &BenchSerialArgs) -> Result<()> {
             "SC, file",
             "nodes",
             "edges"
-        )?;
-    }
+    ))?;
     for size in sizes {
         let mut rates = Vec::new();
         let mut most = Peak::default();
@@ -84,92 +84,76 @@ fn shapes(args: &BenchSerialArgs) -> Result<()> {
         rates.push(from_file(size, events)?);
         let TxnLogSize { threads, vars, length, shared, brackets, .. } = size;
         let marks = if brackets { "begin" } else { "number" };
-        match args.format {
-            BenchFormat::Text => {
-                write!(out, "{threads:>7} {vars:>9} {length:>6} {shared:>5}% {marks:>7}")?;
-                for (rate, width) in rates.iter().zip([7, 8, 8, 8, 9]) {
-                    write!(out, " {:>width$.1}", rate / 1e6)?;
-                }
-                writeln!(out, " {:>8} {:>8}", most.nodes, most.edges)?;
+        let text = || {
+            let each = rates.iter().zip([7, 8, 8, 8, 9]);
+            let rates: String =
+                each.map(|(rate, width)| format!(" {:>width$.1}", rate / 1e6)).collect();
+            format!(
+                "{threads:>7} {vars:>9} {length:>6} {shared:>5}% {marks:>7}{rates} {:>8} {:>8}\n",
+                most.nodes, most.edges
+            )
+        };
+        let json = || {
+            let mut row = json!({
+                "table": "shapes", "threads": threads, "variables": vars, "length": length,
+                "shared": shared, "marks": marks, "events": events, "nodes": most.nodes,
+                "edges": most.edges, "file": rates[WAYS.len()],
+            });
+            for ((key, ..), rate) in WAYS.iter().zip(&rates) {
+                row[*key] = (*rate).into();
             }
-            _ => {
-                let mut row = json!({
-                    "table": "shapes", "threads": threads, "variables": vars, "length": length,
-                    "shared": shared, "marks": marks, "events": events, "nodes": most.nodes,
-                    "edges": most.edges, "file": rates[WAYS.len()],
-                });
-                for ((key, ..), rate) in WAYS.iter().zip(&rates) {
-                    row[*key] = (*rate).into();
-                }
-                write!(out, "{}", rows.written(&row.to_string()))?;
-            }
-        }
-        out.flush()?;
+            row
+        };
+        tables.row(&mut rows, text, json)?;
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    tables.text(format_args!(
             "\nOf one core, on {events} events each, from memory; the last rate is that of SC from a .wslog file. \
              length: accesses per\ntransaction; shared: how many of 100 accesses may go to the variables of \
              all; marks: begin and end, or numbers; com: with\ncommits; nodes, edges: what a monitor remembered \
-             at most.\n"
-        )?;
-    }
-    Ok(())
+             at most.\n\n"
+    ))
 }
 
 /// The same log, longer and longer; and behind a transaction that does not end.
-fn lengths(args: &BenchSerialArgs) -> Result<()> {
+fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     let mut lengths = vec![1_000_000, 4_000_000];
     lengths.extend((!args.quick).then_some(16_000_000));
     lengths.extend(args.large.then_some(64_000_000));
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
-            "Time and memory against length\n\n{:>9} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}",
-            "of", "open", "events", "ns/event", "nodes", "edges", "KiB"
-        )?;
-    }
+    let mut rows = Rows::new(tables.format);
+    tables.text(format_args!(
+        "Time and memory against length\n\n{:>9} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}\n",
+        "of", "open", "events", "ns/event", "nodes", "edges", "KiB"
+    ))?;
     for open in [false, true] {
         for (key, commits, questions) in WAYS.into_iter().filter(|way| way.2.len() == 1) {
             for &events in &lengths {
                 let run = follow(TxnLogSize { commits, ..USUAL }, questions, events, open)?;
                 let each = run.seconds * 1e9 / events as f64;
                 let Peak { nodes, edges } = run.peak;
-                match args.format {
-                    BenchFormat::Text => {
-                        let of =
-                            key.replace("com_", "com, ").replace("sc", "SC").replace("tso", "TSO");
-                        let open = if open { "one" } else { "-" };
-                        let memory = run.bytes.div_ceil(1024);
-                        writeln!(
-                            out,
-                            "{of:>9} {open:>9} {events:>10} {each:>9.1} {nodes:>8} {edges:>8} {memory:>8}"
-                        )?;
-                    }
-                    _ => {
-                        let row = json!({
-                            "table": "lengths", "of": key, "open": open, "events": events,
-                            "ns": each, "nodes": nodes, "edges": edges, "bytes": run.bytes,
-                        });
-                        write!(out, "{}", rows.written(&row.to_string()))?;
-                    }
-                }
-                out.flush()?;
+                let text = || {
+                    let of = key.replace("com_", "com, ").replace("sc", "SC").replace("tso", "TSO");
+                    let open = if open { "one" } else { "-" };
+                    let memory = run.bytes.div_ceil(1024);
+                    format!(
+                        "{of:>9} {open:>9} {events:>10} {each:>9.1} {nodes:>8} {edges:>8} \
+                         {memory:>8}\n"
+                    )
+                };
+                let json = || {
+                    json!({
+                        "table": "lengths", "of": key, "open": open, "events": events,
+                        "ns": each, "nodes": nodes, "edges": edges, "bytes": run.bytes,
+                    })
+                };
+                tables.row(&mut rows, text, json)?;
             }
         }
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    tables.text(format_args!(
             "\n8 threads, 1,000 variables, transactions of 10 accesses. open: one more transaction that all \
              others come after, and that\ndoes not end. nodes, edges: what was remembered at most; KiB: at the \
-             end.\n"
-        )?;
-    }
-    Ok(())
+             end.\n\n"
+    ))
 }
 
 /// What it took to follow a log.
@@ -181,7 +165,7 @@ struct Run {
 
 /// Follows a log from memory; without the time that it takes to make it.
 fn follow(size: TxnLogSize, questions: &[Question], events: usize, open: bool) -> Result<Run> {
-    let mut follow = Follow::new(questions, size.commits, &tables(size), false);
+    let mut follow = Follow::new(questions, size.commits, &names(size), false);
     let mut log = TxnLog::new(1, size);
     let mut chunk = if open { opened(size) } else { Vec::new() };
     let (mut left, mut seconds) = (events, 0.0);
@@ -216,7 +200,7 @@ fn opened(size: TxnLogSize) -> Vec<LogEvent> {
     log
 }
 
-fn tables(size: TxnLogSize) -> LogTables {
+fn names(size: TxnLogSize) -> LogTables {
     let locs = size.vars + u32::from(size.threads) + 1;
     LogTables {
         threads: (0..=size.threads).map(|t| format!("t{t}")).collect(),
@@ -230,12 +214,12 @@ fn from_file(size: TxnLogSize, events: usize) -> Result<f64> {
     let path = std::env::temp_dir().join(format!("weakspot-serial-{}.wslog", std::process::id()));
     let measured = (|| {
         let mut writer = LogWriter::new(BufWriter::new(File::create(&path)?), LogFormat::Wslog);
-        let (tables, mut log) = (tables(size), TxnLog::new(1, size));
+        let (names, mut log) = (names(size), TxnLog::new(1, size));
         let mut left = events;
         while left > 0 {
             let count = left.min(CHUNK);
             let events = log.by_ref().take(count).collect();
-            writer.write(&LogBatch { events, values: Vec::new() }, &tables)?;
+            writer.write(&LogBatch { events, values: Vec::new() }, &names)?;
             left -= count;
         }
         writer.finish()?.flush()?;
@@ -257,10 +241,4 @@ fn from_file(size: TxnLogSize, events: usize) -> Result<f64> {
     })();
     let _ = std::fs::remove_file(&path);
     measured.with_context(|| format!("failed to measure with {}", path.display()))
-}
-
-/// Processor seconds of this thread so far.
-fn cpu() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

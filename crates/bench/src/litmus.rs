@@ -1,6 +1,5 @@
 //! `weakspot bench litmus`.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -9,18 +8,19 @@ use weakspot_explore::{Strategy, outcomes};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 
-use crate::exit::Exit;
-use crate::pool::Listener;
+use crate::tables::Tables;
 
 /// The families of litmus tests under three models: final states, nodes visited and time of the
 /// command's own search, then each search on its own as a multiple of that time.
-pub(crate) fn run(timeout: Duration) -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{:26} {:>3} {:5} {:>9} {:>10} {:>10} {:>12} {:>12}",
+///
+/// # Errors
+///
+/// An end was asked for, or rows cannot be written.
+pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
+    tables.text(format_args!(
+        "{:26} {:>3} {:5} {:>9} {:>10} {:>10} {:>12} {:>12}\n",
         "family", "N", "model", "states", "visited", "seconds", "write order", "explicit"
-    )?;
+    ))?;
     for family in Family::LITMUS {
         for &n in family.sizes() {
             let text = family.text(Syntax::Litmus, Some(n))?;
@@ -38,7 +38,7 @@ pub(crate) fn run(timeout: Duration) -> Result<Exit> {
                 let measure = |strategy| {
                     let start = Instant::now();
                     let found =
-                        outcomes(&parsed.program, model, strategy, &limits, &mut Listener::new());
+                        outcomes(&parsed.program, model, strategy, &limits, &mut tables.progress());
                     let mut found = found.map_err(|f| anyhow::anyhow!("{:?}", f.kind))?;
                     found.judge(&parsed.program, model)?;
                     let seconds = start.elapsed().as_secs_f64();
@@ -55,21 +55,20 @@ pub(crate) fn run(timeout: Duration) -> Result<Exit> {
                 };
                 let seconds = time.map_or("-".to_owned(), |t| format!("{t:.4}"));
                 let states = time.map_or("-".to_owned(), |_| states.to_string());
-                writeln!(
-                    out,
-                    "{:26} {n:>3} {model:5} {states:>9} {visited:>10} {seconds:>10} {:>12} {:>12}",
+                let (by_order, explicit) =
+                    (ratio(Strategy::WriteOrder)?, ratio(Strategy::Explicit)?);
+                tables.go_on()?;
+                tables.text(format_args!(
+                    "{:26} {n:>3} {model:5} {states:>9} {visited:>10} {seconds:>10} {by_order:>12} \
+                     {explicit:>12}\n",
                     family.name(),
-                    ratio(Strategy::WriteOrder)?,
-                    ratio(Strategy::Explicit)?
-                )?;
+                ))?;
             }
         }
     }
-    writeln!(
-        out,
+    tables.text(format_args!(
         "\nstates: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
-         time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s.",
+         time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s.\n",
         timeout.as_secs_f64()
-    )?;
-    Ok(Exit::Holds)
+    ))
 }

@@ -1,64 +1,51 @@
 //! `weakspot bench programs`: every question about every program, each in a process of its own.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use weakspot_args::ProgramsArgs;
 use weakspot_lang::families::Family;
 use weakspot_report::{
     Axis, BENCH_COLUMNS, BenchEnd, BenchRow, Mark, Panel, Plot, Rows, bench_head, bench_json,
-    bench_text, plot_svg,
+    bench_text,
 };
 
-use super::cell::{Cell, QUESTIONS, Question};
-use super::process::{self, Heard};
-use super::subjects::{self, Subject};
-use crate::args::{BenchFormat, ProgramsArgs};
-use crate::exit::Exit;
-use crate::output;
+use crate::cell::{Cell, QUESTIONS, Question};
+use crate::process::{self, Heard};
+use crate::subjects::{self, Subject};
+use crate::tables::{Measured, Tables};
 
-/// Prints a row per program and question as soon as it is measured, and draws the plot at the end.
-pub(crate) fn run(args: &ProgramsArgs) -> Result<Exit> {
+/// A row per program and question, and a drawing of the times.
+///
+/// # Errors
+///
+/// A name means no program, an end was asked for, or rows cannot be written.
+pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     let subjects = chosen(&args.programs)?;
-    let mut out = std::io::stdout().lock();
-    if args.format == BenchFormat::Text {
-        write!(out, "{}", bench_head())?;
-    }
-    let mut lines = Rows::with_columns(args.format, &BENCH_COLUMNS);
+    tables.text(format_args!("{}", bench_head()))?;
+    let mut lines = Rows::with_columns(tables.format, &BENCH_COLUMNS);
     let mut rows: Vec<(usize, BenchRow)> = Vec::new();
-    let mut exit = Exit::Holds;
+    let mut errors = Vec::new();
     for subject in &subjects {
         for (number, question) in QUESTIONS.iter().enumerate() {
             if rows.iter().any(|(n, row)| *n == number && is_beyond(subject, row)) {
                 continue;
             }
-            let row = measure(subject, question, args.timeout)?;
-            match args.format {
-                BenchFormat::Text => write!(out, "{}", bench_text(&row))?,
-                _ => write!(out, "{}", lines.written(&bench_json(&row)))?,
-            }
-            out.flush()?;
+            let row = measure(tables, subject, question, args.timeout)?;
+            tables.written(&mut lines, || bench_text(&row), || bench_json(&row))?;
             if let BenchEnd::Error(message) = &row.end {
-                eprintln!("error: {}, {}: {message}", row.name, question.key());
-                exit = Exit::Bad;
+                errors.push(format!("{}, {}: {message}", row.name, question.key()));
             }
             rows.push((number, row));
         }
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
-            "\nT: threads; St: control points; Tr: transitions; RQ: SC searches made; CPU, wall, \
-             peak: of a process that answers\nonly this. No sizes of a family follow after one that \
-             was not done within {} s or 4 GiB.",
-            args.timeout.as_secs_f64()
-        )?;
-    }
-    if let Some(path) = &args.svg {
-        let picture = plot_svg(&plot(&subjects, &rows, args.timeout));
-        output::write(path, picture)?;
-    }
-    Ok(exit)
+    tables.text(format_args!(
+        "\nT: threads; St: control points; Tr: transitions; RQ: SC searches made; CPU, wall, \
+         peak: of a process that answers\nonly this. No sizes of a family follow after one that \
+         was not done within {} s or 4 GiB.\n",
+        args.timeout.as_secs_f64()
+    ))?;
+    Ok(Measured { plot: Some(plot(&subjects, &rows, args.timeout)), errors })
 }
 
 /// The programs that were asked for: all, or those named, alone or by their families.
@@ -86,11 +73,16 @@ fn is_beyond(subject: &Subject, row: &BenchRow) -> bool {
 }
 
 /// Asks one question in a process of its own.
-fn measure(subject: &Subject, question: &Question, timeout: Duration) -> Result<BenchRow> {
+fn measure(
+    tables: &Tables<'_>,
+    subject: &Subject,
+    question: &Question,
+    timeout: Duration,
+) -> Result<BenchRow> {
     let program = subject.parse()?.program;
     let points = program.threads.iter().flat_map(|t| &t.points);
     let start = Instant::now();
-    let cell = ask(subject, question, timeout)?;
+    let cell = ask(tables, subject, question, timeout)?;
     Ok(BenchRow {
         name: subject.name.clone(),
         member: subject.member.map(|(family, n)| (family.key().to_owned(), n)),
@@ -109,12 +101,17 @@ fn measure(subject: &Subject, question: &Question, timeout: Duration) -> Result<
     })
 }
 
-fn ask(subject: &Subject, question: &Question, timeout: Duration) -> Result<Cell> {
+fn ask(
+    tables: &Tables<'_>,
+    subject: &Subject,
+    question: &Question,
+    timeout: Duration,
+) -> Result<Cell> {
     let nothing = |end| Cell { end, explored: None, queries: None, cpu: None, peak: None };
     let limit = format!("{}ms", timeout.as_millis());
     let args = ["bench", "cell", &subject.name, &question.key(), "--timeout", &limit];
     // The search keeps the limit itself; one that does not is ended from here.
-    match process::ask(&args, timeout + timeout / 4 + Duration::from_secs(2))? {
+    match process::ask(tables, &args, timeout + timeout / 4 + Duration::from_secs(2))? {
         Heard::Late => Ok(nothing(BenchEnd::Unknown("time".to_owned()))),
         Heard::Failed(how) => Ok(nothing(BenchEnd::Error(how))),
         Heard::Text(text) => text.parse(),

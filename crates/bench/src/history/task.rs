@@ -1,7 +1,6 @@
 //! One cell of `weakspot bench history`: one way to check some histories for one model.
 
 use std::fmt;
-use std::io::Write;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,8 @@ use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
 use weakspot_gen::{Bug, Client, Run, Source, generate};
 use weakspot_history::{Complete, Method, check};
 
-use crate::bench::process::{Heard, ask, cpu_seconds, forget_peak, peak_bytes};
-use crate::exit::Exit;
+use crate::process::{Heard, ask, cpu_seconds, forget_peak, peak_bytes};
+use crate::tables::Tables;
 
 /// What a cell measures. Written `protocols,4,100,10,20,sc,auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,20 +155,24 @@ impl Cell {
 }
 
 /// Measures in a process of its own.
-pub(super) fn measure(task: &Task, timeout: Duration) -> Result<Cell> {
+pub(super) fn measure(tables: &Tables<'_>, task: &Task, timeout: Duration) -> Result<Cell> {
     let (spec, limit) = (task.to_string(), format!("{}ms", timeout.as_millis()));
     let args = ["bench", "history-cell", &spec, "--timeout", &limit];
     // Making the histories takes some ten microseconds per operation at the very worst.
     let making = Duration::from_micros(10 * task.count * task.shape.operations as u64);
-    match ask(&args, timeout + timeout / 4 + Duration::from_secs(2) + making)? {
+    match ask(tables, &args, timeout + timeout / 4 + Duration::from_secs(2) + making)? {
         Heard::Text(text) => text.parse(),
         Heard::Late => Ok(Cell::default()),
         Heard::Failed(how) => bail!("{spec}: {how}"),
     }
 }
 
-/// The process of a cell.
-pub(crate) fn run(spec: &str, timeout: Duration) -> Result<Exit> {
+/// What the process of a cell of `bench history` says.
+///
+/// # Errors
+///
+/// There is no such measurement, or evidence is rejected.
+pub fn run(spec: &str, timeout: Duration) -> Result<String> {
     let task: Task = spec.parse()?;
     let all: Vec<Ops> = (0..task.count).map(|s| task.shape.history(s)).collect::<Result<_>>()?;
     forget_peak();
@@ -207,8 +210,7 @@ pub(crate) fn run(spec: &str, timeout: Duration) -> Result<Exit> {
     }
     let stages: Vec<String> = stages.iter().map(|(key, count)| format!("{key}:{count}")).collect();
     cell.decided_by = stages.join(",");
-    writeln!(std::io::stdout().lock(), "{cell}")?;
-    Ok(Exit::Holds)
+    Ok(format!("{cell}\n"))
 }
 
 impl fmt::Display for Task {

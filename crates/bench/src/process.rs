@@ -3,10 +3,12 @@
 
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+
+use crate::tables::Tables;
 
 /// What a process said.
 pub(super) enum Heard {
@@ -18,8 +20,11 @@ pub(super) enum Heard {
     Failed(String),
 }
 
+/// How often it is looked whether an end was asked for.
+const TICK: Duration = Duration::from_millis(50);
+
 /// Runs this program again, with these arguments, for so long at most.
-pub(super) fn ask(args: &[&str], patience: Duration) -> Result<Heard> {
+pub(super) fn ask(tables: &Tables<'_>, args: &[&str], patience: Duration) -> Result<Heard> {
     let program = std::env::current_exe().context("failed to find this program")?;
     let mut child = Command::new(program)
         .args(args)
@@ -34,12 +39,21 @@ pub(super) fn ask(args: &[&str], patience: Duration) -> Result<Heard> {
         let _ = pipe.read_to_string(&mut text);
         let _ = sender.send(text);
     });
-    let heard = receiver.recv_timeout(patience);
+    let start = Instant::now();
+    let heard = loop {
+        match receiver.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout)
+                if start.elapsed() < patience && tables.go_on().is_ok() => {}
+            heard => break heard,
+        }
+    };
     if heard.is_err() {
         child.kill().context("failed to end a measurement")?;
     }
     let status = child.wait().context("failed to wait for a measurement")?;
     let _ = listener.join();
+    // A process that was interrupted, too, has nothing to say.
+    tables.go_on()?;
     Ok(match heard {
         Err(_) => Heard::Late,
         Ok(_) if !status.success() => Heard::Failed(format!("it ended with {status}")),
@@ -56,6 +70,17 @@ pub(super) fn cpu_seconds() -> Option<f64> {
     }
     #[cfg(not(unix))]
     None
+}
+
+/// Processor seconds of this thread until now.
+pub(super) fn thread_seconds() -> f64 {
+    #[cfg(unix)]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+    }
+    #[cfg(not(unix))]
+    0.0
 }
 
 /// The most memory that this process has held at a time, where the system tells.

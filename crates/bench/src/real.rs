@@ -2,23 +2,21 @@
 //! our figures beside theirs.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
+use weakspot_args::BenchRealArgs;
 use weakspot_build::{Language, compile, runtime};
 use weakspot_campaign::{
-    Campaign, Child, Facts, Isolate, Measured, Program, Question, Strategy, Until,
+    Campaign, Child, Control, Facts, Isolate, Measured, Program, Question, Strategy, Until,
 };
 use weakspot_core::{Drain, Model};
 use weakspot_live::Plan;
-
-use crate::args::{BenchFormat, BenchRealArgs};
-use crate::exit::Exit;
-use crate::run::Listener;
 use weakspot_report::Rows;
+
+use crate::tables::Tables;
 
 /// The PSO of the paper.
 const PSO: Model = Model::Pso(Drain::Own);
@@ -63,7 +61,11 @@ const SUBJECTS: [Subject; 7] = [
 ];
 
 /// Compiles the programs and explores them.
-pub(crate) fn run(args: &BenchRealArgs) -> Result<Exit> {
+///
+/// # Errors
+///
+/// There is no compiler, a program cannot be explored, or an end was asked for.
+pub fn run(args: &BenchRealArgs, tables: &mut Tables<'_>) -> Result<()> {
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let folder = tempfile::Builder::new().prefix("weakspot-bench-").tempdir();
     let folder = folder.context("failed to make a folder")?;
@@ -72,27 +74,23 @@ pub(crate) fn run(args: &BenchRealArgs) -> Result<Exit> {
         programs.push((subject, build(subject, folder.path(), &runtime)?));
     }
     for (table, preemptions) in [1, 2].into_iter().enumerate() {
-        interleavings(args, &programs, &runtime, table, preemptions)?;
+        interleavings(tables, &programs, &runtime, table, preemptions)?;
     }
-    rates(args, &programs, &runtime)?;
-    Ok(Exit::Holds)
+    rates(args, tables, &programs, &runtime)
 }
 
 /// All executions with few preemptions.
 fn interleavings(
-    args: &BenchRealArgs,
+    tables: &mut Tables<'_>,
     programs: &[(&Subject, PathBuf)],
     runtime: &Path,
     table: usize,
     preemptions: u32,
 ) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    let mut rows = Rows::new(tables.format);
+    tables.text(format_args!(
             "Table {}: executions with up to {preemptions} preemption{}, ours and those of the paper\n\n\
-             {:<9} {:>17} {:>17} {:>11} {:>11}",
+             {:<9} {:>17} {:>17} {:>11} {:>11}\n",
             table + 1,
             if preemptions == 1 { "" } else { "s" },
             "",
@@ -100,60 +98,55 @@ fn interleavings(
             "seconds",
             "TSO pairs",
             "PSO pairs"
-        )?;
-    }
+    ))?;
     for (subject, program) in programs {
         let plan = Plan::Bounded(Some(preemptions));
-        let ours = measure(program, runtime, plan, &[Model::Tso, PSO], 0)?;
+        let ours = measure(tables, program, runtime, plan, &[Model::Tso, PSO], 0)?;
         let Measured { executions, time, pairs, .. } = &ours;
         let [tso, pso] = [Model::Tso, PSO].map(|m| pairs.iter().filter(|p| **p == m).count());
         let theirs = &subject.theirs[table];
-        match args.format {
-            BenchFormat::Text => writeln!(
-                out,
-                "{:<9} {executions:>8} {:>8} {:>8.3} {:>8.1} {tso:>5} {:>5} {pso:>5} {:>5}",
+        let text = || {
+            format!(
+                "{:<9} {executions:>8} {:>8} {:>8.3} {:>8.1} {tso:>5} {:>5} {pso:>5} {:>5}\n",
                 subject.name,
                 theirs.interleavings,
                 time.as_secs_f64(),
                 theirs.seconds,
                 theirs.tso,
                 theirs.pso
-            )?,
-            _ => {
-                let row = json!({
-                    "table": table + 1, "name": subject.name, "preemptions": preemptions,
-                    "interleavings": executions, "seconds": time.as_secs_f64(), "tso": tso, "pso": pso,
-                    "paper": {
-                        "interleavings": theirs.interleavings, "seconds": theirs.seconds,
-                        "tso": theirs.tso, "pso": theirs.pso,
-                    },
-                });
-                write!(out, "{}", rows.written(&row.to_string()))?;
-            }
-        }
-        out.flush()?;
+            )
+        };
+        let json = || {
+            json!({
+                "table": table + 1, "name": subject.name, "preemptions": preemptions,
+                "interleavings": executions, "seconds": time.as_secs_f64(), "tso": tso, "pso": pso,
+                "paper": {
+                    "interleavings": theirs.interleavings, "seconds": theirs.seconds,
+                    "tso": theirs.tso, "pso": theirs.pso,
+                },
+            })
+        };
+        tables.row(&mut rows, text, json)?;
     }
-    if args.format == BenchFormat::Text {
-        writeln!(out)?;
-    }
-    Ok(())
+    tables.text(format_args!("\n"))
 }
 
 /// How fast that is: many random executions, with the monitors and without.
-fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    let mut rows = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
-            "Executions at random, with both monitors and without, per processor second\n\n\
-             {:<9} {:>9} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}",
-            "", "steps", "executions/s", "of paper", "monitors", "steps/s", "ns/step", "ns without"
-        )?;
-    }
+fn rates(
+    args: &BenchRealArgs,
+    tables: &mut Tables<'_>,
+    programs: &[(&Subject, PathBuf)],
+    runtime: &Path,
+) -> Result<()> {
+    let mut rows = Rows::new(tables.format);
+    tables.text(format_args!(
+        "Executions at random, with both monitors and without, per processor second\n\n\
+             {:<9} {:>9} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}\n",
+        "", "steps", "executions/s", "of paper", "monitors", "steps/s", "ns/step", "ns without"
+    ))?;
     for (subject, program) in programs {
         let random = |models: &[Model]| {
-            measure(program, runtime, Plan::Random { seed: 1 }, models, args.executions)
+            measure(tables, program, runtime, Plan::Random { seed: 1 }, models, args.executions)
         };
         let (with, without) = (random(&[Model::Tso, PSO])?, random(&[])?);
         // Times are hundredths of seconds.
@@ -164,38 +157,32 @@ fn rates(args: &BenchRealArgs, programs: &[(&Subject, PathBuf)], runtime: &Path)
         let rate = with.executions as f64 / cpu;
         let per_step = [cpu / steps, bare / without.steps as f64].map(|seconds| seconds * 1e9);
         let length = steps / with.executions as f64;
-        match args.format {
-            BenchFormat::Text => writeln!(
-                out,
-                "{:<9} {length:>9.1} {rate:>12.0} {paper:>12.1} {:>8.2}x {:>12.0} {:>9.1} {:>12.1}",
+        let text = || {
+            format!(
+                "{:<9} {length:>9.1} {rate:>12.0} {paper:>12.1} {:>8.2}x {:>12.0} {:>9.1} {:>12.1}\n",
                 subject.name,
                 cpu / bare,
                 steps / cpu,
                 per_step[0],
                 per_step[1]
-            )?,
-            _ => {
-                let row = json!({
-                    "table": "rates", "name": subject.name, "steps": length, "rate": rate,
-                    "overhead": cpu / bare, "steps_rate": steps / cpu, "ns_per_step": per_step[0],
-                    "ns_per_step_without": per_step[1], "paper": { "rate": paper },
-                });
-                write!(out, "{}", rows.written(&row.to_string()))?;
-            }
-        }
-        out.flush()?;
+            )
+        };
+        let json = || {
+            json!({
+                "table": "rates", "name": subject.name, "steps": length, "rate": rate,
+                "overhead": cpu / bare, "steps_rate": steps / cpu, "ns_per_step": per_step[0],
+                "ns_per_step_without": per_step[1], "paper": { "rate": paper },
+            })
+        };
+        tables.row(&mut rows, text, json)?;
     }
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
+    tables.text(format_args!(
             "\nAll of them as published, without fences, with the harnesses of corpus/c; the paper has \
              harnesses of its own. PSO is\nthat of the paper (pso-own). seconds: by the clock. steps: of an \
              execution; of paper: from its second table; monitors:\nprocessor time with them over that \
-             without; {} executions each.",
+             without; {} executions each.\n",
             args.executions
-        )?;
-    }
-    Ok(())
+    ))
 }
 
 /// How long an exploration may take.
@@ -206,6 +193,7 @@ const MEMORY: u64 = 1 << 30;
 
 /// Explores a program as `plan` says, with so many executions at most (0 for any number).
 fn measure(
+    tables: &Tables<'_>,
     program: &Path,
     runtime: &Path,
     plan: Plan,
@@ -240,10 +228,31 @@ fn measure(
     };
     let facts = Facts::of(&program, &question)?;
     let child = Child { program: &program, runtime, shown: false };
-    let listener = Listener { since: Instant::now() };
+    let listener = Listener { since: Instant::now(), interrupted: tables.interrupted };
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
-    Ok(weakspot_campaign::measure(&campaign, plan, models, executions)?)
+    let measured = weakspot_campaign::measure(&campaign, plan, models, executions)?;
+    // What was cut short is no figure.
+    tables.go_on()?;
+    Ok(measured)
+}
+
+/// The clock and Ctrl-C of an exploration.
+struct Listener<'a> {
+    since: Instant,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Control for Listener<'_> {
+    fn elapsed(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    fn interrupted(&self) -> bool {
+        (self.interrupted)()
+    }
+
+    fn progress(&self, _executions: u64, _steps: u64) {}
 }
 
 fn build(subject: &Subject, folder: &Path, runtime: &Path) -> Result<PathBuf> {

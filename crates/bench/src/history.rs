@@ -4,35 +4,34 @@
 mod shares;
 mod task;
 
-use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
+use weakspot_args::{BenchHistoryArgs, HistoryTable};
 use weakspot_core::HistoryModel;
 use weakspot_gen::Source;
-use weakspot_report::{Axis, Mark, Panel, Plot, Rows, plot_svg};
+use weakspot_report::{Axis, Mark, Panel, Plot, Rows};
 
-use crate::args::{BenchFormat, BenchHistoryArgs, HistoryTable};
-use crate::exit::Exit;
-use crate::output;
-pub(crate) use task::run as cell;
+use crate::tables::{Measured, Tables};
+pub use task::run as cell;
 use task::{Cell, Origin, Shape, Task, Way};
 
-/// Prints one table after the other, each row as soon as it is measured, and draws the times.
-pub(crate) fn run(args: &BenchHistoryArgs) -> Result<Exit> {
+/// One table after the other, and a drawing of the times.
+///
+/// # Errors
+///
+/// A history cannot be checked, or an end was asked for.
+pub fn run(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     let mut all = Vec::new();
     for &table in HistoryTable::ALL.iter().filter(|t| args.tables.contains(t)) {
         match table {
-            HistoryTable::Pairs => shares::pairs(args)?,
-            HistoryTable::Caught => shares::caught(args)?,
-            _ => all.push((table, times(table, args)?)),
+            HistoryTable::Pairs => shares::pairs(args, tables)?,
+            HistoryTable::Caught => shares::caught(args, tables)?,
+            _ => all.push((table, times(table, args, tables)?)),
         }
     }
-    if let Some(path) = &args.svg {
-        output::write(path, plot_svg(&plot(&all, args.timeout)))?;
-    }
-    Ok(Exit::Holds)
+    Ok(Measured { plot: Some(plot(&all, args.timeout)), errors: Vec::new() })
 }
 
 /// How many histories stand behind a cell of small ones.
@@ -106,28 +105,28 @@ fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
 }
 
 /// Measures a table of times. What was not done at one size is not tried at a larger one.
-fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell)>> {
-    let mut out = std::io::stdout().lock();
-    let mut lines = Rows::new(args.format);
-    if args.format == BenchFormat::Text {
-        writeln!(
-            out,
-            "{}\n\n{:>4} {:>10} {:>9} {:>9} {:9} {:5} {:5} {:15} {:22} {:>10} {:>8} {:>8}",
-            title(table),
-            "CPUs",
-            "operations",
-            "variables",
-            "histories",
-            "of",
-            "model",
-            "way",
-            "verdict",
-            "decided by",
-            "ms each",
-            "ns/op",
-            "peak MiB"
-        )?;
-    }
+fn times(
+    table: HistoryTable,
+    args: &BenchHistoryArgs,
+    tables: &mut Tables<'_>,
+) -> Result<Vec<(Task, Cell)>> {
+    let mut lines = Rows::new(tables.format);
+    tables.text(format_args!(
+        "{}\n\n{:>4} {:>10} {:>9} {:>9} {:9} {:5} {:5} {:15} {:22} {:>10} {:>8} {:>8}\n",
+        title(table),
+        "CPUs",
+        "operations",
+        "variables",
+        "histories",
+        "of",
+        "model",
+        "way",
+        "verdict",
+        "decided by",
+        "ms each",
+        "ns/op",
+        "peak MiB"
+    ))?;
     let mut rows: Vec<(Task, Cell)> = Vec::new();
     for task in tasks(table, args) {
         let is_same = |other: &Task| (other.model, other.way) == (task.model, task.way);
@@ -136,17 +135,11 @@ fn times(table: HistoryTable, args: &BenchHistoryArgs) -> Result<Vec<(Task, Cell
         {
             continue;
         }
-        let cell = task::measure(&task, args.timeout)?;
-        match args.format {
-            BenchFormat::Text => writeln!(out, "{}", row_text(&task, &cell))?,
-            _ => write!(out, "{}", lines.written(&row_json(table, &task, &cell)))?,
-        }
-        out.flush()?;
+        let cell = task::measure(tables, &task, args.timeout)?;
+        tables.row(&mut lines, || row_text(&task, &cell), || row_json(table, &task, &cell))?;
         rows.push((task, cell));
     }
-    if args.format == BenchFormat::Text {
-        writeln!(out, "\n{}\n", legend(table, args.timeout))?;
-    }
+    tables.text(format_args!("\n{}\n\n", legend(table, args.timeout)))?;
     Ok(rows)
 }
 
@@ -162,7 +155,7 @@ fn row_text(task: &Task, cell: &Cell) -> String {
     let number = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     let each = cell.each();
     format!(
-        "{:>4} {:>10} {:>9} {count:>9} {:9} {:5} {:5} {verdict:15} {stages:22} {:>10} {:>8} {:>8}",
+        "{:>4} {:>10} {:>9} {count:>9} {:9} {:5} {:5} {verdict:15} {stages:22} {:>10} {:>8} {:>8}\n",
         shape.cpus,
         shape.operations,
         shape.variables,
@@ -175,7 +168,7 @@ fn row_text(task: &Task, cell: &Cell) -> String {
     )
 }
 
-fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> String {
+fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> Value {
     let Task { shape, count, model, way } = task;
     json!({
         "table": table.key(), "cpus": shape.cpus, "operations": shape.operations,
@@ -184,7 +177,6 @@ fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> String {
         "violated": cell.violated, "decided_by": cell.decided_by, "cpu_s": cell.each(),
         "peak_bytes": cell.peak,
     })
-    .to_string()
 }
 
 /// A panel per table and model with a line per way, or, where there is only one way, a line per

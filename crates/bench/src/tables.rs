@@ -1,0 +1,97 @@
+//! Where tables go.
+
+use std::fmt;
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::Value;
+use weakspot_core::{Progress, Snapshot};
+use weakspot_report::{Format, Plot, Rows};
+
+/// Where the rows of tables go, and who may ask for an end.
+pub struct Tables<'a> {
+    /// For people, or one object or line of cells per row.
+    pub format: Format,
+    /// The rows, each as soon as it is measured.
+    pub out: &'a mut dyn Write,
+    /// Whether somebody has asked for an end.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What is left to say when all is measured.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// A drawing of the times.
+    pub plot: Option<Plot>,
+    /// What could not be measured, and why.
+    pub errors: Vec<String>,
+}
+
+/// Somebody asked for an end before all was measured.
+#[derive(Debug)]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted, not everything is measured")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Tells a search when an end is asked for.
+struct Asked<'a>(&'a dyn Fn() -> bool);
+
+impl Progress for Asked<'_> {
+    fn tick(&mut self, _: Snapshot) -> bool {
+        !(self.0)()
+    }
+}
+
+impl Tables<'_> {
+    /// What people read above and below rows.
+    pub(crate) fn text(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
+        if self.format == Format::Text {
+            self.out.write_fmt(text)?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A row, as a line for people (with its end) or as an object; the next one may be measured if
+    /// nobody has asked for an end.
+    pub(crate) fn row(
+        &mut self,
+        rows: &mut Rows,
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> Value,
+    ) -> Result<()> {
+        self.written(rows, text, || json().to_string())
+    }
+
+    /// The same for an object that is written already.
+    pub(crate) fn written(
+        &mut self,
+        rows: &mut Rows,
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let line = match self.format {
+            Format::Text => text(),
+            _ => rows.written(&json()),
+        };
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()?;
+        self.go_on()
+    }
+
+    /// For searches that listen.
+    pub(crate) fn progress(&self) -> impl Progress {
+        Asked(self.interrupted)
+    }
+
+    /// Fails if an end was asked for.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        if (self.interrupted)() { Err(Interrupted.into()) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,72 @@
+//! `weakspot bench`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use weakspot_bench::{Interrupted, Measured, Tables};
+use weakspot_report::plot_svg;
+
+use crate::args::{
+    BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
+};
+use crate::exit::Exit;
+use crate::{interrupt, output};
+
+pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
+    rows(BenchFormat::Text, |tables| weakspot_bench::litmus(timeout, tables))
+}
+
+pub(crate) fn programs(args: &ProgramsArgs) -> Result<Exit> {
+    drawn(args.format, args.svg.as_deref(), |tables| weakspot_bench::programs(args, tables))
+}
+
+pub(crate) fn monitor(args: &BenchMonitorArgs) -> Result<Exit> {
+    rows(args.format, |tables| weakspot_bench::monitor(args, tables))
+}
+
+pub(crate) fn history(args: &BenchHistoryArgs) -> Result<Exit> {
+    drawn(args.format, args.svg.as_deref(), |tables| weakspot_bench::history(args, tables))
+}
+
+pub(crate) fn serial(args: &BenchSerialArgs) -> Result<Exit> {
+    rows(args.format, |tables| weakspot_bench::serial(args, tables))
+}
+
+pub(crate) fn real(args: &BenchRealArgs) -> Result<Exit> {
+    rows(args.format, |tables| weakspot_bench::real(args, tables))
+}
+
+/// What a process that measures says to the one that started it.
+pub(crate) fn cell(text: &str) -> Exit {
+    print!("{text}");
+    Exit::Holds
+}
+
+fn rows(format: BenchFormat, measure: impl FnOnce(&mut Tables<'_>) -> Result<()>) -> Result<Exit> {
+    drawn(format, None, |tables| measure(tables).map(|()| Measured::default()))
+}
+
+/// Prints rows as they come, then draws them to a file.
+fn drawn(
+    format: BenchFormat,
+    svg: Option<&Path>,
+    measure: impl FnOnce(&mut Tables<'_>) -> Result<Measured>,
+) -> Result<Exit> {
+    interrupt::watch();
+    let out = &mut std::io::stdout();
+    let measured = match measure(&mut Tables { format, out, interrupted: &interrupt::asked }) {
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("{error}");
+            return Ok(Exit::Unknown);
+        }
+        measured => measured?,
+    };
+    for error in &measured.errors {
+        eprintln!("error: {error}");
+    }
+    if let (Some(path), Some(plot)) = (svg, &measured.plot) {
+        output::write(path, plot_svg(plot))?;
+    }
+    Ok(if measured.errors.is_empty() { Exit::Holds } else { Exit::Bad })
+}

@@ -1,1 +1,0 @@
-../../../../../corpus/c/dekker.c
