@@ -45,6 +45,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         codes: facts.rust,
         traps: facts.traps.clone(),
         quiet_traps: facts.quiet_traps.clone(),
+        jumps: facts.jumps.clone(),
         harness: facts.harness,
         trace: false,
         progress: PROGRESS,

@@ -24,6 +24,8 @@ pub struct Facts {
     pub traps: Vec<(u64, u64)>,
     /// Those of them that are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
+    /// Those of both that a jump may stand for, with the bytes that it stands for.
+    pub jumps: Vec<(u64, u64)>,
 }
 
 impl Facts {
@@ -52,6 +54,7 @@ impl Facts {
             transactions,
             traps: updates.seen,
             quiet_traps: updates.quiet,
+            jumps: updates.jumps,
         })
     }
 }

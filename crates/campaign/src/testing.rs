@@ -214,5 +214,6 @@ pub(crate) fn facts() -> Facts {
         transactions: None,
         traps: Vec::new(),
         quiet_traps: Vec::new(),
+        jumps: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
-use weakspot_live::x86::instruction;
+use weakspot_live::x86::{Flow, instruction, moved};
 
 use crate::Result;
 use crate::symbols::unread;
@@ -68,7 +68,12 @@ pub(crate) struct Updates {
     pub(crate) seen: Vec<(u64, u64)>,
     /// Those that are only fences.
     pub(crate) quiet: Vec<(u64, u64)>,
+    /// Those of both that a jump may stand for, and how many bytes it stands for.
+    pub(crate) jumps: Vec<(u64, u64)>,
 }
+
+/// How many bytes a jump has.
+const JUMP: u64 = 5;
 
 /// Finds them.
 pub(crate) fn updates(program: &Path) -> Result<Updates> {
@@ -76,24 +81,47 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let mut found = Updates::default();
+    // Where jumps go to, of the whole program; and the functions in which jumps may be put.
+    let mut targets = Vec::new();
+    let mut open = Vec::new();
     for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
         let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
         let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
         let (Some(code), Ok(name)) = (code.flatten(), symbol.name()) else { continue };
+        let first = found.seen.len() + found.quiet.len();
         let mut kind = None;
+        let mut library = false;
         let mut at = 0;
+        let mut elsewhere = false;
         // What cannot be read may be data: nothing after it is touched.
         while let Some(next) = instruction(&code[at..]) {
+            let here = symbol.address() + at as u64;
             if next.update {
-                let site = (symbol.address() + at as u64 - base, next.len as u64);
+                let site = (here - base, next.len as u64);
                 let plain = || addr2line::demangle_auto(name.into(), None);
-                match *kind.get_or_insert_with(|| self::kind(&plain())) {
+                match *kind.get_or_insert_with(|| {
+                    let plain = plain();
+                    library = is_library(plain.trim_start_matches(['<', '&']));
+                    self::kind(&plain)
+                }) {
                     Kind::Synchronizes => found.seen.push(site),
                     Kind::Quiet => found.quiet.push(site),
                     Kind::Skipped => {}
                 }
             }
             at += next.len;
+            match next.flow {
+                Flow::Branch(far) | Flow::Jump(far) | Flow::Call(Some(far)) => {
+                    targets.push((here + next.len as u64).wrapping_add_signed(far.into()));
+                }
+                Flow::Elsewhere => elsewhere = true,
+                Flow::Next | Flow::Call(None) | Flow::Never => {}
+            }
+        }
+        // Others may use registers that a jump of ours does not keep.
+        let readable = library && at == code.len() && !elsewhere;
+        if readable && found.seen.len() + found.quiet.len() > first {
+            open.push((symbol.address(), code));
         }
     }
     // Functions with the same code may have become one.
@@ -101,9 +129,49 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
         sites.sort_unstable();
         sites.dedup();
     }
-    let Updates { seen, quiet } = &mut found;
+    let Updates { seen, quiet, jumps } = &mut found;
     quiet.retain(|site| seen.binary_search(site).is_err());
+    targets.sort_unstable();
+    for (address, code) in open {
+        jumps.extend(jumpable(address, code, &targets).map(|(at, len)| (at - base, len)));
+    }
+    jumps.sort_unstable();
+    jumps.dedup();
     Ok(found)
+}
+
+/// The updates of a function that a jump may stand for, each with the instructions behind it that the
+/// jump covers: nobody comes to those but from the update. A landing pad is never behind an instruction
+/// that goes on with the next one.
+fn jumpable<'a>(
+    address: u64,
+    code: &'a [u8],
+    targets: &'a [u64],
+) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let next = instruction(code.get(at..)?)?;
+        let here = at;
+        at += next.len;
+        Some((here, next))
+    })
+    .filter(|(_, next)| next.update)
+    .filter_map(move |(here, next)| {
+        let mut covered = next.len;
+        let mut ended = false;
+        while (covered as u64) < JUMP {
+            let at = here + covered;
+            let next = instruction(code.get(at..)?)?;
+            let place = address + at as u64;
+            let known = targets.binary_search(&place).is_ok();
+            if ended || known || next.update || moved(&code[at..], place, place).is_none() {
+                return None;
+            }
+            ended = matches!(next.flow, Flow::Jump(_) | Flow::Never);
+            covered += next.len;
+        }
+        Some((address + here as u64, covered as u64))
+    })
 }
 
 #[cfg(test)]
@@ -125,5 +193,25 @@ mod tests {
         ] {
             assert_eq!(kind(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_jump_covers_only_what_nobody_else_comes_to() {
+        // lock cmpxchg [rdi], ecx; jne +0; ret: the branch is covered, what it leads to is behind.
+        let code = [0xf0, 0x0f, 0xb1, 0x0f, 0x75, 0x00, 0xc3];
+        let sites =
+            |code: &[u8], targets: &[u64]| jumpable(0x1000, code, targets).collect::<Vec<_>>();
+        assert_eq!(sites(&code, &[0x1006]), [(0x1000, 6)]);
+        assert_eq!(sites(&code, &[0x1000, 0x1006]), [(0x1000, 6)]);
+        assert_eq!(sites(&code, &[0x1004]), []);
+        // Long enough on its own; what is behind may be a target.
+        let long = [0xf0, 0x48, 0x0f, 0xb1, 0x0f, 0xc3];
+        assert_eq!(sites(&long, &[0x1005]), [(0x1000, 5)]);
+        // xchg [rdi], eax; ret: too short, and the next function is not ours.
+        assert_eq!(sites(&[0x87, 0x07, 0xc3], &[]), []);
+        assert_eq!(sites(&[0x87, 0x07, 0xc3, 0x90, 0x90], &[]), []);
+        // A call, and another update, stay where they are.
+        assert_eq!(sites(&[0x87, 0x07, 0xe8, 0, 0, 0, 0], &[]), []);
+        assert_eq!(sites(&[0x87, 0x07, 0x87, 0x07, 0x90], &[]), []);
     }
 }

@@ -1,5 +1,9 @@
 //! Instructions of x86-64: how long they are, which of them are atomic updates, and of what.
 
+mod moved;
+
+pub use moved::moved;
+
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
@@ -7,6 +11,27 @@ pub struct Instruction {
     pub len: usize,
     /// It updates memory atomically: it has a lock prefix, or exchanges a register with memory.
     pub update: bool,
+    /// Where in it the offset of its operand is, if that is relative to the next instruction.
+    pub relative: Option<usize>,
+    /// What is executed after it.
+    pub flow: Flow,
+}
+
+/// How an instruction goes on. Displacements count from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// With the one behind it.
+    Next,
+    /// With that, or this far away.
+    Branch(i32),
+    /// This far away.
+    Jump(i32),
+    /// With a function, this far away if that is known, and then with the one behind it.
+    Call(Option<i32>),
+    /// At an address that was computed: it may be one of a table.
+    Elsewhere,
+    /// Not in this function: a return, a trap, or a jump to a function whose address is in memory.
+    Never,
 }
 
 /// What follows an opcode.
@@ -48,9 +73,10 @@ pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
     let opcode = *bytes.get(at)?;
     at += 1;
     let mut exchange = false;
+    let mut second = 0;
     let form = match opcode {
         0x0f => {
-            let second = *bytes.get(at)?;
+            second = *bytes.get(at)?;
             at += 1;
             match second {
                 0x38 | 0x3a => {
@@ -88,15 +114,20 @@ pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
         }
         _ => first_map(opcode, short, wide)?,
     };
+    let first = at;
     let mut memory = false;
+    let mut indexed = false;
+    let mut relative = None;
     if form.operands {
         let operands = *bytes.get(at)?;
         at += 1;
         let (mode, base) = (operands >> 6, operands & 7);
+        relative = (mode == 0 && base == 5).then_some(at);
         memory = mode != 3;
         if memory {
             let mut base = base;
             if base == 4 {
+                indexed = true;
                 base = bytes.get(at)? & 7;
                 at += 1;
             }
@@ -109,8 +140,34 @@ pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
         }
     }
     at += form.immediate;
-    (at <= bytes.len())
-        .then_some(Instruction { len: at, update: memory && (lock || exchange) && !segment })
+    let whole = bytes.get(..at)?;
+    let update = memory && (lock || exchange) && !segment;
+    let flow = match opcode {
+        // Compilers go through a table by a register, or by memory with an index.
+        0xff if matches!(bytes.get(first)? >> 3 & 7, 4 | 5) => match memory && !indexed {
+            true => Flow::Never,
+            false => Flow::Elsewhere,
+        },
+        0xff if matches!(bytes.get(first)? >> 3 & 7, 2 | 3) => Flow::Call(None),
+        _ => flow(opcode, second, whole),
+    };
+    Some(Instruction { len: at, update, relative, flow })
+}
+
+/// How an instruction without operands goes on: its opcode, the second byte of that, and all of it.
+fn flow(opcode: u8, second: u8, whole: &[u8]) -> Flow {
+    let near = whole.last().map_or(0, |byte| i32::from(*byte as i8));
+    let far = || whole.last_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
+    match opcode {
+        0x70..=0x7f | 0xe0..=0xe3 => Flow::Branch(near),
+        0xeb => Flow::Jump(near),
+        0xe9 => Flow::Jump(far()),
+        0xe8 => Flow::Call(Some(far())),
+        0x0f if matches!(second, 0x80..=0x8f) => Flow::Branch(far()),
+        0x0f if second == 0x0b => Flow::Never,
+        0xc2 | 0xc3 | 0xca | 0xcb | 0xcc | 0xcf | 0xf4 => Flow::Never,
+        _ => Flow::Next,
+    }
 }
 
 /// The bytes of an immediate value that is a word.
@@ -269,7 +326,8 @@ mod tests {
     fn check(bytes: &[u8], len: usize, update: bool) {
         let mut longer = bytes.to_vec();
         longer.extend([0x90; 15]);
-        assert_eq!(instruction(&longer), Some(Instruction { len, update }), "{bytes:x?}");
+        let read = instruction(&longer).map(|read| (read.len, read.update));
+        assert_eq!(read, Some((len, update)), "{bytes:x?}");
         assert_eq!(instruction(&bytes[..bytes.len() - 1]), None, "{bytes:x?}");
     }
 
@@ -290,6 +348,34 @@ mod tests {
         check(&[0x0f, 0x11, 0x44, 0x24, 0x10], 5, false);
         check(&[0xc5, 0xfc, 0x11, 0x07], 4, false);
         check(&[0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc0, 0xff], 7, false);
+    }
+
+    #[test]
+    fn flows() {
+        for (bytes, flow) in [
+            (&[0x48, 0x89, 0xe5][..], Flow::Next),
+            (&[0x75, 0xfe], Flow::Branch(-2)),
+            (&[0x0f, 0x84, 1, 0, 0, 0], Flow::Branch(1)),
+            (&[0xeb, 0x10], Flow::Jump(16)),
+            (&[0xe9, 0xff, 0xff, 0xff, 0xff], Flow::Jump(-1)),
+            (&[0xe8, 0, 1, 0, 0], Flow::Call(Some(256))),
+            // call [rip + x]; call rax; jmp rax; notrack jmp [rax + 8 * rcx]; inc dword [rax]
+            (&[0xff, 0x15, 1, 2, 3, 4], Flow::Call(None)),
+            (&[0xff, 0xd0], Flow::Call(None)),
+            (&[0xff, 0xe0], Flow::Elsewhere),
+            (&[0x3e, 0xff, 0x24, 0xc8], Flow::Elsewhere),
+            // jmp [rip + x]; jmp [rax + 24]
+            (&[0xff, 0x25, 1, 2, 3, 4], Flow::Never),
+            (&[0xff, 0x60, 24], Flow::Never),
+            (&[0xff, 0x00], Flow::Next),
+            (&[0xc3], Flow::Never),
+            (&[0xf3, 0xc3], Flow::Never),
+            (&[0x0f, 0x0b], Flow::Never),
+            // pshufb, whose second opcode byte is not the last
+            (&[0x66, 0x0f, 0x38, 0x0b, 0xc1], Flow::Next),
+        ] {
+            assert_eq!(instruction(bytes).map(|read| read.flow), Some(flow), "{bytes:x?}");
+        }
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct Config {
     pub traps: Vec<(u64, u64)>,
     /// `quiet-traps=OFFSET+LEN,...`: others whose order nobody can notice, so that they are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
+    /// `jumps=OFFSET+LEN,...`: those of both that may be replaced by a jump, with so many bytes of whole
+    /// instructions to which nobody else jumps.
+    pub jumps: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
     pub harness: bool,
     /// `trace=on`: each step is a message.
@@ -132,6 +135,7 @@ impl Config {
             "codes" => self.codes = flag()?,
             "traps" => self.traps = list()?,
             "quiet-traps" => self.quiet_traps = list()?,
+            "jumps" => self.jumps = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
             "progress" => self.progress = number()?,
@@ -169,6 +173,7 @@ impl fmt::Display for Config {
             codes,
             traps,
             quiet_traps,
+            jumps,
             harness,
             trace,
             progress,
@@ -192,6 +197,7 @@ impl fmt::Display for Config {
         write!(f, " isolate={}", if *fork { "fork" } else { "memory" })?;
         write!(f, " shared={} codes={}", written(shared), on(codes))?;
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
+        write!(f, " jumps={}", written(jumps))?;
         write!(f, " harness={} trace={} progress={progress}", on(harness), on(trace))
     }
 }
@@ -223,6 +229,7 @@ fn unset() -> Config {
         codes: false,
         traps: Vec::new(),
         quiet_traps: Vec::new(),
+        jumps: Vec::new(),
         harness: false,
         trace: false,
         progress: 0,
@@ -308,6 +315,7 @@ mod tests {
             codes: true,
             traps: vec![(0x100, 5)],
             quiet_traps: vec![(0x200, 4), (0x300, 3)],
+            jumps: vec![(0x100, 9)],
             harness: true,
             trace: true,
             progress: 14,

@@ -3,7 +3,10 @@
 //! is executed, which goes back to what follows it.
 //!
 //! The handler runs on the stack of the thread that it interrupts, and may let other threads run before
-//! it returns.
+//! it returns. A signal costs the kernel two microseconds, so where there is room for it, there is a jump
+//! instead of a trap (`traps/jumps.rs`).
+
+mod jumps;
 
 use core::ffi::c_void;
 
@@ -34,11 +37,11 @@ struct Trap {
 const INT3: u8 = 0xcc;
 /// `jmp [rip]`; the address follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
-/// Room for an instruction, and a jump.
-const ROOM: usize = 32;
+/// Room for a call, some instructions, and a jump.
+const ROOM: usize = 128;
 const PAGE: usize = 4096;
 
-/// Registers as instructions number them.
+/// Where the kernel keeps them.
 const REGISTERS: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
@@ -79,27 +82,42 @@ impl Traps {
         }
         let space = sites.len() * ROOM;
         let Some(room) = near(base, space) else { return };
+        let mut patches: Vec<Vec<u8>> = Vec::new();
         for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
             let addr = base.wrapping_add(offset as usize);
-            // SAFETY: the caller says that an instruction is there.
-            let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, len as usize) };
+            let jump = config.jumps.iter().find(|jump| jump.0 == offset);
+            let covered = jump.map_or(len, |jump| jump.1) as usize;
+            // SAFETY: the caller says that whole instructions are there.
+            let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, covered) };
             let copy = room + i * ROOM;
-            let Some((update, code)) = copied(bytes, addr, copy) else { continue };
-            // SAFETY: the copy is in memory that was just mapped, and shorter than its place.
+            let Some(update) = x86::update(&bytes[..len as usize]) else { continue };
+            let call = if jump.is_some() { jumps::call(self.0.len()) } else { Vec::new() };
+            let Some(mut code) = copied(bytes, addr, copy, call) else { continue };
+            code.extend(JUMP);
+            code.extend((addr + covered).to_le_bytes());
+            if code.len() > ROOM {
+                continue;
+            }
+            // SAFETY: the copy is in memory that was just mapped, and no longer than its place.
             unsafe { (copy as *mut u8).copy_from_nonoverlapping(code.as_ptr(), code.len()) };
+            let patch = jump.and_then(|_| jumps::to(addr, copy, covered));
+            patches.push(patch.unwrap_or_else(|| vec![INT3]));
             self.0.push(Trap { addr, copy, update, quiet });
         }
         protect(room, space, libc::PROT_READ | libc::PROT_EXEC);
         let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
         let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return };
-        let (from, len) = (first.addr, last.addr + 1 - first.addr);
+        let end = last.addr + patches.last().map_or(0, Vec::len);
+        let (from, len) = (first.addr, end - first.addr);
         if !protect(from, len, writable) {
             self.0.clear();
             return;
         }
-        for trap in &self.0 {
-            // SAFETY: the pages are writable now, and nobody executes the instruction.
-            unsafe { (trap.addr as *mut u8).write_volatile(INT3) };
+        for (trap, patch) in self.0.iter().zip(&patches) {
+            // SAFETY: the pages are writable now, and nobody executes the instructions.
+            unsafe {
+                (trap.addr as *mut u8).copy_from_nonoverlapping(patch.as_ptr(), patch.len());
+            }
         }
         protect(from, len, libc::PROT_READ | libc::PROT_EXEC);
     }
@@ -126,20 +144,15 @@ impl Traps {
     }
 }
 
-/// What an instruction updates, and its copy for another place, with a jump back behind it. `None`
-/// if it is none that can be copied.
-fn copied(bytes: &[u8], addr: usize, copy: usize) -> Option<(Update, Vec<u8>)> {
-    let update = x86::update(bytes)?;
-    let mut code = bytes.to_vec();
-    if let Some(at) = update.relative {
-        // The address is relative to an instruction that is elsewhere now.
-        let end = bytes.len() as i64;
-        let moved = update.offset as i64 - end + (addr as i64 - copy as i64);
-        code[at..at + 4].copy_from_slice(&i32::try_from(moved).ok()?.to_le_bytes());
+/// Copies of instructions for another place, behind `code`. `None` if one of them cannot be copied.
+fn copied(bytes: &[u8], from: usize, to: usize, mut code: Vec<u8>) -> Option<Vec<u8>> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let len = x86::instruction(&bytes[at..])?.len;
+        code.extend(x86::moved(&bytes[at..], (from + at) as u64, (to + code.len()) as u64)?);
+        at += len;
     }
-    code.extend(JUMP);
-    code.extend((addr + bytes.len()).to_le_bytes());
-    Some((update, code))
+    Some(code)
 }
 
 /// Changes what may be done with pages of code.
@@ -167,8 +180,7 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
     let at = registers[libc::REG_RIP as usize] as usize;
     // SAFETY: traps are in code of the program, and the library has no traps of its own.
     let home = unsafe { Rt::home() };
-    let Some((rt, Trap { copy, update, quiet, .. })) =
-        home.as_ref().and_then(|rt| Some((rt, rt.traps.before(at)?)))
+    let Some(Trap { copy, update, quiet, .. }) = home.as_ref().and_then(|rt| rt.traps.before(at))
     else {
         // The program has traps of its own.
         // SAFETY: it gets what it would have got without us.
@@ -179,25 +191,45 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
         return;
     };
     let (copy, update, quiet) = (*copy, *update, *quiet);
-    let harness = rt.config.harness && rt.threads.current() == 0;
-    // SAFETY: nothing of the runtime that was asked for the trap is in use any more.
+    let of = |n: i32| registers[n as usize] as usize;
+    reached(&update, quiet, &REGISTERS.map(of), at);
+    registers[libc::REG_RIP as usize] = copy as i64;
+}
+
+/// The program comes to a jump that stands for an instruction.
+fn jumped(index: usize, registers: &Registers) {
+    // SAFETY: jumps are in code of the program.
+    let home = unsafe { Rt::home() };
+    if let Some(Trap { addr, update, quiet, .. }) =
+        home.as_ref().and_then(|rt| rt.traps.0.get(index))
+    {
+        let (at, update, quiet) = (addr + 1, *update, *quiet);
+        reached(&update, quiet, registers, at);
+    }
+}
+
+/// Registers as instructions number them.
+type Registers = [usize; 16];
+
+/// The program is about to execute an instruction, the first byte of which is before `at`.
+fn reached(update: &Update, quiet: bool, registers: &Registers, at: usize) {
+    // SAFETY: the program calls, by a trap or a jump; nothing of the runtime is borrowed.
     match unsafe { Rt::live() } {
         // What the harness of a test does is not explored.
-        Some(_) if harness => {}
+        Some(rt) if rt.config.harness && rt.threads.current() == 0 => {}
         None => {}
         Some(mut rt) if quiet => {
             let fence = Op::plain(OpKind::Fence);
             step(&mut rt, fence);
             rt.record(Event::new(fence, Order::SeqCst, at));
         }
-        Some(mut rt) => announce(&mut rt, &update, registers, at),
+        Some(mut rt) => announce(&mut rt, update, registers, at),
     }
-    registers[libc::REG_RIP as usize] = copy as i64;
 }
 
 /// Announces an update; returns when it may be done.
-fn announce(rt: &mut Rt, update: &Update, registers: &[i64; 23], next: usize) {
-    let register = |n: usize| registers[REGISTERS[n & 15] as usize] as usize;
+fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
+    let register = |n: usize| registers[n & 15];
     let addr = match (update.relative, update.base) {
         // Relative to the next instruction, where its bytes are counted from the trap.
         (Some(_), _) => update.offset.wrapping_add(next - 1),
