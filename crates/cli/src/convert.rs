@@ -4,13 +4,13 @@ use std::io::Read;
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_core::LogBatch;
+use weakspot_input::source;
 use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, WriteError};
 
 use crate::args::ConvertArgs;
 use crate::convert_history;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::log;
 use crate::output::{Sink, is_same_file};
 
 /// Converts one file of logs or histories.
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     let name = input.display().to_string();
     // A pipe that is asked to end has ended: what came until then is converted.
     interrupt::watch();
-    let mut source =
-        log::source(input, None).map_err(|error| anyhow!("{name}: {}", error.message))?;
+    let mut source = source(input, interrupt::stop(None))
+        .map_err(|error| anyhow!("{name}: {}", error.message))?;
     if is_same_file(input, output) {
         bail!("{name} cannot be converted to itself");
     }

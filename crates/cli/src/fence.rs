@@ -9,13 +9,13 @@ use weakspot_core::{
     same_program,
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
+use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_lang::patch::{Patches, has_fence, patches};
 use weakspot_report::{FenceAnswer, FenceLine, Head};
 
 use crate::args::{FenceArgs, FenceGoal};
 use crate::exit::Exit;
-use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
 use crate::output;
 use crate::pool::{self, Answer, Listener};

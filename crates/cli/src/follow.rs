@@ -7,14 +7,15 @@ use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
 use weakspot_history::{Broken, Classified, Defect, Following, Method, Stopped, minimise};
+use weakspot_input::growing;
 use weakspot_report::{Head, HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, Refusal};
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
+use crate::interrupt;
 use crate::job::style;
-use crate::log::growing;
 use crate::pool::{self, Answer, Listener};
 
 /// A window that takes longer than this is left undecided, not to fall behind for good.
@@ -87,7 +88,7 @@ impl Job<'_> {
     /// Follows the histories of a file, one after the other.
     fn follow(&self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
         let format = self.args.input_format.or_else(|| HistoryFormat::from_path(path));
-        let mut reader = OpReader::new(growing(path, self.until)?, format);
+        let mut reader = OpReader::new(growing(path, interrupt::stop(self.until))?, format);
         let mut current = self.begin(1);
         let (mut ops, mut found) = (Vec::new(), Vec::new());
         let mut listener = Listener::new();

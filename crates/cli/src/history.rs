@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{HistoryModel, Limits, OpNames, Verdict};
 use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
+use weakspot_input::{expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
     Head, HistoryAnswer, HistoryAnswers, HistoryPart, Refusal, history_model_name, history_summary,
     history_summary_csv, history_witness_json,
@@ -16,9 +17,8 @@ use weakspot_trace::{
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::history_files::{expand, hash_file, hint, open};
+use crate::interrupt;
 use crate::job::{style, summarise};
-use crate::log::is_stdin;
 use crate::output;
 use crate::pool::{self, Answer, Listener};
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
     let models = &args.models;
     pool::about_histories();
-    let files = expand(&args.files)?;
+    let files = expand_histories(&args.files)?;
     pool::check_models(shared, &files, models)?;
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
@@ -84,7 +84,7 @@ impl Job<'_> {
     /// Answers for one history after the other.
     fn answer_all(&mut self, part: &mut dyn FnMut(Answer<Came>)) {
         let format = self.args.input_format;
-        let mut reader = match open(self.path, format) {
+        let mut reader = match open_histories(self.path, format, interrupt::stop(None)) {
             Ok(reader) => reader,
             Err(error) => return part(self.refused(&error, None)),
         };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use weakspot_input::Stop;
 
 /// `timeout` and terminals send a signal to the program and to its group: that is one wish, not two.
 const ONE_WISH: Duration = Duration::from_millis(300);
@@ -41,6 +42,11 @@ pub(crate) fn watch() {
 /// Whether somebody has asked for an end, or nobody wants to hear more.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
+}
+
+/// What ends reading: this, or that it is time.
+pub(crate) fn stop(at: Option<Instant>) -> Stop {
+    Stop { at, asked }
 }
 
 /// Nobody wants to hear more.

@@ -10,6 +10,7 @@ use weakspot_core::{
     Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Verdict,
 };
 use weakspot_explore::NoAnswer;
+use weakspot_input::{Input, Loaded, Source, Unread};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     Head, ModelName, ProgramResult, Refusal, Severity, Style, Witness, failure_diagnostic,
@@ -18,7 +19,7 @@ use weakspot_report::{
 
 use crate::args::{OutputFormat, Shared};
 use crate::exit::Exit;
-use crate::input::{Input, Loaded, Source, Unread};
+use crate::interrupt;
 use crate::output;
 use crate::pool::{self, Answer};
 use crate::terminal;
@@ -191,7 +192,11 @@ impl<T> Job<'_, T> {
     /// reached on the way.
     pub(crate) fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
         let began = Instant::now();
-        let loaded = input.load(&pool::limits_of(self.shared).since(began));
+        let loaded = input.load(
+            &pool::limits_of(self.shared).since(began),
+            interrupt::asked,
+            pool::working(),
+        );
         self.reading = began.elapsed();
         match loaded {
             Ok(Loaded { source, parsed: Ok(parsed) }) => {

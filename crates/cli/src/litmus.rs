@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
+use weakspot_input::{Input, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
@@ -14,7 +15,6 @@ use weakspot_report::{
 
 use crate::args::{LitmusArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::input::{Input, Source, expand};
 use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 

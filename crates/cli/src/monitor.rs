@@ -1,10 +1,11 @@
 //! `weakspot monitor` on logs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
+use weakspot_input::{PROGRAM_ENDINGS, expand_logs, is_stdin, open_log, read_trace};
 use weakspot_monitor::{Algorithm, Definition, Findings, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
     LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
@@ -14,16 +15,15 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
 use crate::exit::Exit;
-use crate::input::PROGRAM_ENDINGS;
+use crate::interrupt;
 use crate::job::{self, Job, defect, summarise};
-use crate::log::{expand, is_stdin, open, read_trace};
 use crate::pool;
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let common = &args.common;
     let models = &common.model;
-    let logs = expand(&args.files)?;
+    let logs = expand_logs(&args.files)?;
     pool::check(common, &logs)?;
     if common.shared.witness.is_some() && logs.iter().any(|log| is_stdin(log)) {
         bail!(
@@ -77,8 +77,8 @@ impl Watched<'_> {
     fn follow(&mut self) {
         let format = self.args.log_format;
         let start = Instant::now();
-        let until = self.common().shared.reading.map(|timeout| start + timeout);
-        let mut reader = match open(self.path, format, until) {
+        let at = self.common().shared.reading.map(|timeout| start + timeout);
+        let mut reader = match open_log(self.path, format, interrupt::stop(at)) {
             Ok(reader) => reader,
             Err(error) => return self.refuse(&error),
         };
@@ -331,7 +331,7 @@ impl Watched<'_> {
         place: (Option<usize>, usize),
     ) -> Option<(Vec<weakspot_core::LogEvent>, LogTables)> {
         let format = self.args.log_format;
-        read_trace(Path::new(self.path), format, place.0, place.1 + 1).ok()
+        read_trace(self.path, format, place.0, place.1 + 1, interrupt::stop(None)).ok()
     }
 
     /// What is known although the log cannot be followed to its end.

@@ -7,6 +7,7 @@ use weakspot_core::{Certification, Evidence, Limit, Limits, Model, Verdict};
 use weakspot_explore::{
     Interleavings, Overtaken, Seen, Which, interleavings, monitored, overtakings, plainer_run,
 };
+use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand, is_log};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     Counted, Executions, Head, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer,
@@ -15,9 +16,7 @@ use weakspot_report::{
 
 use crate::args::{MonitorArgs, OutputFormat};
 use crate::exit::Exit;
-use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::Job;
-use crate::log::is_log;
 use crate::pool::{self, Answer, Listener};
 
 /// Monitors SC executions of each program.

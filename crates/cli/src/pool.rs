@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
+use weakspot_input::Input;
 
 use crate::args::{Common, Shared, When};
 use crate::exit::Exit;
@@ -60,6 +61,12 @@ pub(crate) trait Named: Sync {
 impl Named for PathBuf {
     fn name(&self) -> String {
         self.display().to_string()
+    }
+}
+
+impl Named for Input {
+    fn name(&self) -> String {
+        Input::name(self)
     }
 }
 

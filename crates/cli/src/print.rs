@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
 use weakspot_core::Names;
+use weakspot_input::expand;
 use weakspot_report::{Severity, limit_text, render};
 
 use crate::args::PrintArgs;
 use crate::exit::Exit;
-use crate::input::expand;
 use crate::output::{Sink, spare_inputs};
 use crate::terminal::colored;
 use crate::within::within;

@@ -7,12 +7,12 @@ use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, reach};
+use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
 use crate::args::{OutputFormat, ReachArgs};
 use crate::exit::Exit;
-use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 

@@ -3,12 +3,13 @@
 use anyhow::{Result, anyhow, bail};
 use weakspot_core::Ops;
 use weakspot_gen::{Layout, MOST_CPUS};
+use weakspot_input::open_histories;
 use weakspot_trace::LogError;
 
 use crate::args::{Clients, RecordArgs};
 use crate::exit::Exit;
 use crate::generate::write;
-use crate::history_files::open;
+use crate::interrupt;
 use crate::output::{Sink, spare_inputs};
 use crate::terminal::Count;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
         Clients::Of(file, format) => {
             let name = file.display().to_string();
             let wrong = |error: LogError| anyhow!(error.of(&name));
-            let mut reader = open(file, *format).map_err(wrong)?;
+            let mut reader = open_histories(file, *format, interrupt::stop(None)).map_err(wrong)?;
             let mut number = 0;
             while let Some(client) = reader.next().map_err(wrong)? {
                 number += 1;

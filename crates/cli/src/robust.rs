@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
+use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     ProgramResult, RaceAnswer, RobustAnswer, Words, program_summary, program_summary_csv,
@@ -12,7 +13,6 @@ use weakspot_report::{
 
 use crate::args::{RobustAlgorithm, RobustArgs};
 use crate::exit::Exit;
-use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 

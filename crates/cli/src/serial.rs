@@ -1,11 +1,9 @@
 //! `weakspot serial`.
 
-mod certify;
 mod current;
 mod delays;
 mod fenced;
 mod program;
-mod read;
 mod show;
 mod trace;
 mod warnings;
@@ -26,15 +24,13 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{OutputFormat, SerialArgs, Shared};
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::job::{style, summarise};
-use crate::log::{is_stdin, open};
 use crate::output;
 use crate::pool::{self, Answer};
-pub(crate) use certify::certify;
 use current::{Current, Taken};
-pub(crate) use program::QUESTION as PROGRAM_QUESTION;
-use read::{Known, TraceOf};
 use show::{Found, Shown};
+use weakspot_input::{Known, TraceOf, is_stdin, open_log};
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
@@ -272,8 +268,8 @@ impl Job<'_> {
     }
 
     fn open(&self, start: Instant) -> Result<LogReader, LogError> {
-        let until = self.args.shared.reading.map(|timeout| start + timeout);
-        open(self.path, self.args.log_format, until)
+        let at = self.args.shared.reading.map(|timeout| start + timeout);
+        open_log(self.path, self.args.log_format, interrupt::stop(at))
     }
 
     /// How many events of a trace are kept. Those of a trace under TSO all have to be, as far as
@@ -287,7 +283,12 @@ impl Job<'_> {
 
     /// A trace of the log, to go through it again.
     fn trace(&self, number: Option<usize>) -> TraceOf<'_> {
-        TraceOf { path: self.path, format: self.args.log_format, number }
+        TraceOf {
+            path: self.path,
+            format: self.args.log_format,
+            number,
+            stop: interrupt::stop(None),
+        }
     }
 
     /// Where an event is that was read long ago.

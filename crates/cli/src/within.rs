@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use weakspot_core::Limit;
+use weakspot_input::resident;
 
 use crate::args::Bounds;
 use crate::interrupt;
@@ -45,11 +46,4 @@ fn reached(bounds: Bounds, since: Instant) -> Option<Limit> {
     } else {
         (resident() > bounds.memory).then_some(Limit::Memory(bounds.memory))
     }
-}
-
-/// The memory of this process, as far as the system says so.
-pub(crate) fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
-    size.and_then(|kib| kib.trim().parse().ok()).map_or(0, |kib: u64| kib * 1024)
 }

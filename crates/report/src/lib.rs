@@ -66,5 +66,5 @@ pub use transactions::program::{AddedFences, SerialProgramAnswer};
 pub use witness::file::{BadWitness, InputHash, input_hash, witness_question};
 pub use witness::history::{HistoryWitness, history_witness_json};
 pub use witness::log::{LogWitness, is_log_witness};
-pub use witness::program::Witness;
+pub use witness::program::{SERIAL_PROGRAM, Witness};
 pub use witness::serial::{PlacedCommit, SerialEvidence, SerialWitness};

@@ -9,20 +9,17 @@ use weakspot_core::{Evidence, Limits, Model, Names, Program, ThreadId, Transacti
 use weakspot_explore::{
     FencedProgram, NoAnswer, SerialBy, Serializable, fence_program, serializable,
 };
+use weakspot_input::{Input, LOG_ENDINGS, PROGRAM_ENDINGS, Source, expand, expand_logs, is_log};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    AddedFences, ProgramResult, SerialProgramAnswer, Words, program_summary, program_summary_csv,
+    AddedFences, ProgramResult, SERIAL_PROGRAM, SerialProgramAnswer, Words, program_summary,
+    program_summary_csv,
 };
 
 use crate::args::{Common, Lines, SerialArgs};
 use crate::exit::Exit;
-use crate::input::{Input, PROGRAM_ENDINGS, Source, expand};
 use crate::job::{Job, summarise};
-use crate::log::{ENDINGS as LOG_ENDINGS, is_log};
 use crate::pool::{self, Answer, Listener};
-
-/// What this question is called in witness files: of logs it is another one.
-pub(crate) const QUESTION: &str = "serial-program";
 
 /// The inputs that are programs, and those that are logs. A folder stands for both.
 pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
@@ -30,14 +27,14 @@ pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
         return Ok((expand(&args.files, args.language, &PROGRAM_ENDINGS)?, Vec::new()));
     }
     if args.log_format.is_some() {
-        return Ok((Vec::new(), crate::log::expand(&args.files)?));
+        return Ok((Vec::new(), expand_logs(&args.files)?));
     }
     let (mut programs, mut logs) = (Vec::new(), Vec::new());
     for path in &args.files {
         if path.is_dir() {
             let folder = std::slice::from_ref(path);
             let more = expand(folder, None, &PROGRAM_ENDINGS).ok();
-            let more_logs = crate::log::expand(folder).ok();
+            let more_logs = expand_logs(folder).ok();
             if more.is_none() && more_logs.is_none() {
                 let endings = PROGRAM_ENDINGS.into_iter().chain(LOG_ENDINGS).collect::<Vec<_>>();
                 bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
@@ -54,7 +51,7 @@ pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
         }
     }
     // Standard input can be read only once.
-    Ok((programs, crate::log::expand(&logs)?))
+    Ok((programs, expand_logs(&logs)?))
 }
 
 /// Asks about the transactions of each program under each model.
@@ -214,7 +211,7 @@ fn ask_model(
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
     let Serializable { verdict, evidence, .. } = found.into_answer();
-    job.write_evidence(QUESTION, source, model, &verdict, evidence.as_ref());
+    job.write_evidence(SERIAL_PROGRAM, source, model, &verdict, evidence.as_ref());
     result(&job.file, names, model, verdict)
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{Question, TxnCycle};
 use weakspot_core::{Certification, LogEvent, LogKind, TxnKind, Verdict};
+use weakspot_input::{TraceOf, is_stdin};
 use weakspot_report::{
     SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
 };
@@ -15,8 +16,6 @@ use weakspot_serial::{
 use super::Job;
 use super::current::Current;
 use super::delays::{Timed, delays};
-use super::read::TraceOf;
-use crate::log::is_stdin;
 
 /// How many transactions of an order are shown.
 const MAX_ORDER: usize = 1_000;

@@ -535,15 +535,15 @@ fn witnesses() {
     }
     expect![[r#"
         task-pool.wstrace sc: certified: the order of the transactions respects all conflicts
-        task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
-        task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a circle
-        task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a circle
-        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a circle (trace 1 of the log)
+        task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
+        task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a cycle
+        task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a cycle
+        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a cycle (trace 1 of the log)
         theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts (trace 1 of the log)
         literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle (trace 1 of the log)
-        words.wstrace sc: certified: each of its transactions has to come before the next, in a circle
-        words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
-        bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a circle
+        words.wstrace sc: certified: each of its transactions has to come before the next, in a cycle
+        words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
+        bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
     "#]].assert_eq(&told);
 }
 

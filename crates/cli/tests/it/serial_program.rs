@@ -415,11 +415,11 @@ fn witnesses() {
     }
     expect![[r#"
         task-pool sc: certified: all executions are serializable, by definition
-        task-pool tso: certified: the run is one of the machine, and its transactions have to come before each other in a circle
+        task-pool tso: certified: the run is one of the machine, and its transactions have to come before each other in a cycle
         rejected: the machine does not allow step 1 of the run
         task-pool-fenced tso: certified: all executions are serializable, by definition
         serial-not-robust tso: certified: all executions are serializable, by definition
-        serial-not-sc sc: certified: the run is one of the machine, and its transactions have to come before each other in a circle
+        serial-not-sc sc: certified: the run is one of the machine, and its transactions have to come before each other in a cycle
         rejected: the machine does not allow step 1 of the run
     "#]].assert_eq(&text);
 }

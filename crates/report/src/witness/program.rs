@@ -36,6 +36,10 @@ use crate::json::{line, model_key, model_of_key, verdict_key};
 use crate::text::limit::{limit_json, limit_of_json};
 use crate::witness::file::{At, BadWitness, beginning, document};
 
+/// What the question about the transactions of a program is called in witness files: of logs it is another
+/// one.
+pub const SERIAL_PROGRAM: &str = "serial-program";
+
 /// An answer and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {

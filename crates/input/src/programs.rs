@@ -1,4 +1,4 @@
-//! From the paths that were typed to programs.
+//! Programs.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,22 +8,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use weakspot_core::{Diagnostic, Limit, Limits, Span};
 use weakspot_lang::{Format, Parsed};
 
-use crate::interrupt;
-use crate::pool;
-use crate::within::resident;
+use crate::folders::{self, NoFiles, is_stdin};
+use crate::process::resident;
 
 /// The endings of the files that hold programs.
-pub(crate) const PROGRAM_ENDINGS: [&str; 5] = ["weak", "litmus", "txt", "tso", "rmm"];
+pub const PROGRAM_ENDINGS: [&str; 5] = ["weak", "litmus", "txt", "tso", "rmm"];
 
 /// One input: what it is called in answers, and how to read it.
 #[derive(Clone, Debug)]
-pub(crate) struct Input {
+pub struct Input {
     /// The path as typed, or found in a folder as typed.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     format: Option<Format>,
 }
 
@@ -33,80 +31,62 @@ impl AsRef<Path> for Input {
     }
 }
 
-impl pool::Named for Input {
-    fn name(&self) -> String {
-        Input::name(self)
-    }
-}
-
 /// A text that was read.
 #[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) text: String,
-    pub(crate) format: Format,
+pub struct Source {
+    /// All of it.
+    pub text: String,
+    /// What it is written in.
+    pub format: Format,
 }
 
 /// The inputs that `paths` stand for: a folder stands for the files below it that have one of
 /// these `endings`, by name.
-pub(crate) fn expand(
+///
+/// # Errors
+///
+/// A folder has none.
+pub fn expand(
     paths: &[PathBuf],
     format: Option<Format>,
     endings: &[&str],
-) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
-    for path in paths {
-        if path != Path::new("-") && !path.exists() {
-            // Said when it is read, so that the other inputs get their answers.
-            inputs.push(Input { path: path.clone(), format: format.or(Some(Format::Litmus)) });
-        } else if path.is_dir() {
-            let before = inputs.len();
-            add_folder(path, format, endings, &mut inputs)
-                .with_context(|| format!("failed to read the folder {}", path.display()))?;
-            if inputs.len() == before {
-                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
-            }
-        } else {
-            inputs.push(Input { path: path.clone(), format });
-        }
-    }
-    Ok(inputs)
-}
-
-fn add_folder(
-    folder: &Path,
-    format: Option<Format>,
-    endings: &[&str],
-    inputs: &mut Vec<Input>,
-) -> std::io::Result<()> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect::<std::io::Result<_>>()?;
-    paths.sort();
-    for path in paths {
-        // Links to folders are not followed: they may lead in circles.
-        if path.is_dir() && !path.is_symlink() {
-            add_folder(&path, format, endings, inputs)?;
-        } else if path.is_file()
-            && path.extension().is_some_and(|e| endings.iter().any(|&w| e == w))
-        {
-            inputs.push(Input { path, format });
-        }
-    }
-    Ok(())
+) -> Result<Vec<Input>, NoFiles> {
+    let input = |path: PathBuf| {
+        // That a file is not there is said when it is read, so that the other inputs get their answers.
+        let is_there = is_stdin(&path) || path.exists();
+        Input { format: format.or((!is_there).then_some(Format::Litmus)), path }
+    };
+    Ok(folders::expand(paths, endings)?.into_iter().map(input).collect())
 }
 
 impl Input {
-    pub(crate) fn new(path: &Path, format: Option<Format>) -> Input {
+    /// A file in this language, or in the one that it ends in.
+    #[must_use]
+    pub fn new(path: &Path, format: Option<Format>) -> Input {
         Input { path: path.to_owned(), format }
     }
 
     /// What the input is called in answers.
-    pub(crate) fn name(&self) -> String {
+    #[must_use]
+    pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 
     /// Reads and parses within limits, and until an end is asked for, whatever the file is: an endless
     /// device, a pipe that nobody writes to. A thread of its own does it, which is left alone at a limit.
-    pub(crate) fn load(&self, limits: &Limits) -> Result<Loaded, Unread> {
+    ///
+    /// `asked` says whether an end is asked for; `working`, how many inputs share the memory of this
+    /// process.
+    ///
+    /// # Errors
+    ///
+    /// It is no text, or a limit was reached.
+    pub fn load(
+        &self,
+        limits: &Limits,
+        asked: fn() -> bool,
+        working: u64,
+    ) -> Result<Loaded, Unread> {
         let given_up = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = sync_channel(1);
         let (input, limits, stop) = (self.clone(), limits.begin(), given_up.clone());
@@ -126,10 +106,10 @@ impl Input {
                     return Err(Unread::Bad(Unreadable::new(message)));
                 }
                 Err(RecvTimeoutError::Timeout) => match limits.check(0) {
-                    _ if interrupt::asked() => Limit::Interrupted,
+                    _ if asked() => Limit::Interrupted,
                     Err(limit) => limit,
                     Ok(()) => match limits.memory {
-                        Some(most) if resident() / pool::working() > most => Limit::Memory(most),
+                        Some(most) if resident() / working.max(1) > most => Limit::Memory(most),
                         _ => continue,
                     },
                 },
@@ -140,7 +120,11 @@ impl Input {
     }
 
     /// Reads the text, however long that takes.
-    pub(crate) fn read(&self) -> Result<Source, Unreadable> {
+    ///
+    /// # Errors
+    ///
+    /// It is no text.
+    pub fn read(&self) -> Result<Source, Unreadable> {
         match self.read_until(None, &AtomicBool::new(false)) {
             Ok(source) => Ok(source),
             Err(Unread::Bad(why)) => Err(why),
@@ -151,7 +135,7 @@ impl Input {
     /// Reads the text. An ending that says nothing is an error; standard input is a litmus test or
     /// a .weak program unless the user says otherwise.
     fn read_until(&self, memory: Option<u64>, stop: &AtomicBool) -> Result<Source, Unread> {
-        let stdin = self.path == Path::new("-");
+        let stdin = is_stdin(&self.path);
         let format = match self.format.or_else(|| Format::of_path(&self.path)) {
             Some(format) => Some(format),
             None if stdin => None,
@@ -219,14 +203,20 @@ fn read_all(
 }
 
 /// What a file came to.
-pub(crate) struct Loaded {
-    pub(crate) source: Source,
-    pub(crate) parsed: Result<Parsed, Diagnostic>,
+#[derive(Debug)]
+pub struct Loaded {
+    /// The text.
+    pub source: Source,
+    /// The program in it, or why there is none.
+    pub parsed: Result<Parsed, Diagnostic>,
 }
 
 /// Why a file came to nothing.
-pub(crate) enum Unread {
+#[derive(Debug)]
+pub enum Unread {
+    /// There is no text.
     Bad(Unreadable),
+    /// A limit was reached first.
     Limit(Limit),
 }
 
@@ -238,9 +228,11 @@ impl Unread {
 
 /// Why there is no text.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
-    pub(crate) message: String,
-    pub(crate) place: Option<(usize, usize)>,
+pub struct Unreadable {
+    /// What is wrong.
+    pub message: String,
+    /// Line and column, if there is one.
+    pub place: Option<(usize, usize)>,
 }
 
 impl Unreadable {
@@ -259,7 +251,11 @@ impl std::error::Error for Unreadable {}
 
 impl Source {
     /// The program. A language without program names takes the file's.
-    pub(crate) fn parse(&self, path: &Path) -> Result<Parsed, Diagnostic> {
+    ///
+    /// # Errors
+    ///
+    /// The text is no program.
+    pub fn parse(&self, path: &Path) -> Result<Parsed, Diagnostic> {
         let mut parsed = weakspot_lang::parse(self.format, &self.text)?;
         if parsed.names.program.is_empty() {
             parsed.names.program =

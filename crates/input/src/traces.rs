@@ -5,32 +5,44 @@ use std::path::Path;
 use weakspot_core::{LogBatch, LogEvent, LogKind, LogTables};
 use weakspot_trace::{LogError, LogFormat, LogPlace, Next};
 
-use crate::log::open;
-use crate::pool;
+use crate::logs::open;
+use crate::patient::Stop;
 
 /// What has to be known before a trace is followed from its beginning.
-pub(super) struct Known {
-    pub(super) tables: LogTables,
-    pub(super) has_commits: bool,
+#[derive(Debug)]
+pub struct Known {
+    /// The names of the whole trace.
+    pub tables: LogTables,
+    /// Whether the log says when stores reach memory.
+    pub has_commits: bool,
     /// Whether the file has such a trace: a log of several has none without a number.
-    pub(super) is_there: bool,
+    pub is_there: bool,
 }
 
 /// A trace of a file: the one with this number, or that of a log that has only one.
-#[derive(Clone, Copy)]
-pub(super) struct TraceOf<'a> {
-    pub(super) path: &'a Path,
-    pub(super) format: Option<LogFormat>,
-    pub(super) number: Option<usize>,
+#[derive(Clone, Copy, Debug)]
+pub struct TraceOf<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its format, if it is not the one that it ends in.
+    pub format: Option<LogFormat>,
+    /// Which one, from 0.
+    pub number: Option<usize>,
+    /// What ends reading early.
+    pub stop: Stop,
 }
 
 impl TraceOf<'_> {
     /// Reads it, as long as `look` wants more; whether it is there.
-    pub(super) fn read(
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read(
         self,
         look: &mut dyn FnMut(&[LogEvent], &LogTables) -> bool,
     ) -> Result<bool, LogError> {
-        let mut reader = open(self.path, self.format, None)?;
+        let mut reader = open(self.path, self.format, self.stop)?;
         let mut batch = LogBatch::default();
         let mut at = None;
         let mut any = false;
@@ -38,7 +50,7 @@ impl TraceOf<'_> {
             match reader.next(&mut batch)? {
                 Next::Events if at == self.number => {
                     any = true;
-                    if !look(&batch.events, reader.tables()) || pool::interrupted() {
+                    if !look(&batch.events, reader.tables()) || (self.stop.asked)() {
                         return Ok(true);
                     }
                 }
@@ -52,7 +64,11 @@ impl TraceOf<'_> {
     }
 
     /// Looks through it for what has to be known.
-    pub(super) fn scan(self) -> Result<Known, LogError> {
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn scan(self) -> Result<Known, LogError> {
         let mut known = Known { tables: LogTables::default(), has_commits: false, is_there: false };
         known.is_there = self.read(&mut |events, tables| {
             known.has_commits |= events.iter().any(|event| event.kind == LogKind::Commit);
@@ -65,8 +81,9 @@ impl TraceOf<'_> {
     }
 
     /// Where an event is.
-    pub(super) fn place(self, event: u64) -> Option<LogPlace> {
-        let mut reader = open(self.path, self.format, None).ok()?;
+    #[must_use]
+    pub fn place(self, event: u64) -> Option<LogPlace> {
+        let mut reader = open(self.path, self.format, self.stop).ok()?;
         let mut batch = LogBatch::default();
         let (mut at, mut before) = (None, 0);
         loop {

@@ -1,40 +1,32 @@
-//! `weakspot certify` on witnesses about transactions.
+//! Witnesses about the transactions of logs.
 
 use std::collections::{HashMap, VecDeque};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
+use weakspot_args::{CertifyArgs, InputFormat};
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::serial::{NoCycle, Question, TraceEvidence, TraceMode, is_whole};
 use weakspot_core::{LogEvent, LogTables, Model, TxnEvent, TxnKind, Verdict};
+use weakspot_input::{Stop, TraceOf};
 use weakspot_report::{PlacedCommit, SerialEvidence, SerialWitness};
 use weakspot_serial::{Explain, Ordered, TxnReader};
 
-use super::read::TraceOf;
-use crate::args::{CertifyArgs, InputFormat};
-use crate::exit::Exit;
-use crate::history_files::hash_file;
+use crate::{Checked, is_about, judged, unread};
 
 /// All executions of a trace with more events are not listed: there are exponentially many.
 const MAX_EVENTS: usize = 12;
 
 /// Checks a witness about transactions.
-pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
-    let witness = SerialWitness::from_json(text)
-        .with_context(|| format!("failed to read the witness {}", args.witness.display()))?;
+pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checked> {
+    let witness = SerialWitness::from_json(text).with_context(|| unread(args))?;
+    is_about(args, &witness.input_hash, "log")?;
     let name = args.input.display().to_string();
-    let hash = hash_file(&args.input).with_context(|| format!("failed to read {name}"))?;
-    if witness.input_hash != hash {
-        bail!(
-            "the witness is about another log: {name} has changed, or is not the file that was \
-             asked about"
-        );
-    }
     let format = args.input_format.and_then(InputFormat::log);
-    let log = TraceOf { path: &args.input, format, number: witness.trace };
+    let log = TraceOf { path: &args.input, format, number: witness.trace, stop };
     let known = log.scan().map_err(|error| anyhow!(error.of(&name)))?;
     if !known.is_there {
-        println!("rejected: the witness is about a trace that the log does not have");
-        return Ok(Exit::Violated);
+        let why = "the witness is about a trace that the log does not have";
+        return Ok(Checked::Rejected(why.to_owned()));
     }
     let checked = match &witness.commits {
         None => execution(log, &witness, &known.tables, known.has_commits),
@@ -44,26 +36,18 @@ pub(crate) fn certify(args: &CertifyArgs, text: &str) -> Result<Exit> {
             trace(log, &witness, &known.tables, commits, most)
         }
     };
-    match checked {
-        Ok(how) => {
-            match witness.trace {
-                Some(trace) => println!("certified: {how} (trace {} of the log)", trace + 1),
-                None => println!("certified: {how}"),
-            }
-            Ok(Exit::Holds)
+    let checked = judged(checked, |n| {
+        format!(
+            "a search of all cycles found none, and that was not checked: the trace has more than \
+             {n} events; --max-states allows more"
+        )
+    });
+    Ok(match (checked, witness.trace) {
+        (Checked::Certified(how), Some(trace)) => {
+            Checked::Certified(format!("{how} (trace {} of the log)", trace + 1))
         }
-        Err(Rejected::TooLarge(n)) => {
-            println!(
-                "unknown: a search of all cycles found none, and that was not checked: the trace has \
-                 more than {n} events; --max-states allows more"
-            );
-            Ok(Exit::Unknown)
-        }
-        Err(rejected) => {
-            println!("rejected: {rejected}");
-            Ok(Exit::Violated)
-        }
-    }
+        (checked, _) => checked,
+    })
 }
 
 fn execution(
@@ -96,7 +80,7 @@ fn execution(
             log.read(&mut look).map_err(|_| Rejected::WrongKind)?;
             end?;
             explain.end()?;
-            Ok("each of its transactions has to come before the next, in a circle")
+            Ok("each of its transactions has to come before the next, in a cycle")
         }
         SerialEvidence::Order(order) => {
             let mut check = Ordered::new(question, has_commits, tables, order)?;
@@ -145,7 +129,7 @@ fn trace(
         SerialEvidence::Cycle(cycle) => {
             let events = execution_of(&events, commits)?;
             let how = "TSO lets the stores of the trace reach memory so, and then each of the \
-                       transactions has to come before the next, in a circle";
+                       transactions has to come before the next, in a cycle";
             (Verdict::Violated, TraceEvidence::Execution { events, cycle: cycle.clone() }, how)
         }
         SerialEvidence::Groups(groups) => {

@@ -1,26 +1,39 @@
-//! From the paths that were typed to histories.
+//! Histories.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use weakspot_report::InputHash;
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded};
 
-use crate::log;
+use crate::folders::{self, NoFiles, is_stdin};
+use crate::logs::once;
+use crate::patient::{Stop, source};
 
 /// The endings of the files that hold histories.
 const ENDINGS: [&str; 8] = ["jsonl", "json", "wshist", "axe", "hist", "plume", "awdit", "edn"];
 
 /// The files that `paths` stand for: a folder stands for the histories below it.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    log::expand_to(paths, &ENDINGS)
+///
+/// # Errors
+///
+/// A folder has none, or standard input is named twice.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoFiles> {
+    once(folders::expand(paths, &ENDINGS)?)
 }
 
 /// Opens a file of histories: in the given format, or in the one that its ending or its beginning
 /// tells.
-pub(crate) fn open(path: &Path, format: Option<HistoryFormat>) -> Result<HistoryReader, LogError> {
-    let source = log::source(path, None)?;
+///
+/// # Errors
+///
+/// It cannot be opened, or its beginning is that of no format.
+pub fn open(
+    path: &Path,
+    format: Option<HistoryFormat>,
+    stop: Stop,
+) -> Result<HistoryReader, LogError> {
+    let source = source(path, stop)?;
     match format.or_else(|| HistoryFormat::from_path(path)) {
         Some(format) => Ok(HistoryReader::new(source, format)),
         None => HistoryReader::sniff(source),
@@ -29,9 +42,10 @@ pub(crate) fn open(path: &Path, format: Option<HistoryFormat>) -> Result<History
 
 /// What a file that cannot be read may be instead, as a line that helps; nothing if it looks like
 /// nothing else.
-pub(crate) fn hint(path: &Path, format: HistoryFormat) -> String {
+#[must_use]
+pub fn hint(path: &Path, format: HistoryFormat) -> String {
     let mut first = Vec::new();
-    if !log::is_stdin(path) {
+    if !is_stdin(path) {
         let file = std::fs::File::open(path);
         let _ = file.and_then(|file| file.take(1 << 16).read_to_end(&mut first));
     }
@@ -54,12 +68,17 @@ pub(crate) fn hint(path: &Path, format: HistoryFormat) -> String {
 }
 
 /// The history with this number, from 1, of a file; `None` if there are not so many.
-pub(crate) fn read_history(
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn read_history(
     path: &Path,
     format: Option<HistoryFormat>,
     number: usize,
+    stop: Stop,
 ) -> Result<Option<Recorded>, LogError> {
-    let mut reader = open(path, format)?;
+    let mut reader = open(path, format, stop)?;
     for _ in 1..number {
         // Wrong ones count as well.
         if let (Err(error), true) = (reader.next().map(drop), reader.has_ended()) {
@@ -70,7 +89,11 @@ pub(crate) fn read_history(
 }
 
 /// The hash of a file's bytes.
-pub(crate) fn hash_file(path: &Path) -> std::io::Result<String> {
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn hash_file(path: &Path) -> std::io::Result<String> {
     let mut file = std::fs::File::open(path)?;
     let mut hash = InputHash::new();
     let mut block = vec![0; 1 << 16];

@@ -1,0 +1,103 @@
+//! Witnesses about programs.
+
+use anyhow::{Context, Result, bail};
+use weakspot_args::{CertifyArgs, InputFormat};
+use weakspot_core::certify::Rejected;
+use weakspot_core::machine::Machine;
+use weakspot_core::serial::txn_run;
+use weakspot_core::{Evidence, certify};
+use weakspot_input::Input;
+use weakspot_lang::Parsed;
+use weakspot_report::{SERIAL_PROGRAM, Severity, Witness, input_hash, render};
+
+use crate::{Checked, is_same, judged, unread};
+
+/// So many states are looked at by definition.
+const MAX_STATES: usize = 1_000_000;
+
+/// Checks a witness about a program.
+pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Checked> {
+    // First of all: what the input should be, the witness says.
+    let witness = Witness::from_json(text).with_context(|| unread(args))?;
+    let max_states = args.max_states.unwrap_or(MAX_STATES);
+    let format = args.input_format.and_then(InputFormat::language);
+    let input = Input::new(&args.input, format);
+    let source = input.read().with_context(|| input.name())?;
+    let parsed = match source.parse(&input.path) {
+        Ok(parsed) => parsed,
+        Err(d) => {
+            let text = render(&input.name(), &source.text, &d, Severity::Error, color);
+            return Ok(Checked::Refused(text));
+        }
+    };
+    is_same(args, &input_hash(source.text.as_bytes()), &witness.input_hash, "input")?;
+    let (program, model) = (&parsed.program, witness.model);
+    let checked =
+        match witness.question.as_str() {
+            "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search(program, model, &witness.verdict, max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Exhausted { .. } => {
+                        certify::search_everything(program, model, &witness.verdict, max_states)
+                            .map(|()| "a search of all states by definition finds the same")
+                    }
+                }),
+            "robust" => certify::robust(program, model, &witness.verdict, &witness.evidence)
+                .and_then(|()| match witness.evidence {
+                    Evidence::Run(_) => {
+                        Ok("the run is one of the machine, and SC has none like it")
+                    }
+                    Evidence::Exhausted { .. } => {
+                        certify::search_robust(program, model, &witness.verdict, max_states)
+                            .map(|()| "SC allows every execution by definition")
+                    }
+                }),
+            SERIAL_PROGRAM => transactions(&parsed, &witness, max_states),
+            other => bail!("no way to certify an answer to `{other}`"),
+        };
+    Ok(match checked {
+        Err(Rejected::OutOfReach(n)) => Checked::Unknown(format!(
+            "the claim that the program is robust was not checked. All executions can be listed by \
+             definition only for a program without loops, with declared memory that has one initial \
+             value, and with at most {n} executions (--max-states allows more)"
+        )),
+        checked => judged(checked, |n| {
+            format!("more than {n} states by definition; --max-states allows more")
+        }),
+    })
+}
+
+/// Whether the transactions of a program are serializable. A cycle is found by the definition.
+fn transactions(
+    parsed: &Parsed,
+    witness: &Witness,
+    max_steps: usize,
+) -> Result<&'static str, Rejected> {
+    let Parsed { program, transactions, .. } = parsed;
+    let (model, verdict) = (witness.model, &witness.verdict);
+    let cycle = match &witness.evidence {
+        Evidence::Run(run) => {
+            let machine = Machine { program, model };
+            certify::replay(machine, run)?;
+            let run = txn_run(program, transactions, model, run).map_err(Rejected::Step)?;
+            Some(run.cycle(model).ok_or(Rejected::Trace("the run is serializable"))?)
+        }
+        Evidence::Exhausted { .. } => None,
+    };
+    let evidence = &witness.evidence;
+    certify::transactions(program, transactions, model, verdict, evidence, cycle.as_ref())?;
+    if cycle.is_some() {
+        return Ok("the run is one of the machine, and its transactions have to come before each \
+                   other in a cycle");
+    }
+    certify::search_transactions(program, transactions, model, verdict, max_steps)
+        .map(|()| "all executions are serializable, by definition")
+}

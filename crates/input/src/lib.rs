@@ -1,0 +1,24 @@
+//! From the paths that were typed to programs, logs and histories.
+//!
+//! Whatever a path is, an endless device or a pipe that nobody writes to, reading it ends at the limits of
+//! a question and when an end is asked for.
+
+mod folders;
+mod histories;
+mod logs;
+mod patient;
+mod process;
+mod programs;
+mod traces;
+
+pub use folders::{NoFiles, is_stdin};
+pub use histories::{
+    expand as expand_histories, hash_file, hint, open as open_histories, read_history,
+};
+pub use logs::{
+    ENDINGS as LOG_ENDINGS, expand as expand_logs, is_log, open as open_log, read_trace,
+};
+pub use patient::{Stop, growing, source};
+pub use process::resident;
+pub use programs::{Input, Loaded, PROGRAM_ENDINGS, Source, Unread, Unreadable, expand};
+pub use traces::{Known, TraceOf};

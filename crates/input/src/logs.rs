@@ -1,0 +1,89 @@
+//! Logs.
+
+use std::path::{Path, PathBuf};
+
+use weakspot_core::{LogBatch, LogEvent, LogTables};
+use weakspot_monitor::Values;
+use weakspot_trace::{LogError, LogFormat, LogReader, Next};
+
+use crate::folders::{self, NoFiles, has_ending, is_stdin};
+use crate::patient::{Stop, source};
+
+/// The endings of the files that hold logs.
+pub const ENDINGS: [&str; 5] = ["wstrace", "jsonl", "json", "std", "wslog"];
+
+/// The logs that `paths` stand for: a folder stands for the logs below it.
+///
+/// # Errors
+///
+/// A folder has none, or standard input is named twice.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoFiles> {
+    once(folders::expand(paths, &ENDINGS)?)
+}
+
+/// Refuses to read standard input twice.
+pub(crate) fn once(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, NoFiles> {
+    match paths.iter().filter(|path| is_stdin(path)).count() {
+        0 | 1 => Ok(paths),
+        _ => Err(NoFiles("standard input can be read only once".to_owned())),
+    }
+}
+
+/// Whether the ending says that a file is a log.
+#[must_use]
+pub fn is_log(path: &Path) -> bool {
+    has_ending(path, &ENDINGS)
+}
+
+/// Opens a log: in the given format, or in the one that its ending or its beginning tells. What
+/// is no file ends when `stop` says so.
+///
+/// # Errors
+///
+/// It cannot be opened, or its beginning is that of no format.
+pub fn open(path: &Path, format: Option<LogFormat>, stop: Stop) -> Result<LogReader, LogError> {
+    let source = source(path, stop)?;
+    match format.or_else(|| LogFormat::from_path(path)) {
+        Some(format) => Ok(LogReader::new(source, format)),
+        None => LogReader::sniff(source),
+    }
+}
+
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one. A
+/// trace that SC cannot have is an error.
+///
+/// # Errors
+///
+/// It cannot be read, or SC cannot have it.
+pub fn read_trace(
+    path: &Path,
+    format: Option<LogFormat>,
+    number: Option<usize>,
+    most: usize,
+    stop: Stop,
+) -> Result<(Vec<LogEvent>, LogTables), LogError> {
+    let mut reader = open(path, format, stop)?;
+    let mut batch = LogBatch::default();
+    let mut events: Vec<LogEvent> = Vec::new();
+    let mut tables = LogTables::default();
+    let mut at = None;
+    let mut values = Values::default();
+    loop {
+        match reader.next(&mut batch)? {
+            Next::Events if at == number => {
+                if let Some((wrong, refused)) = values.follow(&batch, reader.tables()) {
+                    let place = reader.place(wrong);
+                    return Err(LogError { message: refused.to_string(), place });
+                }
+                let room = most - events.len();
+                events.extend_from_slice(&batch.events[..batch.events.len().min(room)]);
+                if tables != *reader.tables() {
+                    tables = reader.tables().clone();
+                }
+            }
+            Next::Events => {}
+            Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
+            Next::End => return Ok((events, tables)),
+        }
+    }
+}
