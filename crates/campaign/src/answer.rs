@@ -21,8 +21,9 @@ pub struct Answer {
     pub fork: bool,
     /// What the user should know.
     pub remarks: Vec<String>,
-    /// Whether executions fail.
-    pub failed: Failed,
+    /// Whether executions fail under the model that they are executed under, and then under those that
+    /// were asked about.
+    pub failed: Vec<Failed>,
     /// Whether models would let accesses overtake stores.
     pub models: Vec<ModelAnswer>,
     /// Whether transactions are serializable, if somebody asked.
@@ -46,7 +47,7 @@ pub enum Asked {
     FencedSerializability,
 }
 
-/// Whether executions fail under the model that they are executed under.
+/// Whether executions fail under a model.
 #[derive(Debug)]
 pub struct Failed {
     /// The model.
@@ -55,10 +56,29 @@ pub struct Failed {
     pub verdict: Verdict,
     /// All that went wrong.
     pub failures: Vec<ShownFailure>,
+    /// So many of these, the first ones, go wrong under SC as well.
+    pub as_under_sc: usize,
+    /// How many executions were looked at for this: none if it follows from those under SC.
+    pub executions: u64,
+    /// How many steps they took together.
+    pub steps: u64,
+    /// How they were chosen, one strategy after the other.
+    pub strategies: Vec<&'static str>,
+}
+
+/// What comes of a pair of accesses in executions with store buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// This failure, by its number among those of the model.
+    Fails(usize),
+    /// No execution fails in which the store waits: all were explored in which others do not, or all.
+    Unnoticed,
+    /// That is not known.
+    Unknown,
 }
 
 /// Something that went wrong.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ShownFailure {
     /// What.
     pub failure: Failure,
@@ -94,6 +114,8 @@ pub struct ShownOvertaking {
     pub places: [String; 2],
     /// What came of executing it again.
     pub shown: Shown,
+    /// What comes of it.
+    pub consequence: Consequence,
 }
 
 /// What came of executing a finding again.
@@ -133,8 +155,8 @@ impl Answer {
     /// All verdicts, from which exit codes and summaries are made.
     #[must_use]
     pub fn verdicts(&self) -> Vec<(Asked, Model, Verdict)> {
-        let Failed { model, verdict, .. } = &self.failed;
-        let mut all = vec![(Asked::Failures, *model, verdict.clone())];
+        let failed = self.failed.iter().map(|f| (Asked::Failures, f.model, f.verdict.clone()));
+        let mut all: Vec<_> = failed.collect();
         all.extend(self.models.iter().map(|m| (Asked::Robustness, m.model, m.verdict.clone())));
         if let Some(Transactions { verdict, fenced, .. }) = &self.transactions {
             all.push((Asked::Serializability, Model::Sc, verdict.clone()));

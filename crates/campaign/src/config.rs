@@ -25,6 +25,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         report: None,
         models: question.models.clone(),
         under: question.under,
+        delayed: Vec::new(),
         transactions: facts.transactions.clone(),
         fence_transactions: question.fence_transactions,
         fences: Vec::new(),

@@ -180,9 +180,18 @@ impl Exploration<'_> {
         let start = Start { config: &config, output: true, most: left, stop: &stop };
         let ended = runtime.run(&start, &mut |message| {
             heard.hear(message, control);
-            heard.is_enough(self.until)
+            heard.is_enough(self.until) || self.leaves_time(&heard)
         })?;
         Ok((ended, heard))
+    }
+
+    /// Whether it is time to look for the consequences of what was found.
+    fn leaves_time(&self, heard: &Heard) -> bool {
+        let Campaign { question, control, .. } = self.campaign;
+        let sought = self.base.under == Model::Sc && question.seeks_consequences();
+        let found =
+            heard.is_enough(Until::Overtaken) || !self.explored.findings.overtakings.is_empty();
+        sought && found && control.elapsed().saturating_sub(self.since) > question.timeout / 2
     }
 
     fn config(&self, plan: Plan, left: Duration, most: u64, shared: &[(u64, u64)]) -> Config {
@@ -238,6 +247,7 @@ impl Exploration<'_> {
             // It may have come to its end just then.
             (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
             (Ended::Heard, _) if heard.is_enough(self.until) => Some(Limit::Executions(executions)),
+            (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout)),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
             // What it would have done otherwise is not known.
             (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {

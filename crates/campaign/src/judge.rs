@@ -5,24 +5,17 @@
 //! was found and everything was explored.
 
 use weakspot_core::{Limit, Model, Verdict};
-use weakspot_live::wire::{Config, TracedStep};
-use weakspot_live::{OpKind, late};
+use weakspot_live::wire::Config;
 
 use crate::advice::advise;
 use crate::answer::{
-    Answer, Evidence, Failed, ModelAnswer, Shown, ShownFailure, ShownOvertaking, Transactions,
+    Answer, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
 };
 use crate::explore::Explored;
-use crate::findings::{Failure, Overtaking};
-use crate::log::thread_name;
+use crate::failures::show_failures;
+use crate::findings::Overtaking;
 use crate::replay::Replays;
-use crate::symbols::Symbols;
-use crate::{Campaign, Error, Result, Strategy};
-
-/// How many findings of a model, and how many failures, are executed again to be shown.
-pub(crate) const MOST_SHOWN: usize = 100;
-/// How many late stores of a failure are told.
-const MOST_LATE: usize = 10;
+use crate::{Campaign, Error, MOST_SHOWN, Result, Strategy, consequences};
 
 /// Answers a question with what was explored.
 pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored) -> Result<Answer> {
@@ -33,7 +26,17 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         let most = if question.details { MOST_SHOWN } else { 1 };
         models.push(judge_model(explored, model, most, &mut replays)?);
     }
-    let failed = judge_failures(campaign, explored, &replays)?;
+    let mut failed = vec![judge_failures(campaign, explored, &replays)?];
+    let mut remarks = explored.remarks.clone();
+    if question.seeks_consequences() {
+        let sought = consequences::seek(campaign, base, explored, &failed[0], &mut models)?;
+        failed.extend(sought.failed);
+        for remark in sought.remarks {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+    }
     let transactions = match question.transactions {
         Some(_) => Some(judge_transactions(campaign, explored, &models, &mut replays)?),
         None => None,
@@ -55,7 +58,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         steps: explored.steps,
         strategies: explored.strategies.clone(),
         fork: base.fork,
-        remarks: explored.remarks.clone(),
+        remarks,
         failed,
         models,
         transactions,
@@ -94,6 +97,7 @@ fn judge_model(
             frames: ends.map(|at| symbols.lines(at)),
             places: ends.map(|at| symbols.text(at)),
             shown,
+            consequence: Consequence::Unknown,
         });
     }
     Ok(ModelAnswer { model, verdict: robustness(explored, model, &findings), findings })
@@ -125,49 +129,16 @@ fn judge_failures(
     explored: &Explored,
     replays: &Replays<'_>,
 ) -> Result<Failed> {
-    let Campaign { question, .. } = *campaign;
-    let (failures, symbols) = (&explored.findings.failures, &explored.symbols);
-    let mut shown = Vec::new();
-    for (i, failure) in failures.iter().enumerate() {
-        let buffered = question.under != Model::Sc && question.details;
-        let late = match buffered && i < MOST_SHOWN && replays.has_time() {
-            true => late_stores(failure, replays, symbols)?,
-            false => Vec::new(),
-        };
-        shown.push(ShownFailure {
-            failure: failure.clone(),
-            thread: failure.thread.map(thread_name),
-            frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
-            related: failure
-                .related
-                .iter()
-                .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
-                .collect(),
-            late,
-        });
-    }
-    let verdict = verdict(!failures.is_empty(), explored.limit.as_ref());
-    Ok(Failed { model: question.under, verdict, failures: shown })
-}
-
-/// The late stores of an execution that failed, in words.
-fn late_stores(failure: &Failure, replays: &Replays<'_>, symbols: &Symbols) -> Result<Vec<String>> {
-    let steps = replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default();
-    let shown = |step: &TracedStep| {
-        let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
-        let name = symbols.data(step.addr).unwrap_or_else(|| format!("{:#x}", step.addr));
-        let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
-        format!("{word} {name}{at}")
-    };
-    let mut told: Vec<String> = Vec::new();
-    for (store, by) in late(&steps) {
-        let (thread, store) = (thread_name(steps[store].thread), shown(&steps[store]));
-        let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
-        if told.len() < MOST_LATE && !told.contains(&text) {
-            told.push(text);
-        }
-    }
-    Ok(told)
+    let failures = show_failures(campaign, explored, replays)?;
+    Ok(Failed {
+        model: campaign.question.under,
+        verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),
+        failures,
+        as_under_sc: 0,
+        executions: explored.executions,
+        steps: explored.steps,
+        strategies: explored.strategies.clone(),
+    })
 }
 
 /// Are transactions serializable, and with fences at their ends?

@@ -21,9 +21,11 @@ mod advice;
 mod answer;
 mod child;
 mod config;
+mod consequences;
 mod error;
 mod explore;
 mod facts;
+mod failures;
 mod findings;
 mod heard;
 mod isolate;
@@ -43,8 +45,8 @@ mod unseen;
 
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Answer, Asked, Evidence, Failed, ModelAnswer, Shown, ShownFailure, ShownOvertaking,
-    Transactions,
+    Answer, Asked, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownFailure,
+    ShownOvertaking, Transactions,
 };
 pub use child::{Child, Program, libraries, status_text};
 pub use error::{Error, Result};
@@ -55,6 +57,9 @@ pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
 pub use runtime::{Control, Ended, Runtime, Start};
 pub use sources::Patch;
+
+/// How many findings of a model, and how many failures, are executed again to be shown.
+pub(crate) const MOST_SHOWN: usize = 100;
 
 /// An exploration: what is asked, what is known, who runs the program, who listens.
 #[derive(Clone, Copy)]

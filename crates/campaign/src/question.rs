@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weakspot_core::Model;
+use weakspot_core::{Drain, Model};
 use weakspot_live::Schedule;
 
 /// A question.
@@ -40,6 +40,20 @@ pub struct Question {
     pub timeout: Duration,
     /// How many bytes the program may allocate.
     pub memory: u64,
+}
+
+impl Question {
+    /// Whether executions with store buffers are looked for that show what comes of pairs of accesses.
+    pub(crate) fn seeks_consequences(&self) -> bool {
+        self.under == Model::Sc
+            && self.models.iter().any(|&model| is_executable(model))
+            && !matches!(self.strategy, Strategy::Replay(_))
+    }
+}
+
+/// Whether a program can be executed under a model.
+pub(crate) fn is_executable(model: Model) -> bool {
+    matches!(model, Model::Sc | Model::Tso | Model::Pso(Drain::All))
 }
 
 /// Which executions, and in which order.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use weakspot_core::Model;
-use weakspot_live::testing::{State, System};
+use weakspot_live::testing::{Buffers, State, System};
 use weakspot_live::wire::{Config, Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{Choice, Ended as End, Op, Order, Plan, Schedule, Step, Watch, preventing};
 
@@ -44,6 +44,12 @@ impl Runtime for Fake<'_> {
         let models = if config.trace { &[][..] } else { &config.models };
         let mut watch = Watch::new(models, &fences);
         let mut strategy = config.plan.strategy(config.under != Model::Sc);
+        let buffers = match config.under {
+            Model::Sc => Buffers::None,
+            Model::Tso => Buffers::Tso,
+            Model::Pso(_) => Buffers::Pso,
+        };
+        let system = &System { buffers, ..self.system.clone() };
         hear(Message::Module { base: 0, end: 1, path: "fake".to_owned() });
         let (mut executions, mut all_steps) = (0, 0);
         let how = loop {
@@ -60,19 +66,19 @@ impl Runtime for Fake<'_> {
             let mut schedule = Schedule::new();
             // How many choices were made up to a step of the monitors, and steps of each thread.
             let mut taken = Vec::new();
-            let mut counts = vec![0_u64; self.system.threads.len()];
-            let mut state = State::new(self.system);
+            let mut counts = vec![0_u64; system.threads.len()];
+            let mut state = State::new(system);
             let mut last = None;
             let ended = loop {
-                if let Some(ended) = state.ended(self.system) {
+                if let Some(ended) = state.ended(system) {
                     break ended;
                 }
-                let next = state.next(self.system);
+                let next = state.next(system);
                 match strategy.choose(&next, last) {
                     Choice::Stop => break End::Stopped,
                     Choice::Run(agent) => {
                         last = Some(agent);
-                        let op = state.step(self.system, agent);
+                        let op = state.step(system, agent);
                         schedule.push(agent);
                         let thread = agent.of();
                         let count = &mut counts[usize::from(thread)];
@@ -101,7 +107,7 @@ impl Runtime for Fake<'_> {
                     }
                 }
             };
-            strategy.end(ended, &state.next(self.system));
+            strategy.end(ended, &state.next(system));
             let before = watch.findings().len();
             watch.end();
             executions += 1;
@@ -122,7 +128,7 @@ impl Runtime for Fake<'_> {
             }
             for (i, f) in watch.findings().iter().enumerate().skip(before) {
                 let extra = preventing(watch.steps(), f, watch.extra());
-                let mut until = vec![0; self.system.threads.len()];
+                let mut until = vec![0; system.threads.len()];
                 for &step in &f.shown {
                     until[usize::from(watch.steps()[step].thread)] = taken[step];
                 }

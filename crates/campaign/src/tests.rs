@@ -5,9 +5,8 @@ use weakspot_live::Plan;
 use weakspot_live::testing::{Buffers, Bytes, Instr, System, byte};
 use weakspot_live::wire::Config;
 
-use crate::judge::MOST_SHOWN;
 use crate::testing::{Fake, Steady, facts, question};
-use crate::{Answer, Campaign, Isolate, Marks, Question, Shown, Strategy, Until};
+use crate::{Answer, Campaign, Isolate, MOST_SHOWN, Marks, Question, Shown, Strategy, Until};
 
 const PSO: Model = Model::Pso(Drain::All);
 
@@ -132,8 +131,8 @@ fn interrupted_at_every_step() {
                 let found = !model.findings.is_empty();
                 assert_eq!(found, model.verdict == Verdict::Violated, "after {after}");
             }
-            let failed = !answer.failed.failures.is_empty();
-            assert_eq!(failed, answer.failed.verdict == Verdict::Violated, "after {after}");
+            let failed = !answer.failed[0].failures.is_empty();
+            assert_eq!(failed, answer.failed[0].verdict == Verdict::Violated, "after {after}");
             assert_eq!(shown(&answer)[2], 0, "after {after}");
         }
         assert!(ends[2] > 0, "{ends:?}");
@@ -196,7 +195,7 @@ fn the_first_finding_ends_it() {
     let question = Question { until: Until::Found, ..question(Strategy::Auto, &[Model::Tso, PSO]) };
     let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
     assert_eq!(answer.models[0].verdict, Verdict::Violated);
-    assert_eq!(answer.failed.verdict, Verdict::Unknown(Limit::Executions(answer.executions)));
+    assert_eq!(answer.failed[0].verdict, Verdict::Unknown(Limit::Executions(answer.executions)));
     assert_eq!(answer.remarks, Vec::<String>::new());
 }
 

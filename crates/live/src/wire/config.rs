@@ -8,7 +8,7 @@ use std::fmt;
 
 use weakspot_core::{Drain, Model};
 
-use super::{PlacedFence, escape, fences, unescape};
+use super::{Place, PlacedFence, escape, fences, joined, place, unescape};
 use crate::Plan;
 
 /// The name of the variable.
@@ -25,6 +25,9 @@ pub struct Config {
     pub models: Vec<Model>,
     /// `under=tso`, `under=pso`: stores go through buffers.
     pub under: Model,
+    /// `delayed`: stores at these places may wait in buffers, and what their threads store behind them;
+    /// all others are in memory at once. If there are none, every store may wait.
+    pub delayed: Vec<Place>,
     /// `transactions=OFFSET+LEN,...`: functions of the program that are transactions; `marked` if
     /// there are only those that it marks itself, nothing if none are watched.
     pub transactions: Option<Vec<(u64, u64)>>,
@@ -109,6 +112,7 @@ impl Config {
             }
             "models" => self.models = models(value).ok_or_else(wrong)?,
             "under" => self.under = model(value).ok_or_else(wrong)?,
+            "delayed" => self.delayed = super::list(value, place).ok_or_else(wrong)?,
             "transactions" => {
                 self.transactions = match value {
                     "none" => None,
@@ -153,6 +157,7 @@ impl fmt::Display for Config {
             report,
             models,
             under,
+            delayed,
             transactions,
             fence_transactions,
             fences,
@@ -180,7 +185,6 @@ impl fmt::Display for Config {
         } = self;
         let on = |on: &bool| if *on { "on" } else { "off" };
         let models: Vec<String> = models.iter().map(|&model| key(model)).collect();
-        let fences: Vec<String> = fences.iter().map(PlacedFence::to_string).collect();
         let transactions = match transactions.as_deref() {
             None => "none".to_owned(),
             Some([]) => "marked".to_owned(),
@@ -188,8 +192,9 @@ impl fmt::Display for Config {
         };
         write!(f, "fd={fd} report={}", escape(report.as_deref().unwrap_or("")))?;
         write!(f, " models={} under={}", listed(&models), key(*under))?;
+        write!(f, " delayed={}", joined(delayed))?;
         write!(f, " transactions={transactions} fence-transactions={}", on(fence_transactions))?;
-        write!(f, " fences={} strategy={plan} seed={seed}", listed(&fences))?;
+        write!(f, " fences={} strategy={plan} seed={seed}", joined(fences))?;
         write!(f, " executions={executions} steps={steps} threads={threads} memory={memory}")?;
         write!(f, " hang={hang} timeout={timeout} spins={spins} filter={}", on(filter))?;
         write!(f, " reuse={}", on(reuse))?;
@@ -209,6 +214,7 @@ fn unset() -> Config {
         report: None,
         models: Vec::new(),
         under: Model::Sc,
+        delayed: Vec::new(),
         transactions: None,
         fence_transactions: false,
         fences: Vec::new(),
@@ -282,7 +288,6 @@ fn pieces(value: &str) -> Option<Vec<(u64, u64)>> {
 mod tests {
     use super::*;
     use crate::Order;
-    use crate::wire::Place;
 
     /// A configuration in which nothing is as it is for keys that were left out.
     fn all_set() -> Config {
@@ -292,6 +297,7 @@ mod tests {
             report: Some("/proc/1/fd/a b".to_owned()),
             models: vec![Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)],
             under: Model::Pso(Drain::All),
+            delayed: vec![place(4), place(5)],
             transactions: Some(vec![(0x10, 0x20), (0x40, 8)]),
             fence_transactions: true,
             fences: vec![

@@ -157,9 +157,13 @@ extern "C" fn store<T: Word>(word: Guest<T>, new: T, order: i32) {
         Order::SeqCst if buffers => step(rt, area.op(OpKind::Update)),
         Order::Release | Order::AcqRel if buffers && rt.config.under != Model::Tso => {
             full(rt, OpKind::StoreFence, strength, pc);
-            step(rt, area.op(OpKind::Write));
+            let kind = rt.store_kind(pc);
+            step(rt, area.op(kind));
         }
-        _ => step(rt, area.op(OpKind::Write)),
+        _ => {
+            let kind = rt.store_kind(pc);
+            step(rt, area.op(kind));
+        }
     }
     let old = word.get();
     let buffered = strength != Order::SeqCst && rt.buffer(area, strength, pc);

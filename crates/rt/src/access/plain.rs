@@ -79,7 +79,8 @@ pub extern "C" fn read_range(addr: usize, len: usize) {
     }
     access(rt, area, false, call);
     if let Some(p) = pending {
-        step(rt, p.area.op(OpKind::Write));
+        let kind = rt.store_kind(p.pc);
+        step(rt, p.area.op(kind));
         let buffered = rt.buffer(p.area, p.order, p.pc);
         rt.threads.me_mut().pending = Some(Pending { buffered, ..p });
     }
@@ -112,7 +113,8 @@ pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
     }
     let (pc, order) = (call.pc(), Order::Plain);
     if write {
-        step(rt, area.op(OpKind::Write));
+        let kind = rt.store_kind(pc);
+        step(rt, area.op(kind));
         let buffered = rt.buffer(area, order, pc);
         let pending = Pending { area, update: false, order, pc, old: area.value(), buffered };
         rt.threads.me_mut().pending = Some(pending);

@@ -235,6 +235,9 @@ impl Runtime {
         let (modules, own_code) = snapshot::modules();
         self.reporter.set_modules(modules, own_code);
         self.monitors.start(&self.config, &self.reporter);
+        let address = |place| self.reporter.address(place).map(|address| address as usize);
+        let delayed = self.config.delayed.iter().filter_map(|&place| address(place));
+        self.scheduler.delay_only(delayed.collect());
         self.transactions.find(&self.config, &self.reporter);
         let base = self.reporter.program();
         // SAFETY: the configuration was made for this program, and only this function runs.

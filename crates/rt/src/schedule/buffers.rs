@@ -42,6 +42,8 @@ struct Store {
     order: Order,
     queue: u16,
     epoch: u32,
+    /// Whether it leaves before anybody else goes on.
+    at_once: bool,
     /// What it writes, once that is known.
     new: Option<Bytes>,
     /// What is hidden by it while it is shown.
@@ -67,7 +69,7 @@ impl Buffer {
     }
 
     /// The current thread is about to store; with a queue for each place, or one for all.
-    fn push(&mut self, area: Area, pc: usize, order: Order, by_place: bool) {
+    fn push(&mut self, area: Area, pc: usize, order: Order, by_place: bool, at_once: bool) {
         let queue = if by_place {
             let known = self.queues.iter().position(|q| *q == area);
             known.unwrap_or_else(|| {
@@ -79,7 +81,7 @@ impl Buffer {
         };
         let queue = queue.min(LAST_QUEUE) as u16;
         let (epoch, old) = (self.epoch, area.copy());
-        self.stores.push(Store { area, pc, order, queue, epoch, new: None, old });
+        self.stores.push(Store { area, pc, order, queue, epoch, at_once, new: None, old });
     }
 
     /// The current thread has done its last store: what it wrote is in memory.
@@ -146,9 +148,30 @@ impl Runtime {
         let buffered = self.stores_are_buffered();
         if buffered {
             let by_place = self.config.under != Model::Tso;
-            self.threads.me_mut().buffer.push(area, pc, order, by_place);
+            let at_once = self.is_on_time(pc);
+            self.threads.me_mut().buffer.push(area, pc, order, by_place, at_once);
         }
         buffered
+    }
+
+    /// What a store of the current thread is for the strategy: one that is in memory before anybody
+    /// else goes on takes effect there like an update.
+    pub fn store_kind(&self, pc: usize) -> OpKind {
+        let at_once = self.stores_are_buffered() && self.is_on_time(pc);
+        if at_once { OpKind::Update } else { OpKind::Write }
+    }
+
+    /// Whether a store is none of those that may wait: then it leaves at once, unless one waits
+    /// before it.
+    fn is_on_time(&self, pc: usize) -> bool {
+        let delayed = &self.scheduler.delayed;
+        !delayed.is_empty() && self.threads.me().buffer.is_empty() && !delayed.contains(&pc)
+    }
+
+    /// The queue whose store leaves before anybody else goes on, if there is one.
+    pub fn leaves_at_once(&self) -> Option<Agent> {
+        let store = self.threads.me().buffer.stores.last().filter(|store| store.at_once)?;
+        Some(Agent::queue(self.threads.current() as u16, store.queue))
     }
 
     /// Whether stores go into buffers: not if there is nobody who could notice.

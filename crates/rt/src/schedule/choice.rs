@@ -24,6 +24,8 @@ pub struct Scheduler {
     conditional: usize,
     /// Who took the last step.
     last: Option<Agent>,
+    /// The stores that may wait in buffers, by their addresses; any if there are none.
+    pub(super) delayed: Vec<usize>,
     strategy: Box<dyn Strategy>,
 }
 
@@ -41,6 +43,7 @@ impl Scheduler {
             buffered: false,
             conditional: 0,
             last: None,
+            delayed: Vec::new(),
             strategy: strategy(config),
         }
     }
@@ -48,6 +51,11 @@ impl Scheduler {
     /// The exploration starts again.
     pub fn restart(&mut self, config: &Config) {
         self.strategy = strategy(config);
+    }
+
+    /// Only stores at these addresses may wait in buffers, unless there are none.
+    pub fn delay_only(&mut self, delayed: Vec<usize>) {
+        self.delayed = delayed;
     }
 
     /// Before an execution.
@@ -154,6 +162,12 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
 /// Who is next, after the buffers have done what they do before.
 fn choose_buffered(rt: &mut Rt) -> usize {
     rt.threads.me_mut().buffer.hide();
+    if let Some(agent) = rt.leaves_at_once() {
+        // The strategy has heard of it as an update. A schedule has the step, so that it can be
+        // followed where all stores may wait.
+        rt.exploration.chosen(agent);
+        rt.commit(agent);
+    }
     loop {
         count(rt);
         refresh(rt);

@@ -1,0 +1,240 @@
+//! From a pair to its consequence: does an execution fail because a store waits in its buffer?
+//!
+//! What is safe under SC and robust under a model is safe under the model, and needs no execution with
+//! buffers. Otherwise the store of each pair is looked at on its own: it may wait in its buffer while all
+//! others are in memory at once ([`Config::delayed`]), which is hardly more to explore than SC. If no
+//! execution fails like that, all stores may wait. Executions of both kinds are executions of the
+//! machine, so a failure is one; that there is none is known only if all of the second kind were explored.
+
+use std::time::Duration;
+
+use weakspot_core::{Limit, Model, Verdict};
+use weakspot_live::late_behind;
+use weakspot_live::wire::{Config, Place};
+
+use crate::answer::{Consequence, Failed, ModelAnswer, ShownFailure};
+use crate::explore::{Explored, explore_until};
+use crate::failures::show_failures;
+use crate::findings::Failure;
+
+use crate::question::is_executable;
+use crate::replay::Replays;
+use crate::{Campaign, Question, Result, Until};
+
+/// The stores of so many places are looked at on their own.
+const MOST_STORES: usize = 20;
+
+/// What was found under the models that were asked about.
+pub(crate) struct Sought {
+    /// One for each model that can be executed.
+    pub(crate) failed: Vec<Failed>,
+    /// What the user should know.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Whether executions fail under the models that were asked about, after those under SC. The pairs
+/// of the models get their consequences.
+pub(crate) fn seek(
+    campaign: &Campaign<'_>,
+    base: &Config,
+    explored: &Explored,
+    sc: &Failed,
+    models: &mut [ModelAnswer],
+) -> Result<Sought> {
+    let mut sought = Sought { failed: Vec::new(), remarks: Vec::new() };
+    let all = models.iter().filter(|answer| is_executable(answer.model)).count();
+    for answer in models.iter_mut().filter(|answer| is_executable(answer.model)) {
+        let left = campaign.question.timeout.saturating_sub(campaign.control.elapsed());
+        let share = left / u32::try_from(all - sought.failed.len()).unwrap_or(1);
+        let seeker = Seeker { campaign: *campaign, base, explored, sc, model: answer.model };
+        let failed = seeker.seek(answer, share, &mut sought.remarks)?;
+        sought.failed.push(failed);
+    }
+    Ok(sought)
+}
+
+struct Seeker<'a> {
+    campaign: Campaign<'a>,
+    base: &'a Config,
+    explored: &'a Explored,
+    sc: &'a Failed,
+    model: Model,
+}
+
+impl Seeker<'_> {
+    fn seek(
+        &self,
+        pairs: &mut ModelAnswer,
+        share: Duration,
+        remarks: &mut Vec<String>,
+    ) -> Result<Failed> {
+        let mut failed = Failed {
+            model: self.model,
+            verdict: self.sc.verdict.clone(),
+            failures: self.sc.failures.clone(),
+            as_under_sc: self.sc.failures.len(),
+            executions: 0,
+            steps: 0,
+            strategies: Vec::new(),
+        };
+        let until = self.campaign.control.elapsed() + share;
+        match &pairs.verdict {
+            Verdict::Holds => return Ok(failed),
+            Verdict::Unknown(Limit::Overlap) | Verdict::Violated => {}
+            Verdict::Unknown(limit) => {
+                if failed.verdict == Verdict::Holds {
+                    failed.verdict = Verdict::Unknown(limit.clone());
+                }
+                return Ok(failed);
+            }
+        }
+        let mut stores: Vec<Place> = Vec::new();
+        for finding in &pairs.findings {
+            if !stores.contains(&finding.found.store) {
+                stores.push(finding.found.store);
+            }
+        }
+        for (i, &store) in stores.iter().take(MOST_STORES).enumerate() {
+            let left = self.left(until) / 2;
+            let share = left / u32::try_from(stores.len().min(MOST_STORES) - i).unwrap_or(1);
+            let Some(steered) = self.explore(&[store], share, &failed)? else { break };
+            let new = self.take(&mut failed, &steered)?;
+            for finding in pairs.findings.iter_mut().filter(|f| f.found.store == store) {
+                let shows = |&&(_, ref late): &&(usize, Vec<(Place, Place)>)| {
+                    late.contains(&(store, finding.found.access))
+                };
+                finding.consequence = match new.iter().find(shows).or(new.first()) {
+                    Some(&(failure, _)) => Consequence::Fails(failure),
+                    None if steered.limit.is_none() => Consequence::Unnoticed,
+                    None => Consequence::Unknown,
+                };
+            }
+            remarks.extend(steered.remarks);
+        }
+        let found = failed.failures.len() > failed.as_under_sc;
+        if found || self.sc.verdict == Verdict::Violated {
+            failed.verdict = Verdict::Violated;
+            return Ok(failed);
+        }
+        let timeout = self.campaign.question.timeout;
+        failed.verdict = Verdict::Unknown(match self.executions_left(&failed) {
+            Some(0) => Limit::Executions(self.explored.executions + failed.executions),
+            _ if self.campaign.control.interrupted() => Limit::Interrupted,
+            _ => Limit::Time(timeout),
+        });
+        if let Some(all) = self.explore(&[], self.left(until), &failed)? {
+            let new = self.take(&mut failed, &all)?;
+            failed.verdict = match &all.limit {
+                _ if !new.is_empty() => Verdict::Violated,
+                None => Verdict::Holds,
+                // How much time there was for this is of no interest.
+                Some(Limit::Time(_)) => Verdict::Unknown(Limit::Time(timeout)),
+                Some(limit) => Verdict::Unknown(limit.clone()),
+            };
+            for finding in &mut pairs.findings {
+                let pair = (finding.found.store, finding.found.access);
+                let shows = |(_, late): &&(usize, Vec<(Place, Place)>)| late.contains(&pair);
+                match (new.iter().find(shows), &all.limit) {
+                    (Some(&(failure, _)), _) => finding.consequence = Consequence::Fails(failure),
+                    (None, None) if new.is_empty() => finding.consequence = Consequence::Unnoticed,
+                    _ => {}
+                }
+            }
+            remarks.extend(all.remarks);
+        }
+        Ok(failed)
+    }
+
+    fn left(&self, until: Duration) -> Duration {
+        until.saturating_sub(self.campaign.control.elapsed())
+    }
+
+    /// What all strategies together find under the model when only these stores may wait, or all if
+    /// there are none; nothing if there is no time.
+    fn explore(
+        &self,
+        delayed: &[Place],
+        most: Duration,
+        so_far: &Failed,
+    ) -> Result<Option<Explored>> {
+        let Campaign { control, .. } = self.campaign;
+        let executions = self.executions_left(so_far);
+        if most.is_zero() || executions == Some(0) || control.interrupted() {
+            return Ok(None);
+        }
+        // What fails under SC fails here, too, and is no reason to stop.
+        let safe = self.sc.failures.is_empty();
+        let until = if safe && !delayed.is_empty() { Until::Found } else { Until::End };
+        let question = Question { executions, ..self.question(most) };
+        let campaign = Campaign { question: &question, ..self.campaign };
+        let config = Config { delayed: delayed.to_vec(), ..self.config() };
+        let shared = self.explored.shared.clone();
+        explore_until(&campaign, &config, until, control.elapsed(), shared).map(Some)
+    }
+
+    fn executions_left(&self, so_far: &Failed) -> Option<u64> {
+        let executed = self.explored.executions + so_far.executions;
+        self.campaign.question.executions.map(|most| most.saturating_sub(executed))
+    }
+
+    fn question(&self, timeout: Duration) -> Question {
+        let (models, under) = (Vec::new(), self.model);
+        Question { models, under, timeout, transactions: None, ..self.campaign.question.clone() }
+    }
+
+    /// The configuration of executions with buffers.
+    fn config(&self) -> Config {
+        let (models, under) = (Vec::new(), self.model);
+        let (transactions, fence_transactions) = (None, false);
+        Config { models, under, transactions, fence_transactions, ..self.base.clone() }
+    }
+
+    /// Adds what was found. Those failures that are not there under SC, by their number, and which
+    /// stores were late in them behind what.
+    fn take(
+        &self,
+        failed: &mut Failed,
+        explored: &Explored,
+    ) -> Result<Vec<(usize, Vec<(Place, Place)>)>> {
+        failed.executions += explored.executions;
+        failed.steps += explored.steps;
+        for &strategy in &explored.strategies {
+            if !failed.strategies.contains(&strategy) {
+                failed.strategies.push(strategy);
+            }
+        }
+        let question = self.question(self.campaign.question.timeout);
+        let campaign = Campaign { question: &question, ..self.campaign };
+        let config = self.config();
+        let replays = Replays::new(&campaign, &config, explored);
+        let mut new = Vec::new();
+        for shown in show_failures(&campaign, explored, &replays)? {
+            let failure = &shown.failure;
+            let steps = match replays.has_time() {
+                true => replays.steps(&failure.seen.schedule, failure.seen.known)?,
+                false => None,
+            };
+            let steps = steps.unwrap_or_default();
+            let places =
+                |(store, by): (usize, usize)| Some((steps[store].place?, steps[by].place?));
+            let late = late_behind(&steps).into_iter().filter_map(places).collect();
+            let same = |old: &ShownFailure| is_same(&old.failure, failure);
+            match failed.failures.iter().position(same) {
+                Some(old) if old < failed.as_under_sc => {}
+                Some(old) => {
+                    failed.failures[old].failure.seen.executions += failure.seen.executions;
+                    new.push((old, late));
+                }
+                None => {
+                    new.push((failed.failures.len(), late));
+                    failed.failures.push(shown);
+                }
+            }
+        }
+        Ok(new)
+    }
+}
+
+fn is_same(a: &Failure, b: &Failure) -> bool {
+    (&a.kind, a.place, &a.text) == (&b.kind, b.place, &b.text)
+}
