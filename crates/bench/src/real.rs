@@ -209,6 +209,9 @@ fn measure(
         harness: false,
     };
     let question = Question {
+        robust: true,
+        all_count: true,
+        baseline: Vec::new(),
         models: Vec::new(),
         under: Model::Sc,
         strategy: Strategy::Auto,

@@ -54,6 +54,8 @@ pub struct Failed {
     pub model: Model,
     /// The verdict.
     pub verdict: Verdict,
+    /// Whether it is only advice.
+    pub advisory: bool,
     /// All that went wrong.
     pub failures: Vec<ShownFailure>,
     /// So many of these, the first ones, go wrong under SC as well.
@@ -75,6 +77,15 @@ pub enum Consequence {
     Unnoticed,
     /// That is not known.
     Unknown,
+}
+
+/// Why a pair is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// A list says so.
+    Baseline,
+    /// A comment in the source says so.
+    Benign,
 }
 
 /// Something that went wrong.
@@ -99,6 +110,8 @@ pub struct ModelAnswer {
     pub model: Model,
     /// The verdict.
     pub verdict: Verdict,
+    /// Whether it is only advice.
+    pub advisory: bool,
     /// All pairs that were found.
     pub findings: Vec<ShownOvertaking>,
 }
@@ -116,6 +129,8 @@ pub struct ShownOvertaking {
     pub shown: Shown,
     /// What comes of it.
     pub consequence: Consequence,
+    /// Whether the user knows it and accepts it.
+    pub accepted: Option<Accepted>,
 }
 
 /// What came of executing a finding again.
@@ -151,17 +166,39 @@ pub struct Transactions {
     pub log: Option<Logged>,
 }
 
+/// A verdict, and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// What was asked.
+    pub asked: Asked,
+    /// Under which model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether it is only advice, which does not count for the exit code.
+    pub advisory: bool,
+}
+
 impl Answer {
     /// All verdicts, from which exit codes and summaries are made.
     #[must_use]
-    pub fn verdicts(&self) -> Vec<(Asked, Model, Verdict)> {
-        let failed = self.failed.iter().map(|f| (Asked::Failures, f.model, f.verdict.clone()));
-        let mut all: Vec<_> = failed.collect();
-        all.extend(self.models.iter().map(|m| (Asked::Robustness, m.model, m.verdict.clone())));
+    pub fn verdicts(&self) -> Vec<Judged> {
+        let judged = |asked, model, verdict: &Verdict, advisory| {
+            let verdict = verdict.clone();
+            Judged { asked, model, verdict, advisory }
+        };
+        let mut all = Vec::new();
+        for f in &self.failed {
+            all.push(judged(Asked::Failures, f.model, &f.verdict, f.advisory));
+        }
+        for m in &self.models {
+            all.push(judged(Asked::Robustness, m.model, &m.verdict, m.advisory));
+        }
         if let Some(Transactions { verdict, fenced, .. }) = &self.transactions {
-            all.push((Asked::Serializability, Model::Sc, verdict.clone()));
-            let fenced = fenced.clone();
-            all.extend(fenced.map(|f| (Asked::FencedSerializability, Model::Tso, f)));
+            all.push(judged(Asked::Serializability, Model::Sc, verdict, false));
+            if let Some(fenced) = fenced {
+                all.push(judged(Asked::FencedSerializability, Model::Tso, fenced, false));
+            }
         }
         all
     }

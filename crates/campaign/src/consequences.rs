@@ -9,13 +9,12 @@
 use std::time::Duration;
 
 use weakspot_core::{Limit, Model, Verdict};
-use weakspot_live::late_behind;
+use weakspot_live::late;
 use weakspot_live::wire::{Config, Place};
 
 use crate::answer::{Consequence, Failed, ModelAnswer, ShownFailure};
 use crate::explore::{Explored, explore_until};
 use crate::failures::show_failures;
-use crate::findings::Failure;
 
 use crate::question::is_executable;
 use crate::replay::Replays;
@@ -53,6 +52,14 @@ pub(crate) fn seek(
     Ok(sought)
 }
 
+/// A failure that is not there under SC.
+struct Found {
+    /// By its number.
+    failure: usize,
+    /// Which stores were late in it.
+    late: Vec<Place>,
+}
+
 struct Seeker<'a> {
     campaign: Campaign<'a>,
     base: &'a Config,
@@ -71,6 +78,7 @@ impl Seeker<'_> {
         let mut failed = Failed {
             model: self.model,
             verdict: self.sc.verdict.clone(),
+            advisory: self.campaign.question.is_advisory(self.model),
             failures: self.sc.failures.clone(),
             as_under_sc: self.sc.failures.len(),
             executions: 0,
@@ -100,11 +108,8 @@ impl Seeker<'_> {
             let Some(steered) = self.explore(&[store], share, &failed)? else { break };
             let new = self.take(&mut failed, &steered)?;
             for finding in pairs.findings.iter_mut().filter(|f| f.found.store == store) {
-                let shows = |&&(_, ref late): &&(usize, Vec<(Place, Place)>)| {
-                    late.contains(&(store, finding.found.access))
-                };
-                finding.consequence = match new.iter().find(shows).or(new.first()) {
-                    Some(&(failure, _)) => Consequence::Fails(failure),
+                finding.consequence = match new.first() {
+                    Some(found) => Consequence::Fails(found.failure),
                     None if steered.limit.is_none() => Consequence::Unnoticed,
                     None => Consequence::Unknown,
                 };
@@ -132,10 +137,9 @@ impl Seeker<'_> {
                 Some(limit) => Verdict::Unknown(limit.clone()),
             };
             for finding in &mut pairs.findings {
-                let pair = (finding.found.store, finding.found.access);
-                let shows = |(_, late): &&(usize, Vec<(Place, Place)>)| late.contains(&pair);
+                let shows = |found: &&Found| found.late.contains(&finding.found.store);
                 match (new.iter().find(shows), &all.limit) {
-                    (Some(&(failure, _)), _) => finding.consequence = Consequence::Fails(failure),
+                    (Some(found), _) => finding.consequence = Consequence::Fails(found.failure),
                     (None, None) if new.is_empty() => finding.consequence = Consequence::Unnoticed,
                     _ => {}
                 }
@@ -189,13 +193,8 @@ impl Seeker<'_> {
         Config { models, under, transactions, fence_transactions, ..self.base.clone() }
     }
 
-    /// Adds what was found. Those failures that are not there under SC, by their number, and which
-    /// stores were late in them behind what.
-    fn take(
-        &self,
-        failed: &mut Failed,
-        explored: &Explored,
-    ) -> Result<Vec<(usize, Vec<(Place, Place)>)>> {
+    /// Adds what was found. Those failures that are not there under SC.
+    fn take(&self, failed: &mut Failed, explored: &Explored) -> Result<Vec<Found>> {
         failed.executions += explored.executions;
         failed.steps += explored.steps;
         for &strategy in &explored.strategies {
@@ -215,26 +214,21 @@ impl Seeker<'_> {
                 false => None,
             };
             let steps = steps.unwrap_or_default();
-            let places =
-                |(store, by): (usize, usize)| Some((steps[store].place?, steps[by].place?));
-            let late = late_behind(&steps).into_iter().filter_map(places).collect();
-            let same = |old: &ShownFailure| is_same(&old.failure, failure);
+            let late = late(&steps).into_iter().filter_map(|(store, _)| steps[store].place);
+            let late = late.collect();
+            let same = |old: &ShownFailure| old.failure.is_same(failure);
             match failed.failures.iter().position(same) {
                 Some(old) if old < failed.as_under_sc => {}
                 Some(old) => {
                     failed.failures[old].failure.seen.executions += failure.seen.executions;
-                    new.push((old, late));
+                    new.push(Found { failure: old, late });
                 }
                 None => {
-                    new.push((failed.failures.len(), late));
+                    new.push(Found { failure: failed.failures.len(), late });
                     failed.failures.push(shown);
                 }
             }
         }
         Ok(new)
     }
-}
-
-fn is_same(a: &Failure, b: &Failure) -> bool {
-    (&a.kind, a.place, &a.text) == (&b.kind, b.place, &b.text)
 }

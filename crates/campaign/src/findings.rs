@@ -48,6 +48,16 @@ pub struct Failure {
     pub seen: Seen,
 }
 
+impl Failure {
+    /// Whether another one is the same, but for where it was seen.
+    #[must_use]
+    pub fn is_same(&self, other: &Failure) -> bool {
+        let places = |of: &Failure| of.related.iter().map(|r| r.place).collect::<Vec<_>>();
+        (&self.kind, self.place, &self.text) == (&other.kind, other.place, &other.text)
+            && places(self) == places(other)
+    }
+}
+
 /// Executions whose transactions are not serializable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unserializable {
@@ -89,13 +99,7 @@ impl Findings {
             }
         }
         for found in new.failures {
-            let same = |old: &&mut Failure| {
-                let places = |failure: &Failure| {
-                    failure.related.iter().map(|related| related.place).collect::<Vec<_>>()
-                };
-                (&old.kind, old.place, &old.text, places(old))
-                    == (&found.kind, found.place, &found.text, places(&found))
-            };
+            let same = |old: &&mut Failure| old.is_same(&found);
             match self.failures.iter_mut().find(same) {
                 Some(old) => {
                     let executions = old.seen.executions + found.seen.executions;

@@ -7,6 +7,7 @@
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::Config;
 
+use crate::accepted::Acceptance;
 use crate::advice::advise;
 use crate::answer::{
     Answer, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
@@ -14,17 +15,19 @@ use crate::answer::{
 use crate::explore::Explored;
 use crate::failures::show_failures;
 use crate::findings::Overtaking;
+use crate::question::is_executable;
 use crate::replay::Replays;
-use crate::{Campaign, Error, MOST_SHOWN, Result, Strategy, consequences};
+use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy, consequences};
 
 /// Answers a question with what was explored.
 pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored) -> Result<Answer> {
     let question = campaign.question;
     let mut replays = Replays::new(campaign, base, explored);
+    let mut acceptance = Acceptance::new(&question.baseline, &explored.symbols);
     let mut models = Vec::new();
     for &model in &question.models {
         let most = if question.details { MOST_SHOWN } else { 1 };
-        models.push(judge_model(explored, model, most, &mut replays)?);
+        models.push(judge_model(explored, model, most, &mut replays, &mut acceptance)?);
     }
     let mut failed = vec![judge_failures(campaign, explored, &replays)?];
     let mut remarks = explored.remarks.clone();
@@ -36,6 +39,9 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
                 remarks.push(remark);
             }
         }
+    }
+    for answer in &mut models {
+        answer.advisory = !pairs_count(question, answer);
     }
     let transactions = match question.transactions {
         Some(_) => Some(judge_transactions(campaign, explored, &models, &mut replays)?),
@@ -67,6 +73,18 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     })
 }
 
+/// Whether the pairs of a model count, and are not only advice: those that are accepted never do,
+/// others if executions fail because of them, or if somebody asked for that.
+fn pairs_count(question: &Question, answer: &ModelAnswer) -> bool {
+    let fails = |f: &ShownOvertaking| matches!(f.consequence, Consequence::Fails(_));
+    let all_accepted =
+        !answer.findings.is_empty() && answer.findings.iter().all(|f| f.accepted.is_some());
+    // Where no execution can show a consequence, pairs are all there is to ask about.
+    let asked = question.robust || !question.seeks_consequences() || !is_executable(answer.model);
+    !question.is_advisory(answer.model)
+        && (answer.findings.iter().any(fails) || asked && !all_accepted)
+}
+
 /// Without findings it depends on whether everything was explored.
 fn verdict(found: bool, limit: Option<&Limit>) -> Verdict {
     match (found, limit) {
@@ -82,6 +100,7 @@ fn judge_model(
     model: Model,
     most: usize,
     replays: &mut Replays<'_>,
+    acceptance: &mut Acceptance<'_>,
 ) -> Result<ModelAnswer> {
     let mut findings = Vec::new();
     let (mut tried, mut again) = (0, 0);
@@ -92,15 +111,19 @@ fn judge_model(
         again += usize::from(matches!(shown, Shown::Again(_)));
         let symbols = &explored.symbols;
         let ends = [found.store, found.access];
+        let places = ends.map(|at| symbols.text(at));
+        let accepted = acceptance.of(found, &places);
         findings.push(ShownOvertaking {
             found: found.clone(),
             frames: ends.map(|at| symbols.lines(at)),
-            places: ends.map(|at| symbols.text(at)),
+            places,
             shown,
             consequence: Consequence::Unknown,
+            accepted,
         });
     }
-    Ok(ModelAnswer { model, verdict: robustness(explored, model, &findings), findings })
+    let verdict = robustness(explored, model, &findings);
+    Ok(ModelAnswer { model, verdict, advisory: false, findings })
 }
 
 fn robustness(explored: &Explored, model: Model, findings: &[ShownOvertaking]) -> Verdict {
@@ -133,6 +156,7 @@ fn judge_failures(
     Ok(Failed {
         model: campaign.question.under,
         verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),
+        advisory: false,
         failures,
         as_under_sc: 0,
         executions: explored.executions,

@@ -17,6 +17,7 @@
 //! Nothing is printed here, and nothing is global: the program is behind [`Runtime`], the clock, the
 //! progress line and Ctrl-C are behind [`Control`].
 
+mod accepted;
 mod advice;
 mod answer;
 mod child;
@@ -45,8 +46,8 @@ mod unseen;
 
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Answer, Asked, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, Transactions,
+    Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
+    ShownFailure, ShownOvertaking, Transactions,
 };
 pub use child::{Child, Program, libraries, status_text};
 pub use error::{Error, Result};

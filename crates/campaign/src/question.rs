@@ -10,6 +10,12 @@ use weakspot_live::Schedule;
 pub struct Question {
     /// The models that executions are watched for; none if stores go through buffers.
     pub models: Vec<Model>,
+    /// Whether pairs count that no execution with store buffers notices.
+    pub robust: bool,
+    /// Whether all models count; if not, only SC and TSO do.
+    pub all_count: bool,
+    /// Pairs that are accepted: the places of stores and accesses.
+    pub baseline: Vec<[String; 2]>,
     /// The model that the program is executed under.
     pub under: Model,
     /// Which executions.
@@ -48,6 +54,11 @@ impl Question {
         self.under == Model::Sc
             && self.models.iter().any(|&model| is_executable(model))
             && !matches!(self.strategy, Strategy::Replay(_))
+    }
+
+    /// Whether what is found under a model is only advice.
+    pub(crate) fn is_advisory(&self, model: Model) -> bool {
+        !self.all_count && !matches!(model, Model::Sc | Model::Tso)
     }
 }
 

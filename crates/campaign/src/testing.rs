@@ -191,6 +191,9 @@ impl Control for Steady {
 pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
     Question {
         models: models.to_vec(),
+        robust: true,
+        all_count: true,
+        baseline: Vec::new(),
         under: Model::Sc,
         strategy,
         executions: None,

@@ -79,7 +79,7 @@ fn every_finding_counts() {
         &Fake::new(&fenced()),
         &Steady::new(None),
     );
-    assert!(answer.verdicts().iter().all(|(.., verdict)| *verdict == Verdict::Holds));
+    assert!(answer.verdicts().iter().all(|judged| judged.verdict == Verdict::Holds));
 }
 
 /// Findings of one model do not hide those of another.
@@ -114,13 +114,13 @@ fn interrupted_at_every_step() {
         let steady = Steady::new(None);
         let whole = ask(question, &Fake::new(system), &steady);
         let verdict = |answer: &Answer| answer.verdicts();
-        let violated = verdict(&whole).iter().any(|(.., v)| *v == Verdict::Violated);
+        let violated = verdict(&whole).iter().any(|judged| judged.verdict == Verdict::Violated);
         let mut ends = [0; 3];
         // Every time, or forty times where there are hundreds.
         for after in (0..=steady.asks()).step_by(1 + steady.asks() as usize / 40) {
             let answer = ask(question, &Fake::new(system), &Steady::new(Some(after)));
-            for (.., v) in verdict(&answer) {
-                ends[match v {
+            for judged in verdict(&answer) {
+                ends[match judged.verdict {
                     Verdict::Holds => 0,
                     Verdict::Violated => 1,
                     Verdict::Unknown(Limit::Unrepeatable) => panic!("the program is blamed"),

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_campaign::{Asked, Program, libraries, status_text};
-use weakspot_core::{Model, Verdict};
-use weakspot_report::{RealOutcome, RealQuestion, real_summary};
+use weakspot_campaign::{Asked, Judged, Program, libraries, status_text};
+use weakspot_report::{RealOutcome, RealQuestion, RealVerdict, real_summary};
 
 use self::build::{Built, Cargo};
 use self::words::Words;
@@ -72,10 +71,14 @@ fn summary(outcomes: &[Outcome]) -> String {
         Asked::Serializability => RealQuestion::Serial,
         Asked::FencedSerializability => RealQuestion::SerialFenced,
     };
-    let verdicts: Vec<Vec<(RealQuestion, Model, Verdict)>> = outcomes
-        .iter()
-        .map(|o| o.verdicts.iter().map(|(a, m, v)| (asked(*a), *m, v.clone())).collect())
-        .collect();
+    let verdict = |judged: &Judged| RealVerdict {
+        question: asked(judged.asked),
+        model: judged.model,
+        verdict: judged.verdict.clone(),
+        advisory: judged.advisory,
+    };
+    let verdicts: Vec<Vec<RealVerdict>> =
+        outcomes.iter().map(|o| o.verdicts.iter().map(verdict).collect()).collect();
     let rows: Vec<RealOutcome<'_>> = outcomes
         .iter()
         .zip(&verdicts)

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use weakspot_build::runtime;
-use weakspot_campaign::{Asked, Campaign, Child, Control, Facts, Program};
-use weakspot_core::{Model, Verdict};
+use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Program};
 use weakspot_report::error_json;
 
 use self::question::question;
@@ -37,7 +36,7 @@ pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) executions: u64,
     /// Everything that was asked; nothing if there was an error.
-    pub(crate) verdicts: Vec<(Asked, Model, Verdict)>,
+    pub(crate) verdicts: Vec<Judged>,
 }
 
 /// Explores a program and says what was found.
@@ -80,7 +79,7 @@ pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec
 
 fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let listener = Listener { since: Instant::now() };
-    let question = question(args);
+    let question = question(args)?;
     let program = &subject.program;
     let facts = Facts::of(program, &question)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
@@ -91,8 +90,8 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let found = campaign.answer()?;
     let mut answer = Answer::new();
     let verdicts = found.verdicts();
-    answer.exit =
-        verdicts.iter().map(|(.., verdict)| Exit::of(verdict)).fold(Exit::Holds, Exit::max);
+    let counted = verdicts.iter().filter(|judged| !judged.advisory);
+    answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
     show::show(args, subject, &found, listener.elapsed(), &mut answer)?;
     let (name, executions) = (program.name.clone(), found.executions);
     answer.results.push(Outcome { name, executions, verdicts });

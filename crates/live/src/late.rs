@@ -6,18 +6,10 @@ use crate::{Op, OpKind, Order};
 /// The stores that reached memory after something that their thread did later: the places of each and
 /// of the first that overtook it, a load, or under PSO the commit of a later store. By where they
 /// stand in the execution. Stores without a commit were never in a buffer: their thread was alone.
-#[must_use]
-pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
-    let mut first = late_behind(steps);
-    first.dedup_by_key(|(store, _)| *store);
-    first
-}
-
-/// The same with all that overtook them.
 ///
 /// Cost: each step looks at what is in the buffer of its thread.
 #[must_use]
-pub fn late_behind(steps: &[TracedStep]) -> Vec<(usize, usize)> {
+pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
     let mut buffers: Vec<Vec<Waiting>> = Vec::new();
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -29,12 +21,12 @@ pub fn late_behind(steps: &[TracedStep]) -> Vec<(usize, usize)> {
         match step.kind {
             // It is in memory at once, after all that was in the buffer.
             OpKind::Write if step.order == Order::SeqCst => buffer.clear(),
-            OpKind::Write => buffer.push(Waiting { store: at, overtaken: Vec::new() }),
+            OpKind::Write => buffer.push(Waiting { store: at, overtaken: None }),
             OpKind::Read => {
                 for waiting in
                     buffer.iter_mut().filter(|w| !op(step).conflicts(op(&steps[w.store])))
                 {
-                    waiting.overtaken.push(at);
+                    waiting.overtaken.get_or_insert(at);
                 }
             }
             OpKind::Commit => {
@@ -44,10 +36,10 @@ pub fn late_behind(steps: &[TracedStep]) -> Vec<(usize, usize)> {
                 };
                 let Some(first) = buffer.iter().position(same) else { continue };
                 for waiting in &mut buffer[..first] {
-                    waiting.overtaken.push(at);
+                    waiting.overtaken.get_or_insert(at);
                 }
                 let Waiting { store, overtaken } = buffer.remove(first);
-                found.extend(overtaken.into_iter().map(|by| (store, by)));
+                found.extend(overtaken.map(|by| (store, by)));
             }
             // What is there still was not in the buffer.
             kind if waits(kind) => buffer.clear(),
@@ -58,10 +50,10 @@ pub fn late_behind(steps: &[TracedStep]) -> Vec<(usize, usize)> {
     found
 }
 
-/// A store in a buffer, and what has overtaken it.
+/// A store in a buffer, and what has overtaken it first.
 struct Waiting {
     store: usize,
-    overtaken: Vec<usize>,
+    overtaken: Option<usize>,
 }
 
 fn op(step: &TracedStep) -> Op {

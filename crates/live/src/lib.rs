@@ -27,7 +27,7 @@ pub use added::Extra;
 pub use advice::preventing;
 pub use bounded::Bounded;
 pub use dpor::Dpor;
-pub use late::{late, late_behind, waits};
+pub use late::{late, waits};
 pub use op::{Agent, Op, OpKind};
 pub use pct::Pct;
 pub use plan::Plan;

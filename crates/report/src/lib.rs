@@ -37,9 +37,9 @@ pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summa
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_csv};
 pub use program::unread::Unread;
 pub use real::{
-    Explored, RealFailure, RealOutcome, RealOvertaking, RealQuestion, RealShown,
-    RealUnserializable, failures_json, failures_text, real_json, real_statistics, real_summary,
-    real_text, unserializable_json, unserializable_text,
+    Explored, RealConsequence, RealFailed, RealFailure, RealOutcome, RealOvertaking, RealPairs,
+    RealQuestion, RealShown, RealUnserializable, RealVerdict, failures_json, failures_text,
+    real_json, real_statistics, real_summary, real_text, unserializable_json, unserializable_text,
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use run::dot::draw_dot;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use weakspot_core::{Model, Names, Verdict};
 
 use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
-use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, told};
+use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, told};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::Style;
@@ -48,6 +48,25 @@ pub struct RealOvertaking<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+    /// What comes of it.
+    pub consequence: RealConsequence<'a>,
+    /// Why it is accepted, if it is: `baseline` or `benign`.
+    pub accepted: Option<&'a str>,
+    /// The model that it was reported for before, if it was.
+    pub before: Option<Model>,
+}
+
+/// What comes of a pair of accesses in executions with store buffers.
+#[derive(Clone, Copy, Debug)]
+pub enum RealConsequence<'a> {
+    /// This failure.
+    Fails(&'a RealFailure<'a>),
+    /// No execution fails.
+    Unnoticed,
+    /// That is not known.
+    Unknown,
+    /// Nobody has looked.
+    NotSought,
 }
 
 /// What came of executing a finding again.
@@ -82,32 +101,56 @@ pub struct RealFailure<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+    /// The model that it was reported for before, if it was.
+    pub before: Option<Model>,
 }
 
-/// How many findings are told one by one in text.
+/// Whether executions fail under a model.
+#[derive(Clone, Copy, Debug)]
+pub struct RealFailed<'a> {
+    /// The model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// Whether it is only advice.
+    pub advisory: bool,
+    /// What went wrong.
+    pub failures: &'a [RealFailure<'a>],
+    /// Whether the answer follows from executions under SC: none were executed under the model.
+    pub derived: bool,
+}
+
+/// Whether a model would let accesses overtake stores.
+#[derive(Clone, Copy, Debug)]
+pub struct RealPairs<'a> {
+    /// The model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// Whether it is only advice.
+    pub advisory: bool,
+    /// All pairs.
+    pub findings: &'a [RealOvertaking<'a>],
+}
+
+/// How many findings are reported one by one in text.
 const MAX_TOLD: usize = 20;
 
 /// What is said about a model that the executions were watched for.
 #[must_use]
-pub fn real_text(
-    explored: &Explored<'_>,
-    model: Model,
-    verdict: &Verdict,
-    findings: &[RealOvertaking<'_>],
-    style: Style,
-) -> String {
-    let count = |f: &dyn Fn(&RealShown<'_>) -> bool| {
-        findings.iter().filter(|finding| f(&finding.shown)).count() as u64
+pub fn real_text(explored: &Explored<'_>, pairs: &RealPairs<'_>, style: Style) -> String {
+    let RealPairs { model, verdict, findings, .. } = *pairs;
+    let count = |f: &dyn Fn(&RealOvertaking<'_>) -> bool| {
+        findings.iter().filter(|finding| f(finding)).count() as u64
     };
-    let lost = count(&|shown| matches!(shown, RealShown::Unrepeatable));
-    let only_reported = count(&|shown| matches!(shown, RealShown::NotAgain));
+    let lost = count(&|f| matches!(f.shown, RealShown::Unrepeatable));
     let mut out = answered(explored, model, verdict, |executions| match verdict {
         Verdict::Holds => {
             format!("robust: nothing can be overtaken in any execution ({executions} explored)")
         }
         Verdict::Violated => {
-            let pairs = counted(findings.len() as u64 - lost, "pair");
-            format!("breaks SC: {pairs} of accesses in {executions}")
+            let number = counted(findings.len() as u64 - lost, "pair");
+            format!("breaks SC: {number} of accesses in {executions}")
         }
         Verdict::Unknown(_) if lost > 0 => {
             format!("{} reported in {executions}", counted(lost, "pair"))
@@ -117,14 +160,57 @@ pub fn real_text(
     if !style.details {
         return out;
     }
+    let new: Vec<&RealOvertaking<'_>> = findings.iter().filter(|f| f.before.is_none()).collect();
     let mut drawn = false;
-    for finding in findings.iter().take(MAX_TOLD) {
-        let reports = match &finding.shown {
-            RealShown::Again(a) => a.reports.iter().map(|(report, run)| (a, report, run)).collect(),
-            RealShown::NotAgain | RealShown::Unrepeatable => Vec::new(),
+    for finding in new.iter().take(MAX_TOLD) {
+        out.push_str(&pair(explored, finding, &mut drawn, style));
+    }
+    if new.len() > MAX_TOLD {
+        let more = counted((new.len() - MAX_TOLD) as u64, "more pair");
+        let _ = writeln!(out, "\n  and {more}; --format json lists all");
+    }
+    let all = grouped(findings.len() as u128);
+    let only_reported = count(&|f| matches!(f.shown, RealShown::NotAgain));
+    for (number, what) in [
+        (only_reported, "reported, but not executed again"),
+        (lost, "reported, but did not come out the same when executed again"),
+    ] {
+        if number > 0 && findings.len() > MAX_TOLD {
+            let _ = writeln!(out, "  {} of all {all} were {what}", grouped(u128::from(number)));
+        }
+    }
+    if let Some(before) = findings.iter().find_map(|f| f.before) {
+        let known: Vec<_> = findings.iter().filter(|f| f.before.is_some()).collect();
+        let fails = known.iter().filter(|f| matches!(f.consequence, RealConsequence::Fails(_)));
+        let fails = match fails.count() {
+            0 => String::new(),
+            n => format!(", of which {} here", plural(n, "fails", "fail")),
         };
-        if reports.is_empty() {
-            out.push('\n');
+        let _ = writeln!(out, "  {} as under {before}{fails}", counted(known.len() as u64, "pair"));
+    }
+    out
+}
+
+/// `1 fails`, `2 fail`.
+fn plural(number: usize, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(number as u128), if number == 1 { one } else { several })
+}
+
+/// A pair with its consequence; the first one that can be is drawn.
+fn pair(
+    explored: &Explored<'_>,
+    finding: &RealOvertaking<'_>,
+    drawn: &mut bool,
+    style: Style,
+) -> String {
+    let mut out = "\n".to_owned();
+    let report = match &finding.shown {
+        RealShown::Again(a) => a.reports.first().map(|(report, run)| (a, report, run)),
+        RealShown::NotAgain | RealShown::Unrepeatable => None,
+    };
+    match report {
+        Some((a, report, run)) => out.push_str(&told(a, report, run.as_ref(), style)),
+        None => {
             for (what, place) in ["store", "access"].into_iter().zip(finding.places) {
                 let _ = writeln!(out, "  {what:<9}at {}", plain(place));
             }
@@ -133,31 +219,34 @@ pub fn real_text(
                 _ => "but not executed again",
             };
             let _ = writeln!(out, "  {:<9}{what}", "reported");
-            out.push_str(&places(explored, finding));
-        }
-        for (a, report, run) in reports {
-            out.push('\n');
-            out.push_str(&told(a, report, run.as_ref(), style));
-            out.push_str(&places(explored, finding));
-            if let (false, Some(run)) = (drawn, run) {
-                drawn = true;
-                out.push('\n');
-                out.push_str(&drawing(a, run, style));
-            }
         }
     }
-    if findings.len() > MAX_TOLD {
-        let more = counted((findings.len() - MAX_TOLD) as u64, "more pair");
-        let _ = writeln!(out, "\n  and {more}; --format json lists all");
-    }
-    let all = grouped(findings.len() as u128);
-    for (number, what) in [
-        (only_reported, "reported, but not executed again"),
-        (lost, "reported, but did not come out the same when executed again"),
-    ] {
-        if number > 0 && findings.len() > MAX_TOLD {
-            let _ = writeln!(out, "  {} of all {all} were {what}", grouped(u128::from(number)));
+    let then = match finding.consequence {
+        RealConsequence::Fails(failure) => {
+            let at = failure.frames.first().map_or(String::new(), |at| format!(" at {at}"));
+            Some(format!("fails: {} {}{at}", failure.kind, failure.text))
         }
+        RealConsequence::Unnoticed => {
+            Some("unnoticed by these tests: no execution fails".to_owned())
+        }
+        RealConsequence::Unknown => Some("not known: no execution that fails was found".to_owned()),
+        RealConsequence::NotSought => None,
+    };
+    if let Some(then) = then {
+        out.push_str(&labelled("then", &plain(&then), None, style));
+    }
+    if let Some(accepted) = finding.accepted {
+        let by = match accepted {
+            "benign" => "by a comment in the source",
+            _ => "by the baseline",
+        };
+        let _ = writeln!(out, "  {:<9}{by}", "accepted");
+    }
+    out.push_str(&places(explored, finding));
+    if let (false, Some((a, _, Some(run)))) = (*drawn, report) {
+        *drawn = true;
+        out.push('\n');
+        out.push_str(&drawing(a, run, style));
     }
     out
 }
@@ -190,24 +279,35 @@ fn answered(
 
 /// What is said about the executions themselves.
 #[must_use]
-pub fn failures_text(
-    explored: &Explored<'_>,
-    under: Model,
-    verdict: &Verdict,
-    failures: &[RealFailure<'_>],
-    details: bool,
-) -> String {
-    let mut out = answered(explored, under, verdict, |executions| match verdict {
+pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, details: bool) -> String {
+    let RealFailed { model, verdict, failures, derived, .. } = *failed;
+    let number = |n: usize| counted(n as u64, "failure");
+    let mut out = answered(explored, model, verdict, |executions| match verdict {
+        Verdict::Holds if derived => {
+            "no execution fails: robust, and none fails under SC".to_owned()
+        }
         Verdict::Holds => format!("no execution fails ({executions} explored)"),
         Verdict::Violated => {
-            format!("fails: {} in {executions}", counted(failures.len() as u64, "failure"))
+            let mut said = Vec::new();
+            for model in Model::ALL {
+                let known = failures.iter().filter(|f| f.before == Some(model)).count();
+                if known > 0 {
+                    said.push(format!("{} as under {model}", number(known)));
+                }
+            }
+            let new = failures.iter().filter(|f| f.before.is_none()).count();
+            if new > 0 {
+                said.push(format!("{} in {executions}", number(new)));
+            }
+            format!("fails: {}", said.join(", "))
         }
+        Verdict::Unknown(_) if derived => "no execution with store buffers was tried".to_owned(),
         Verdict::Unknown(_) => format!("no failure in {executions}"),
     });
     if !details {
         return out;
     }
-    for failure in failures.iter().take(MAX_TOLD) {
+    for failure in failures.iter().filter(|f| f.before.is_none()).take(MAX_TOLD) {
         let _ = write!(out, "\n  {:<8}", failure.kind);
         if !failure.text.is_empty() {
             let _ = write!(out, " {}", plain(failure.text));
@@ -309,7 +409,20 @@ pub struct RealOutcome<'a> {
     /// How many executions were explored.
     pub executions: u64,
     /// Everything that was asked about it, and under which model. Empty after an error.
-    pub verdicts: &'a [(RealQuestion, Model, Verdict)],
+    pub verdicts: &'a [RealVerdict],
+}
+
+/// A verdict, and what it is about.
+#[derive(Clone, Debug)]
+pub struct RealVerdict {
+    /// What was asked.
+    pub question: RealQuestion,
+    /// Under which model.
+    pub model: Model,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether it is only advice.
+    pub advisory: bool,
 }
 
 /// What is asked about a program.
@@ -325,27 +438,30 @@ pub enum RealQuestion {
     SerialFenced,
 }
 
-impl RealQuestion {
-    /// What stands above its verdicts.
-    fn heading(self, model: Model) -> String {
-        match self {
-            RealQuestion::Failures | RealQuestion::Robust => model.to_string(),
-            RealQuestion::Serial => "transactions".to_owned(),
-            RealQuestion::SerialFenced => "fenced".to_owned(),
+/// The columns of a summary: what stands above them, and what in them. Failures and pairs of a model are
+/// one column.
+fn cells(verdicts: &[RealVerdict]) -> Vec<(String, &'static str)> {
+    let mut cells: Vec<(String, &'static str)> = Vec::new();
+    for v in verdicts {
+        let (good, bad, heading) = match v.question {
+            RealQuestion::Failures => ("holds", "fails", v.model.to_string()),
+            RealQuestion::Robust => ("robust", "breaks SC", v.model.to_string()),
+            RealQuestion::Serial => ("serializable", "not serializable", "transactions".to_owned()),
+            RealQuestion::SerialFenced => ("serializable", "not serializable", "fenced".to_owned()),
+        };
+        let word = match v.verdict {
+            Verdict::Holds => good,
+            Verdict::Violated => bad,
+            Verdict::Unknown(_) => "unknown",
+        };
+        match cells.iter_mut().find(|(known, _)| *known == heading) {
+            // That it fails says more than why, and that it does not less than why not.
+            Some((_, known)) if *known != "fails" => *known = word,
+            Some(_) => {}
+            None => cells.push((heading, word)),
         }
     }
-
-    fn word(self, verdict: &Verdict) -> &'static str {
-        match (self, verdict) {
-            (_, Verdict::Unknown(_)) => "unknown",
-            (RealQuestion::Failures, Verdict::Holds) => "holds",
-            (RealQuestion::Failures, Verdict::Violated) => "fails",
-            (RealQuestion::Robust, Verdict::Holds) => "robust",
-            (RealQuestion::Robust, Verdict::Violated) => "breaks SC",
-            (_, Verdict::Holds) => "serializable",
-            (_, Verdict::Violated) => "not serializable",
-        }
-    }
+    cells
 }
 
 /// A line for each program, and how many of them are all right.
@@ -353,10 +469,10 @@ impl RealQuestion {
 pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
     let asked = outcomes.iter().map(|o| o.verdicts).find(|v| !v.is_empty()).unwrap_or(&[]);
     let mut lines = vec![vec!["test".to_owned(), "executions".to_owned()]];
-    lines[0].extend(asked.iter().map(|(question, model, _)| question.heading(*model)));
+    lines[0].extend(cells(asked).into_iter().map(|(heading, _)| heading));
     for o in outcomes {
         let mut line = vec![plain(o.name).to_string(), grouped(u128::from(o.executions))];
-        line.extend(o.verdicts.iter().map(|(q, _, verdict)| q.word(verdict).to_owned()));
+        line.extend(cells(o.verdicts).into_iter().map(|(_, word)| word.to_owned()));
         if o.verdicts.is_empty() {
             line.push("error".to_owned());
         }
@@ -379,15 +495,14 @@ pub fn real_summary(outcomes: &[RealOutcome<'_>]) -> String {
         }
         let _ = writeln!(out, "{}", text.trim_end());
     }
-    let count = |f: &dyn Fn(&Verdict) -> bool| {
-        outcomes.iter().filter(|o| o.verdicts.iter().any(|(.., v)| f(v))).count()
+    let counts = |o: &RealOutcome<'_>, f: &dyn Fn(&Verdict) -> bool, all: bool| {
+        let mut counted = o.verdicts.iter().filter(|v| !v.advisory);
+        if all { counted.all(|v| f(&v.verdict)) } else { counted.any(|v| f(&v.verdict)) }
     };
-    let bad = count(&|v| *v == Verdict::Violated);
+    let bad = outcomes.iter().filter(|o| counts(o, &|v| *v == Verdict::Violated, false)).count();
     let errors = outcomes.iter().filter(|o| o.verdicts.is_empty()).count();
-    let good = outcomes
-        .iter()
-        .filter(|o| !o.verdicts.is_empty() && o.verdicts.iter().all(|(.., v)| *v == Verdict::Holds))
-        .count();
+    let holds = |o: &RealOutcome<'_>| counts(o, &|v| *v == Verdict::Holds, true);
+    let good = outcomes.iter().filter(|o| !o.verdicts.is_empty() && holds(o)).count();
     let unknown = outcomes.len() - bad - errors - good;
     let _ = write!(
         out,
@@ -423,16 +538,14 @@ pub fn real_statistics(explored: &Explored<'_>) -> String {
 
 /// The answer about a model as a JSON object on one line.
 #[must_use]
-pub fn real_json(
-    explored: &Explored<'_>,
-    model: Model,
-    verdict: &Verdict,
-    findings: &[RealOvertaking<'_>],
-) -> String {
+pub fn real_json(explored: &Explored<'_>, pairs: &RealPairs<'_>) -> String {
+    let RealPairs { model, verdict, advisory, findings } = *pairs;
     // One finding whose run was checked shows the verdict.
     let is_checked = |finding: &RealOvertaking<'_>| matches!(&finding.shown, RealShown::Again(a) if a.head.certified.is_checked());
     let certified = *verdict == Verdict::Violated && findings.iter().any(is_checked);
     let mut o = opening(explored, "run", model, verdict, certified);
+    advice(&mut o, advisory);
+    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
     let list = o.key("violations");
     list.push('[');
     for (i, finding) in findings.iter().enumerate() {
@@ -454,6 +567,17 @@ pub fn real_json(
             executions: finding.executions,
             first: finding.first,
             schedule: finding.schedule,
+            consequence: match finding.consequence {
+                RealConsequence::Fails(_) => Some("fails"),
+                RealConsequence::Unnoticed => Some("unnoticed"),
+                RealConsequence::Unknown => Some("unknown"),
+                RealConsequence::NotSought => None,
+            },
+            failure: match finding.consequence {
+                RealConsequence::Fails(failure) => Some(FailureJson::of(failure, model)),
+                _ => None,
+            },
+            accepted: finding.accepted,
         }));
     }
     list.push(']');
@@ -469,6 +593,12 @@ struct FindingJson<'a> {
     executions: u64,
     first: u64,
     schedule: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consequence: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -498,37 +628,65 @@ impl<'a> ShownJson<'a> {
 
 /// The answer about the executions themselves.
 #[must_use]
-pub fn failures_json(
-    explored: &Explored<'_>,
-    under: Model,
-    verdict: &Verdict,
-    failures: &[RealFailure<'_>],
-) -> String {
-    let mut o = opening(explored, "failures", under, verdict, false);
-    let list = o.key("failures");
-    list.push('[');
-    for (i, failure) in failures.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        let mut v = Object::new();
-        v.string("kind", failure.kind).string("text", failure.text);
-        if let Some(thread) = failure.thread {
-            v.string("thread", thread);
-        }
-        strings(v.key("at"), failure.frames);
-        if !failure.related.is_empty() {
-            let related = failure.related.iter();
-            let related = related.map(|(what, thread, at)| RelatedJson { what, thread, at });
-            v.raw("related", line(&related.collect::<Vec<_>>()));
-        }
-        if under != Model::Sc {
-            strings(v.key("late"), failure.delays);
-        }
-        v.raw("executions", failure.executions).raw("first", failure.first);
-        v.string("schedule", failure.schedule);
-        list.push_str(&v.end());
+pub fn failures_json(explored: &Explored<'_>, failed: &RealFailed<'_>) -> String {
+    let RealFailed { model, verdict, advisory, failures, derived } = *failed;
+    let mut o = opening(explored, "failures", model, verdict, false);
+    advice(&mut o, advisory);
+    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
+    if model != Model::Sc {
+        o.raw("derived", derived);
     }
-    list.push(']');
+    let failures: Vec<FailureJson<'_>> =
+        failures.iter().map(|failure| FailureJson::of(failure, model)).collect();
+    o.raw("failures", line(&failures));
     closing(o, explored)
+}
+
+fn advice(o: &mut Object, advisory: bool) {
+    if advisory {
+        o.raw("advisory", true);
+    }
+}
+
+#[derive(Serialize)]
+struct FailureJson<'a> {
+    kind: &'a str,
+    text: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    at: &'a [String],
+    frames: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<RelatedJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_under: Option<&'static str>,
+    executions: u64,
+    first: u64,
+    schedule: &'a str,
+}
+
+impl<'a> FailureJson<'a> {
+    fn of(failure: &RealFailure<'a>, under: Model) -> FailureJson<'a> {
+        let related = failure.related.iter();
+        let related = related.map(|(what, thread, at)| RelatedJson { what, thread, at });
+        FailureJson {
+            kind: failure.kind,
+            text: failure.text,
+            message: failure.text,
+            thread: failure.thread,
+            at: failure.frames,
+            frames: failure.frames,
+            related: related.collect(),
+            late: (under != Model::Sc).then_some(failure.delays),
+            as_under: failure.before.map(model_key),
+            executions: failure.executions,
+            first: failure.first,
+            schedule: failure.schedule,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -65,6 +65,10 @@ pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
 #[derive(Debug)]
 pub struct RunArgs {
     pub model: Vec<Model>,
+    /// Whether all of them count, and not only SC and TSO.
+    pub all_count: bool,
+    pub robust: bool,
+    pub baseline: Option<PathBuf>,
     pub under: Option<Model>,
     pub strategy: RunStrategy,
     pub preemptions: Option<u32>,
@@ -97,6 +101,8 @@ fn explore(
 ) -> Result<RunArgs, Usage> {
     let typed::Explore {
         model,
+        robust,
+        baseline,
         under,
         strategy,
         preemptions,
@@ -127,7 +133,8 @@ fn explore(
             "is watched for, and --under executed: expected one",
         )?;
         refuse(&transactional, "watches executions of SC: leave out --under")?;
-        refuse(&[("--fences", fences)], "prevents what is watched for: leave out --under")?;
+        let watched = [("--fences", fences), ("--robust", robust), ("--baseline", baseline.is_some())];
+        refuse(&watched, "is about what is watched for: leave out --under")?;
     }
     if model.contains(&Model::Sc) {
         return Err(Usage(
@@ -174,7 +181,10 @@ fn explore(
         ));
     }
     Ok(RunArgs {
+        all_count: !model.is_empty(),
         model: distinct(or(model, &[TSO, PSO]))?,
+        robust,
+        baseline,
         under,
         strategy: strategy.unwrap_or(RunStrategy::Auto),
         preemptions,

@@ -127,10 +127,17 @@ pub(crate) struct CargoRun {
 /// How a program is explored, however it came to be.
 #[derive(Debug, Args)]
 pub(crate) struct Explore {
-    /// Memory models that are watched for: tso, pso (which heeds the orders of C11 atomics), pso-own
-    /// (in which an atomic update waits only for stores to its own address) [default: tso,pso].
+    /// Memory models: tso, pso (which heeds the orders of C11 atomics), pso-own (in which an atomic
+    /// update waits only for stores to its own address) [default: tso, and pso as advice that does not
+    /// count for the exit code].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = model)]
     pub(crate) model: Vec<Model>,
+    /// Pairs of accesses count for the exit code even if no execution fails because of them.
+    #[arg(long)]
+    pub(crate) robust: bool,
+    /// Accept the pairs that this file lists: what `--format json` has printed before.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
     /// Execute the program with the store buffers of tso or pso, instead of watching executions of
     /// SC for what these would do: assertions that fail only there fail.
     #[arg(long, value_name = "MODEL", value_parser = buffers)]

@@ -1,5 +1,9 @@
 //! What was typed for an exploration, as a question; and as what is to be typed to ask it again.
 
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
 use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
 use weakspot_core::{Drain, Model};
 use weakspot_report::model_key;
@@ -11,7 +15,7 @@ use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy};
 const STEPS: u64 = 100_000;
 
 /// What is asked.
-pub(super) fn question(args: &RunArgs) -> Question {
+pub(super) fn question(args: &RunArgs) -> Result<Question> {
     let strategy = match (&args.replay, args.strategy) {
         (Some(schedule), _) => Strategy::Replay(schedule.clone()),
         (None, RunStrategy::Auto) => match args.preemptions {
@@ -28,7 +32,11 @@ pub(super) fn question(args: &RunArgs) -> Question {
         ([], true) => Some(Marks::Marked),
         (functions, _) => Some(Marks::Functions(functions.to_vec())),
     };
-    Question {
+    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    Ok(Question {
+        robust: args.robust,
+        all_count: args.all_count,
+        baseline: baseline.unwrap_or_default(),
         models: if args.under.is_some() { Vec::new() } else { args.model.clone() },
         under: args.under.unwrap_or(Model::Sc),
         strategy,
@@ -50,7 +58,27 @@ pub(super) fn question(args: &RunArgs) -> Question {
         timeout: args.shared.timeout,
         // The library around the program needs some memory, too.
         memory: args.shared.memory / 4,
+    })
+}
+
+/// The pairs in what an exploration has printed as JSON: the places of stores and accesses.
+fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
+    let mut pairs = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let object: Value = serde_json::from_str(line).map_err(|error| {
+            anyhow!("{name}:{}:{}: not a line of JSON: {error}", number + 1, error.column())
+        })?;
+        for violation in object["violations"].as_array().into_iter().flatten() {
+            let at = |end: &str| violation[end]["at"].as_str().map(str::to_owned);
+            let pair = at("store").zip(at("access")).with_context(|| {
+                format!("{name}:{}: a pair has no places of its store and access", number + 1)
+            })?;
+            pairs.push([pair.0, pair.1]);
+        }
     }
+    Ok(pairs)
 }
 
 /// The command that explores the program as it was, without schedule and program; `fork`: each

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use weakspot_campaign::{
-    self as campaign, Advice, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
+    self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
+    ShownOvertaking, Transactions,
 };
 use weakspot_core::{Certification, Model, Verdict};
 use weakspot_report::{
-    Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealFailure, RealOvertaking, RealShown,
-    RealUnserializable, Style, failures_json, failures_text, real_advice_json, real_advice_text,
-    real_json, real_statistics, real_text, unified_diff, unserializable_json, unserializable_text,
+    Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
+    RealFailure, RealOvertaking, RealPairs, RealShown, RealUnserializable, Style, failures_json,
+    failures_text, model_key, real_advice_json, real_advice_text, real_json, real_statistics,
+    real_text, unified_diff, unserializable_json, unserializable_text,
 };
 
 use super::{Outcome, Subject, log, question};
@@ -41,9 +43,18 @@ pub(super) fn show(
     };
     let shared = &args.shared;
     let look = Look { json: shared.format == OutputFormat::Json, style: style(shared) };
-    answer.out += &failures(&explored, &found.failed, look);
-    for model in &found.models {
-        answer.out += &robustness(&explored, model, look);
+    let (advisory, counts): (Vec<_>, Vec<_>) = parts(found).into_iter().partition(Part::advisory);
+    for part in &counts {
+        answer.out += &part.show(&explored, found, look);
+    }
+    if !advisory.is_empty() && !look.json {
+        answer.out += &format!("\n{ADVICE}\n");
+    }
+    for part in &advisory {
+        answer.out += &part.show(&explored, found, look);
+    }
+    if !look.json {
+        answer.out += &accepted(found);
     }
     if let Some(found) = &found.transactions {
         answer.out += &transactions(&explored, found, look);
@@ -75,32 +86,138 @@ struct Look {
     style: Style,
 }
 
-fn failures(explored: &Explored<'_>, failed: &Failed, look: Look) -> String {
-    let failures: Vec<RealFailure<'_>> = failed
-        .failures
-        .iter()
-        .map(|shown| RealFailure {
-            kind: &shown.failure.kind,
-            text: &shown.failure.text,
-            thread: shown.thread.as_deref(),
-            frames: &shown.frames,
-            related: &shown.related,
-            delays: &shown.late,
-            executions: shown.failure.seen.executions,
-            first: shown.failure.seen.first,
-            schedule: &shown.failure.seen.schedule,
-        })
-        .collect();
-    match look.json {
-        true => failures_json(explored, failed.model, &failed.verdict, &failures) + "\n",
-        false => {
-            failures_text(explored, failed.model, &failed.verdict, &failures, look.style.details)
+/// What stands before answers that do not count.
+const ADVICE: &str = "\
+on weaker machines, or unnoticed by these tests: does not count for the exit
+code (--robust and --model pso make it count)";
+
+/// An answer about a model.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Failures(&'a Failed),
+    Pairs(&'a ModelAnswer),
+}
+
+/// All of them in order: what happens, and why.
+fn parts(found: &campaign::Answer) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for failed in &found.failed {
+        parts.push(Part::Failures(failed));
+        parts.extend(found.models.iter().filter(|m| m.model == failed.model).map(Part::Pairs));
+    }
+    let executed = |model: &&ModelAnswer| found.failed.iter().any(|f| f.model == model.model);
+    parts.extend(found.models.iter().filter(|m| !executed(m)).map(Part::Pairs));
+    parts
+}
+
+impl Part<'_> {
+    fn advisory(&self) -> bool {
+        match self {
+            Part::Failures(failed) => failed.advisory,
+            Part::Pairs(pairs) => pairs.advisory,
+        }
+    }
+
+    fn show(&self, explored: &Explored<'_>, found: &campaign::Answer, look: Look) -> String {
+        match self {
+            Part::Failures(failed) => failures(explored, failed, found, look),
+            Part::Pairs(pairs) => robustness(explored, pairs, found, look),
         }
     }
 }
 
-fn robustness(explored: &Explored<'_>, answer: &ModelAnswer, look: Look) -> String {
+/// How many pairs are accepted, and why.
+fn accepted(found: &campaign::Answer) -> String {
+    let mut places: Vec<(&[String; 2], Accepted)> = Vec::new();
+    for finding in found.models.iter().flat_map(|model| &model.findings) {
+        if let Some(why) = finding.accepted
+            && places.iter().all(|(known, _)| **known != finding.places)
+        {
+            places.push((&finding.places, why));
+        }
+    }
+    let mut out = String::new();
+    for (why, text) in [(Accepted::Baseline, "baseline"), (Accepted::Benign, "comments")] {
+        let number = places.iter().filter(|(_, w)| *w == why).count();
+        if number > 0 {
+            let pairs = if number == 1 { "pair" } else { "pairs" };
+            out += &format!("accepted by the {text}: {number} {pairs}\n");
+        }
+    }
+    out
+}
+
+fn failures(
+    explored: &Explored<'_>,
+    failed: &Failed,
+    found: &campaign::Answer,
+    look: Look,
+) -> String {
+    let failures = real_failures(failed, found);
+    let strategy = failed.strategies.join(", then ");
+    let under = format!("{} --under {}", explored.command, model_key(failed.model));
+    // Executions with buffers, where others were explored at first, are told apart.
+    let explored = &match failed.model {
+        Model::Sc => explored.clone(),
+        _ => Explored {
+            executions: failed.executions,
+            steps: failed.steps,
+            strategy: &strategy,
+            command: if explored.command.contains(" --under ") { explored.command } else { &under },
+            ..explored.clone()
+        },
+    };
+    let answer = RealFailed {
+        model: failed.model,
+        verdict: &failed.verdict,
+        advisory: failed.advisory,
+        failures: &failures,
+        derived: failed.model != Model::Sc && failed.executions == 0,
+    };
+    match look.json {
+        true => failures_json(explored, &answer) + "\n",
+        false => failures_text(explored, &answer, look.style.details),
+    }
+}
+
+fn real_failures<'a>(failed: &'a Failed, found: &campaign::Answer) -> Vec<RealFailure<'a>> {
+    // What several models have in common is shown once.
+    let before = |shown: &ShownFailure| {
+        let mut others = found.failed.iter().take_while(|other| other.model != failed.model);
+        let has =
+            |other: &&Failed| other.failures.iter().any(|f| f.failure.is_same(&shown.failure));
+        others.find(has).map(|other| other.model)
+    };
+    let real = |shown: &'a ShownFailure| RealFailure {
+        kind: &shown.failure.kind,
+        text: &shown.failure.text,
+        thread: shown.thread.as_deref(),
+        frames: &shown.frames,
+        related: &shown.related,
+        delays: &shown.late,
+        executions: shown.failure.seen.executions,
+        first: shown.failure.seen.first,
+        schedule: &shown.failure.seen.schedule,
+        before: before(shown),
+    };
+    failed.failures.iter().map(real).collect()
+}
+
+fn robustness(
+    explored: &Explored<'_>,
+    answer: &ModelAnswer,
+    found: &campaign::Answer,
+    look: Look,
+) -> String {
     let model = answer.model;
+    let failed = found.failed.iter().find(|failed| failed.model == model);
+    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found));
+    // A pair that several models share is shown once.
+    let before = |places: &[String; 2]| {
+        let models = found.models.iter().take_while(|other| other.model != model);
+        let mut with = models.filter(|m| m.findings.iter().any(|f| f.places == *places));
+        with.next().map(|m| m.model)
+    };
     let reports: Vec<Option<[_; 1]>> = answer
         .findings
         .iter()
@@ -114,7 +231,7 @@ fn robustness(explored: &Explored<'_>, answer: &ModelAnswer, look: Look) -> Stri
         .iter()
         .zip(&reports)
         .map(|(finding, reports)| {
-            let ShownOvertaking { found, frames: [store, access], places, shown } = finding;
+            let ShownOvertaking { found, frames: [store, access], places, shown, .. } = finding;
             RealOvertaking {
                 shown: match (shown, reports) {
                     (Shown::Again(evidence), Some(reports)) => {
@@ -148,12 +265,31 @@ fn robustness(explored: &Explored<'_>, answer: &ModelAnswer, look: Look) -> Stri
                 executions: found.seen.executions,
                 first: found.seen.first,
                 schedule: &found.seen.schedule,
+                consequence: match finding.consequence {
+                    _ if failed.is_none() => RealConsequence::NotSought,
+                    Consequence::Fails(number) => failures
+                        .get(number)
+                        .map_or(RealConsequence::Unknown, RealConsequence::Fails),
+                    Consequence::Unnoticed => RealConsequence::Unnoticed,
+                    Consequence::Unknown => RealConsequence::Unknown,
+                },
+                accepted: finding.accepted.map(|accepted| match accepted {
+                    Accepted::Baseline => "baseline",
+                    Accepted::Benign => "benign",
+                }),
+                before: before(places),
             }
         })
         .collect();
+    let pairs = RealPairs {
+        model,
+        verdict: &answer.verdict,
+        advisory: answer.advisory,
+        findings: &findings,
+    };
     match look.json {
-        true => real_json(explored, model, &answer.verdict, &findings) + "\n",
-        false => real_text(explored, model, &answer.verdict, &findings, look.style),
+        true => real_json(explored, &pairs) + "\n",
+        false => real_text(explored, &pairs, look.style),
     }
 }
 

@@ -1,0 +1,68 @@
+//! Pairs that the user knows and accepts: by a list, or by a comment at the line of one of the accesses.
+
+use std::collections::HashMap;
+
+use crate::answer::Accepted;
+use crate::findings::Overtaking;
+use crate::symbols::Symbols;
+
+/// The comment that says so.
+const COMMENT: &str = "weakspot: benign";
+
+/// Which pairs are accepted.
+pub(crate) struct Acceptance<'a> {
+    /// The places of stores and accesses.
+    baseline: &'a [[String; 2]],
+    symbols: &'a Symbols,
+    /// Sources by their paths; nothing if one cannot be read.
+    sources: HashMap<String, Option<String>>,
+}
+
+impl<'a> Acceptance<'a> {
+    pub(crate) fn new(baseline: &'a [[String; 2]], symbols: &'a Symbols) -> Acceptance<'a> {
+        Acceptance { baseline, symbols, sources: HashMap::new() }
+    }
+
+    /// Whether a pair with these places is accepted, and why.
+    pub(crate) fn of(&mut self, found: &Overtaking, places: &[String; 2]) -> Option<Accepted> {
+        if self.baseline.contains(places) {
+            return Some(Accepted::Baseline);
+        }
+        let mut frames = [found.store, found.access].map(|at| self.symbols.frames(at));
+        let mut frames = frames.iter_mut().flatten();
+        let benign = frames.any(|frame| match (frame.path.take(), frame.line) {
+            (Some(path), Some(line)) => {
+                self.line(path, line).is_some_and(|text| has_comment(&text))
+            }
+            _ => false,
+        });
+        benign.then_some(Accepted::Benign)
+    }
+
+    fn line(&mut self, path: String, number: u32) -> Option<String> {
+        let source = self.sources.entry(path);
+        let source =
+            source.or_insert_with_key(|path| std::fs::read_to_string(path).ok()).as_ref()?;
+        source.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?).map(str::to_owned)
+    }
+}
+
+/// Whether a line of a source ends in the comment.
+fn has_comment(line: &str) -> bool {
+    line.rsplit_once("//").is_some_and(|(_, comment)| comment.trim().starts_with(COMMENT))
+        || line.rsplit_once("/*").is_some_and(|(_, comment)| comment.trim().starts_with(COMMENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_comment;
+
+    #[test]
+    fn comments_are_recognised() {
+        assert!(has_comment("x = 1; // weakspot: benign"));
+        assert!(has_comment("x = 1; // weakspot: benign, a counter for statistics"));
+        assert!(has_comment("x = 1; /* weakspot: benign */"));
+        assert!(!has_comment("x = 1; // not weakspot: benign"));
+        assert!(!has_comment("puts(\"weakspot: benign\");"));
+    }
+}
