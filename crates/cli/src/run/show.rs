@@ -137,11 +137,11 @@ fn accepted(found: &campaign::Answer) -> String {
         }
     }
     let mut out = String::new();
-    for (why, text) in [(Accepted::Baseline, "baseline"), (Accepted::Benign, "comments")] {
+    for (why, text) in [(Accepted::Baseline, "the baseline"), (Accepted::Benign, "comments")] {
         let number = places.iter().filter(|(_, w)| *w == why).count();
         if number > 0 {
             let pairs = if number == 1 { "pair" } else { "pairs" };
-            out += &format!("accepted by the {text}: {number} {pairs}\n");
+            out += &format!("accepted by {text}: {number} {pairs}\n");
         }
     }
     out

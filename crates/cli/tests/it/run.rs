@@ -62,7 +62,7 @@ void *q(void *a) {{
 
 #[test]
 fn stores_are_overtaken_on_these_lines() {
-    let (out, code) = explore("sb", &store_buffering(""), &["--model", "tso"]);
+    let (out, code) = explore("sb", &store_buffering(""), &["--model", "tso", "--robust"]);
     assert_eq!(code, Some(1), "{out}");
     for part in ["store    T1  wr x", "sb.c:5", "access   T2  rd x", "sb.c:14", "was checked"] {
         assert!(out.contains(part), "{part}: {out}");
@@ -349,8 +349,8 @@ fn wide_accesses_are_not_called_robust() {
     let source =
         two(front, "u.half[0] = 1; r = u.half[1];", "u.all = 0x30003;", "r || u.half[0] == 3");
     let (out, code) = explore("wide", &source, &["--model", "tso", "-q"]);
-    assert_eq!(code, Some(3), "{out}");
-    assert!(out.contains("accesses overlap in part"), "{out}");
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("accesses overlap in part") && out.contains("TSO: fails"), "{out}");
     let (out, code) = explore("wide", &source, &["--under", "tso", "-q"]);
     assert_eq!(code, Some(1), "{out}");
 }
@@ -411,10 +411,97 @@ int main(void) {{
 }}
 "
     );
-    let (out, code) = explore("many", &source, &["-q", "--executions", "1500"]);
+    let (out, code) = explore("many", &source, &["-q", "--robust", "--executions", "1500"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: breaks SC: 2 pairs"), "{out}");
     assert!(out.contains("PSO: breaks SC: 120 pairs"), "{out}");
+}
+
+/// Message passing, which only PSO breaks.
+fn message_passing(ok: &str) -> String {
+    let front = "volatile int data, ready, r1, r2;";
+    two(front, "data = 1;\nready = 1;", "r1 = ready;\nr2 = data;", ok)
+}
+
+#[test]
+fn what_happens_counts_and_the_rest_is_advice() {
+    // Noticed under TSO.
+    let noticed = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
+    let (out, code) = explore("noticed", &noticed, &[]);
+    assert_eq!(code, Some(1), "{out}");
+    for part in ["SC: no execution fails", "TSO: fails: 1 failure", "then     fails: assertion"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let again = out.lines().find_map(|line| line.strip_prefix("  again by weakspot run "));
+    let again: Vec<&str> = again.expect("a command").split(' ').collect();
+    assert_eq!(again[..2], ["--under", "tso"], "{out}");
+    let (out, code) = explore("noticed", &noticed, &again[..4]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: fails: 1 failure in 1 execution"), "{out}");
+    // Nobody looks.
+    let unnoticed = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "1");
+    let (out, code) = explore("unnoticed", &unnoticed, &[]);
+    assert_eq!(code, Some(0), "{out}");
+    for part in ["TSO: no execution fails", "TSO: breaks SC: 2 pairs", "unnoticed by these tests"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let (out, code) = explore("unnoticed", &unnoticed, &["--robust"]);
+    assert_eq!(code, Some(1), "{out}");
+    // Only on weaker machines.
+    let (out, code) = explore("weaker", &message_passing("!r1 || r2"), &[]);
+    assert_eq!(code, Some(0), "{out}");
+    let (main, advice) = out.split_once("on weaker machines").expect("advice");
+    assert!(main.contains("TSO: no execution fails: robust, and none fails under SC"), "{out}");
+    assert!(advice.contains("PSO: fails: 1 failure"), "{out}");
+    let (out, code) = explore("weaker", &message_passing("!r1 || r2"), &["--model", "pso"]);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn advice_is_marked_in_json() {
+    let args = ["--format", "json"];
+    let (out, code) = explore("advisory", &message_passing("!r1 || r2"), &args);
+    assert_eq!(code, Some(0), "{out}");
+    let seen: Vec<(String, String, String, bool)> = out
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .map(|o| {
+            let text = |key: &str| o[key].as_str().unwrap_or("").to_owned();
+            (text("question"), text("model"), text("verdict"), o["advisory"] == true)
+        })
+        .collect();
+    let row = |q: &str, m: &str, v: &str, a| (q.to_owned(), m.to_owned(), v.to_owned(), a);
+    assert_eq!(
+        seen,
+        [
+            row("failures", "sc", "holds", false),
+            row("failures", "tso", "holds", false),
+            row("run", "tso", "holds", true),
+            row("failures", "pso", "violated", true),
+            row("run", "pso", "violated", true),
+        ]
+    );
+}
+
+#[test]
+fn known_pairs_are_accepted() {
+    let source = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "1");
+    let (out, code) = explore("known", &source, &["--robust", "--format", "json"]);
+    assert_eq!(code, Some(1), "{out}");
+    let baseline = folder().join("known.jsonl");
+    std::fs::write(&baseline, &out).expect("written");
+    let baseline = baseline.to_str().expect("UTF-8");
+    let (out, code) = explore("known", &source, &["--robust", "--baseline", baseline]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("accepted by the baseline: 2 pairs"), "{out}");
+    std::fs::write(baseline, "nonsense\n").expect("written");
+    let (_, code) = explore("known", &source, &["--robust", "--baseline", baseline]);
+    assert_eq!(code, Some(2));
+    let p = "x = 1; // weakspot: benign\n r1 = y;";
+    let source = two("volatile int x, y, r1, r2;", p, "y = 1; // weakspot: benign\n r2 = x;", "1");
+    let (out, code) = explore("benign", &source, &["--robust"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("accepted by comments: 2 pairs"), "{out}");
 }
 
 /// What depends on memory that is given out again is seen again when it is executed again.
@@ -424,7 +511,7 @@ fn findings_with_reused_memory_are_repeated() {
     let p = "char *m = malloc(40); free(m); char *n = malloc(40); \
              if (n == m) { x = 1; r1 = y; } free(n);";
     let source = two(front, p, "y = 1; r2 = x;", "1");
-    let args = ["--model", "tso", "--reuse"];
+    let args = ["--model", "tso", "--robust", "--reuse"];
     let (out, code) = explore("reuse", &source, &args);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: breaks SC: 2 pairs") && out.contains("was checked"), "{out}");
@@ -435,7 +522,8 @@ fn findings_with_reused_memory_are_repeated() {
 
 #[test]
 fn the_first_finding_is_no_lack_of_accesses() {
-    let (out, code) = explore("first", &store_buffering(""), &["--model", "tso", "--first"]);
+    let (out, code) =
+        explore("first", &store_buffering(""), &["--robust", "--model", "tso", "--first"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: breaks SC: 1 pair"), "{out}");
     assert!(!out.contains("no access to shared memory") && !out.contains(" 0 steps"), "{out}");
@@ -493,7 +581,7 @@ fn schedules_of_a_bounded_queue_are_followed() {
 fn paths_may_have_blanks() {
     let name = "a folder/it's sb";
     std::fs::create_dir_all(folder().join("a folder")).expect("a folder");
-    let (out, code) = explore(name, &store_buffering(""), &["--model", "tso"]);
+    let (out, code) = explore(name, &store_buffering(""), &["--model", "tso", "--robust"]);
     assert_eq!(code, Some(1), "{out}");
     for part in ["wr x", "rd x", "it's sb.c:5", "it's sb.c:14"] {
         assert!(out.contains(part), "{part}: {out}");
@@ -532,7 +620,17 @@ fn signals_end_an_exploration_with_an_answer() {
             continue;
         }
         let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_weakspot"))
-            .args(["run", "--model", "tso", "--progress", "always", "--timeout", "10m", program])
+            .args([
+                "run",
+                "--robust",
+                "--model",
+                "tso",
+                "--progress",
+                "always",
+                "--timeout",
+                "10m",
+                program,
+            ])
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::piped())
@@ -568,7 +666,7 @@ fn is_ignored(signal: i32) -> bool {
 /// Without a home, the runtime library is put where only the user can write.
 #[test]
 fn the_runtime_library_is_the_users_own() {
-    let (_, code) = explore("own", &store_buffering(""), &["--executions", "1", "-q"]);
+    let (_, code) = explore("own", &store_buffering(""), &["--robust", "--executions", "1", "-q"]);
     assert_eq!(code, Some(1));
     let program = folder().join("own");
     let temporary = tempfile::tempdir().expect("a folder");
@@ -583,7 +681,7 @@ fn the_runtime_library_is_the_users_own() {
             .expect("started");
         (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
     };
-    let args = ["run", "--executions", "1", "-q"];
+    let args = ["run", "--robust", "--executions", "1", "-q"];
     assert_eq!(homeless(&args).0, Some(1));
     let own = std::fs::read_dir(temporary.path()).expect("a folder").flatten().next();
     let own = own.expect("the folder of the library").path();
