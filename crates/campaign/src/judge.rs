@@ -81,8 +81,8 @@ fn pairs_count(question: &Question, answer: &ModelAnswer) -> bool {
         !answer.findings.is_empty() && answer.findings.iter().all(|f| f.accepted.is_some());
     // Where no execution can show a consequence, pairs are all there is to ask about.
     let asked = question.robust || !question.seeks_consequences() || !is_executable(answer.model);
-    !question.is_advisory(answer.model)
-        && (answer.findings.iter().any(fails) || asked && !all_accepted)
+    let matters = answer.findings.iter().any(fails) || asked && !all_accepted;
+    !question.is_advisory(answer.model) && (matters || answer.verdict == Verdict::Holds)
 }
 
 /// Without findings it depends on whether everything was explored.

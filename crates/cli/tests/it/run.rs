@@ -476,7 +476,7 @@ fn advice_is_marked_in_json() {
         [
             row("failures", "sc", "holds", false),
             row("failures", "tso", "holds", false),
-            row("run", "tso", "holds", true),
+            row("run", "tso", "holds", false),
             row("failures", "pso", "violated", true),
             row("run", "pso", "violated", true),
         ]
