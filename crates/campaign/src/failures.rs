@@ -50,7 +50,9 @@ fn late_stores(failure: &Failure, replays: &Replays<'_>, symbols: &Symbols) -> R
     let steps = replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default();
     let shown = |step: &TracedStep| {
         let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
-        let name = symbols.data(step.addr).unwrap_or_else(|| format!("{:#x}", step.addr));
+        let name = symbols
+            .data(step.addr, u64::from(step.len))
+            .unwrap_or_else(|| format!("{:#x}", step.addr));
         let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
         format!("{word} {name}{at}")
     };

@@ -43,6 +43,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod unseen;
+mod variables;
 
 pub use advice::{Advice, SourceChange};
 pub use answer::{

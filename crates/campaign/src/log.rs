@@ -108,7 +108,9 @@ impl Logged {
         let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
         let mut names = HashSet::new();
         let loc = |bytes: weakspot_core::Bytes| {
-            let name = symbols.data(bytes.start).unwrap_or_else(|| format!("{:#x}", bytes.start));
+            let name = symbols
+                .data(bytes.start, u64::from(bytes.len))
+                .unwrap_or_else(|| format!("{:#x}", bytes.start));
             // Accesses of different sizes are different locations.
             let sized = format!("{name}/{}", bytes.len);
             let name = if names.insert(name.clone()) { name } else { sized };

@@ -7,6 +7,7 @@ use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::Place;
 
+use crate::variables::Variables;
 use crate::{Error, Result};
 
 /// The files that are mapped into a program.
@@ -23,6 +24,8 @@ struct Module {
     path: String,
     /// Read when it is first asked for; `None` if it cannot be.
     debug: OnceCell<Option<Debug>>,
+    /// The same.
+    variables: OnceCell<Option<Variables>>,
 }
 
 struct Debug {
@@ -53,7 +56,10 @@ impl Symbols {
     /// The files that are mapped: first byte, end and path of each. They are the same in all runs.
     pub(crate) fn fill(&mut self, modules: Vec<(u64, u64, String)>) {
         if self.modules.is_empty() {
-            let module = |(base, end, path)| Module { base, end, path, debug: OnceCell::new() };
+            let module = |(base, end, path)| {
+                let (debug, variables) = (OnceCell::new(), OnceCell::new());
+                Module { base, end, path, debug, variables }
+            };
             self.modules = modules.into_iter().map(module).collect();
         }
     }
@@ -134,11 +140,14 @@ impl Symbols {
         below.unwrap_or_else(|| path.display().to_string())
     }
 
-    /// What is at an address of data: a variable, and how many bytes into it.
-    pub(crate) fn data(&self, address: u64) -> Option<String> {
+    /// What is at an address of data: a variable, and which part of it, or how many bytes into it.
+    pub(crate) fn data(&self, address: u64, len: u64) -> Option<String> {
         let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
         let Debug { loader, start } = module.debug()?;
         let probe = start + (address - module.base);
+        if let Some(name) = module.variables().and_then(|all| all.name(probe, len)) {
+            return Some(name);
+        }
         let symbol = loader.find_symbol_info(probe)?;
         // Short names of C would be taken for types of C++.
         let name = match symbol.name() {
@@ -157,6 +166,10 @@ impl Symbols {
 impl Module {
     fn debug(&self) -> Option<&Debug> {
         self.debug.get_or_init(|| self.load()).as_ref()
+    }
+
+    fn variables(&self) -> Option<&Variables> {
+        self.variables.get_or_init(|| Variables::of(Path::new(&self.path))).as_ref()
     }
 
     fn load(&self) -> Option<Debug> {

@@ -1,0 +1,348 @@
+//! Names of data by the debug information of a program: `want[1]`, `ring.tail`.
+//!
+//! Variables with a fixed address are listed once; from there on, types say which part an address is in.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::rc::Rc;
+
+use gimli::{AttributeValue, DebuggingInformationEntry, Operation, RunTimeEndian, UnitOffset};
+use object::{Object, ObjectSection};
+
+type Reader = gimli::EndianRcSlice<RunTimeEndian>;
+type Dwarf = gimli::Dwarf<Reader>;
+type Unit = gimli::Unit<Reader>;
+type Entry = DebuggingInformationEntry<Reader>;
+
+/// How many parts a name may have: what is deeper is no type that a program has.
+const MOST_PARTS: usize = 16;
+
+/// The variables of a program, by rising address.
+pub(crate) struct Variables {
+    dwarf: Dwarf,
+    units: Vec<Unit>,
+    all: Vec<Variable>,
+}
+
+struct Variable {
+    address: u64,
+    size: u64,
+    name: String,
+    /// Where its type is: the number of a unit, and the place in it.
+    kind: TypeAt,
+}
+
+/// A type: the number of its unit, and its place in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct TypeAt(usize, UnitOffset);
+
+impl Variables {
+    /// Those of a file; nothing if it has no debug information that can be read.
+    pub(crate) fn of(path: &Path) -> Option<Variables> {
+        let bytes = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*bytes).ok()?;
+        let endian = match file.is_little_endian() {
+            true => RunTimeEndian::Little,
+            false => RunTimeEndian::Big,
+        };
+        let section = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
+            let section = file.section_by_name(id.name());
+            let data = section.and_then(|section| section.uncompressed_data().ok());
+            Ok(Reader::new(Rc::from(&*data.unwrap_or_default()), endian))
+        };
+        let dwarf = Dwarf::load(section).ok()?;
+        let mut units = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        let mut variables = Variables { dwarf, units, all: Vec::new() };
+        for unit in 0..variables.units.len() {
+            variables.list(unit);
+        }
+        variables.all.sort_by_key(|variable| variable.address);
+        Some(variables)
+    }
+
+    /// What is at an address of the file: a variable, and which part of it these bytes are.
+    pub(crate) fn name(&self, address: u64, len: u64) -> Option<String> {
+        let next = self.all.partition_point(|variable| variable.address <= address);
+        let variable = self.all.get(next.checked_sub(1)?)?;
+        let offset = address - variable.address;
+        if offset.checked_add(len)? > variable.size {
+            return None;
+        }
+        let mut name = variable.name.clone();
+        let (mut kind, mut offset) = (variable.kind, offset);
+        for _ in 0..MOST_PARTS {
+            let Some((part, inner, rest)) = self.part(kind, offset, len) else { break };
+            name.push_str(&part);
+            (kind, offset) = (inner, rest);
+        }
+        if offset > 0 {
+            name.push_str(&format!("+{offset}"));
+        }
+        Some(name)
+    }
+
+    /// Adds the variables of a unit.
+    fn list(&mut self, number: usize) {
+        let mut found = Vec::new();
+        let unit = &self.units[number];
+        let mut entries = unit.entries();
+        while let Ok(Some(entry)) = entries.next_dfs() {
+            if entry.tag() == gimli::DW_TAG_variable {
+                found.extend(self.variable(number, entry));
+            }
+        }
+        self.all.extend(found);
+    }
+
+    fn variable(&self, unit: usize, entry: &Entry) -> Option<Variable> {
+        let Some(AttributeValue::Exprloc(expression)) = entry.attr_value(gimli::DW_AT_location)
+        else {
+            return None;
+        };
+        let mut operations = expression.operations(self.units[unit].encoding());
+        let address = match operations.next() {
+            Ok(Some(Operation::Address { address })) => address,
+            Ok(Some(Operation::AddressIndex { index })) => {
+                self.dwarf.address(&self.units[unit], index).ok()?
+            }
+            _ => return None,
+        };
+        // What is computed from it is no fixed place.
+        if !matches!(operations.next(), Ok(None)) {
+            return None;
+        }
+        // A definition may leave its name and type to the declaration.
+        let declared = match entry.attr_value(gimli::DW_AT_specification) {
+            Some(AttributeValue::UnitRef(at)) => self.units[unit].entry(at).ok(),
+            _ => None,
+        };
+        let from = |attribute| {
+            let own = entry.attr_value(attribute);
+            own.or_else(|| declared.as_ref()?.attr_value(attribute))
+        };
+        let name = self.text(unit, from(gimli::DW_AT_name)?)?;
+        let kind = self.reference(unit, from(gimli::DW_AT_type)?)?;
+        Some(Variable { address, size: self.size(kind)?, name, kind })
+    }
+
+    /// The part of a value of this type that these bytes are in: what is added to its name, its type,
+    /// and where in it they are. Nothing if they are not in one part alone.
+    fn part(&self, kind: TypeAt, offset: u64, len: u64) -> Option<(String, TypeAt, u64)> {
+        let kind = self.plain(kind)?;
+        let entry = self.entry(kind)?;
+        match entry.tag() {
+            gimli::DW_TAG_array_type => self.element(kind, &entry, offset, len),
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                self.member(kind, offset, len)
+            }
+            _ => None,
+        }
+    }
+
+    fn element(
+        &self,
+        kind: TypeAt,
+        entry: &Entry,
+        offset: u64,
+        len: u64,
+    ) -> Option<(String, TypeAt, u64)> {
+        let inner = self.reference(kind.0, entry.attr_value(gimli::DW_AT_type)?)?;
+        let size = self.size(inner).filter(|&size| size > 0)?;
+        let (mut index, rest) = (offset / size, offset % size);
+        if rest + len > size {
+            return None;
+        }
+        // The last dimension runs fastest.
+        let mut indices = Vec::new();
+        for &count in self.dimensions(kind).iter().skip(1).rev() {
+            indices.push(index % count.max(1));
+            index /= count.max(1);
+        }
+        indices.push(index);
+        let indices = indices.iter().rev().map(|i| format!("[{i}]"));
+        Some((indices.collect(), inner, rest))
+    }
+
+    /// How many elements an array has, per dimension.
+    fn dimensions(&self, kind: TypeAt) -> Vec<u64> {
+        let number = |value: AttributeValue<Reader>| value.udata_value();
+        let count = |entry: &Entry| {
+            let upper = entry.attr_value(gimli::DW_AT_upper_bound).and_then(number);
+            let count = entry.attr_value(gimli::DW_AT_count).and_then(number);
+            Some(count.or(upper.map(|upper| upper.wrapping_add(1))).unwrap_or(0))
+        };
+        self.children(kind, |entry| match entry.tag() {
+            gimli::DW_TAG_subrange_type => count(entry),
+            _ => None,
+        })
+    }
+
+    fn member(&self, kind: TypeAt, offset: u64, len: u64) -> Option<(String, TypeAt, u64)> {
+        let members = self.children(kind, |entry| {
+            let named = entry.tag() == gimli::DW_TAG_member;
+            if !named && entry.tag() != gimli::DW_TAG_inheritance {
+                return None;
+            }
+            let at = entry.attr_value(gimli::DW_AT_data_member_location);
+            let at = at.map_or(Some(0), |at| at.udata_value())?;
+            let inner = self.reference(kind.0, entry.attr_value(gimli::DW_AT_type)?)?;
+            let name = entry.attr_value(gimli::DW_AT_name).and_then(|n| self.text(kind.0, n));
+            Some((at, self.size(inner)?, name.unwrap_or_default(), inner))
+        });
+        let has = |(at, size, ..): &&(u64, u64, String, TypeAt)| {
+            *at <= offset && offset + len <= at + size && *size > 0
+        };
+        let (at, _, name, inner) = members.iter().find(has)?;
+        // What wraps a single value, or is a part without a name, says nothing.
+        let wraps = members.iter().filter(|(_, size, ..)| *size > 0).count() == 1;
+        let said = name.is_empty()
+            || name.starts_with("_M_")
+            || name.starts_with("__")
+            || wraps && self.is_rust(kind.0);
+        let part = if said { String::new() } else { format!(".{name}") };
+        Some((part, *inner, offset - at))
+    }
+
+    fn is_rust(&self, unit: usize) -> bool {
+        let mut entries = self.units[unit].entries();
+        let Ok(Some(root)) = entries.next_dfs() else { return false };
+        let language = root.attr_value(gimli::DW_AT_language);
+        language == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
+    }
+
+    /// A type without its qualifiers and other names for it.
+    fn plain(&self, mut kind: TypeAt) -> Option<TypeAt> {
+        let mut seen = HashSet::new();
+        while seen.insert(kind) {
+            let entry = self.entry(kind)?;
+            match entry.tag() {
+                gimli::DW_TAG_typedef
+                | gimli::DW_TAG_const_type
+                | gimli::DW_TAG_volatile_type
+                | gimli::DW_TAG_atomic_type
+                | gimli::DW_TAG_restrict_type => {
+                    kind = self.reference(kind.0, entry.attr_value(gimli::DW_AT_type)?)?;
+                }
+                _ => return Some(kind),
+            }
+        }
+        None
+    }
+
+    /// How many bytes a value of this type has.
+    fn size(&self, kind: TypeAt) -> Option<u64> {
+        let kind = self.plain(kind)?;
+        let entry = self.entry(kind)?;
+        if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size) {
+            return size.udata_value();
+        }
+        match entry.tag() {
+            gimli::DW_TAG_array_type => {
+                let inner = self.reference(kind.0, entry.attr_value(gimli::DW_AT_type)?)?;
+                let counts = self.dimensions(kind);
+                let count = counts.iter().try_fold(1_u64, |all, &count| all.checked_mul(count))?;
+                self.size(inner)?.checked_mul(count)
+            }
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => {
+                Some(u64::from(self.units[kind.0].encoding().address_size))
+            }
+            _ => None,
+        }
+    }
+
+    fn entry(&self, kind: TypeAt) -> Option<Entry> {
+        self.units[kind.0].entry(kind.1).ok()
+    }
+
+    /// What is found in the children of a type.
+    fn children<T>(&self, kind: TypeAt, find: impl Fn(&Entry) -> Option<T>) -> Vec<T> {
+        let mut found = Vec::new();
+        let Ok(mut tree) = self.units[kind.0].entries_tree(Some(kind.1)) else { return found };
+        let Ok(root) = tree.root() else { return found };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            found.extend(find(child.entry()));
+        }
+        found
+    }
+
+    fn reference(&self, unit: usize, value: AttributeValue<Reader>) -> Option<TypeAt> {
+        match value {
+            AttributeValue::UnitRef(at) => Some(TypeAt(unit, at)),
+            AttributeValue::DebugInfoRef(at) => {
+                self.units.iter().enumerate().find_map(|(number, unit)| {
+                    Some(TypeAt(number, at.to_unit_offset(&unit.header)?))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn text(&self, unit: usize, value: AttributeValue<Reader>) -> Option<String> {
+        let text = self.dwarf.attr_string(&self.units[unit], value).ok()?;
+        Some(gimli::Reader::to_string_lossy(&text).ok()?.into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use object::{Object, ObjectSymbol};
+
+    use super::Variables;
+
+    const SOURCE: &str = "
+struct node { int value; struct node *next; };
+typedef struct { _Atomic int head, tail; struct node slots[3]; } ring_t;
+int plain;
+volatile int want[2];
+_Atomic long grid[2][3];
+ring_t ring;
+union { short half[2]; int all; } both;
+extern int declared;
+int declared = 1;
+int *used(void) { static int inner; return &inner; }
+";
+
+    #[test]
+    fn parts_of_variables_have_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (source, file) = (folder.path().join("v.c"), folder.path().join("v.so"));
+        std::fs::write(&source, SOURCE).expect("written");
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", "-O1", "-fPIC", "-shared", "-nostdlib", "-o"]).arg(&file).arg(&source);
+        assert!(gcc.status().expect("gcc").success());
+        let bytes = std::fs::read(&file).expect("read");
+        let object = object::File::parse(&*bytes).expect("an object");
+        let variables = Variables::of(&file).expect("debug information");
+        for (symbol, offset, len, expected) in [
+            ("plain", 0, 4, "plain"),
+            ("want", 0, 4, "want[0]"),
+            ("want", 4, 4, "want[1]"),
+            ("want", 0, 8, "want"),
+            ("grid", 8, 8, "grid[0][1]"),
+            ("grid", 40, 8, "grid[1][2]"),
+            ("ring", 4, 4, "ring.tail"),
+            ("ring", 24, 4, "ring.slots[1].value"),
+            ("ring", 32, 8, "ring.slots[1].next"),
+            ("ring", 34, 2, "ring.slots[1].next+2"),
+            ("both", 2, 2, "both.half[1]"),
+            ("both", 0, 4, "both.half"),
+            ("declared", 0, 4, "declared"),
+            ("inner", 0, 4, "inner"),
+        ] {
+            let named = |s: &object::Symbol<'_, '_>| {
+                s.name().is_ok_and(|name| name.split('.').next() == Some(symbol))
+            };
+            let address = object.symbols().find(named).expect(symbol).address();
+            let name = variables.name(address + offset, len);
+            assert_eq!(name.as_deref(), Some(expected), "{symbol}+{offset}/{len}");
+        }
+        assert_eq!(variables.name(0, 1), None);
+    }
+}
