@@ -7,6 +7,7 @@
     reason = "the fields are the options of the commands, whose help texts say what they mean"
 )]
 
+mod cargo_words;
 mod meant;
 mod refused;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
+pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompilerArgs, ConvertArgs, FamilyArgs,
@@ -42,7 +44,9 @@ pub enum Stop {
 
 /// What the words of a command line mean, the first of which is the name of the program.
 pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
-    let matches = syntax().try_get_matches_from(words).map_err(Stop::Clap)?;
+    let syntax = syntax();
+    let words = cargo_words::sorted(&syntax, words.into_iter().collect());
+    let matches = syntax.try_get_matches_from(words).map_err(Stop::Clap)?;
     refused::check(&matches).map_err(Stop::Usage)?;
     let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
     meant::command(cli.command).map_err(Stop::Usage)

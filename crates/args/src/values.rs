@@ -140,6 +140,14 @@ pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
     output_of(&[OutputFormat::Text, OutputFormat::Json], &[OutputFormat::Dot, OutputFormat::Csv])
 }
 
+/// Reads the name of an output format for tests.
+pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
+    output_of(
+        &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Junit],
+        &[OutputFormat::Dot, OutputFormat::Csv],
+    )
+}
+
 /// What fences cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {

@@ -15,6 +15,9 @@ pub struct Answer {
     pub executions: u64,
     /// How many steps they took together, as far as is known.
     pub steps: u64,
+    /// How many threads the execution with most of them had, if that is known: 1 if the program starts
+    /// no second one.
+    pub threads: Option<u64>,
     /// How they were chosen, one strategy after the other.
     pub strategies: Vec<&'static str>,
     /// Whether each execution had a process of its own.

@@ -29,6 +29,8 @@ pub(crate) struct Explored {
     pub(crate) executions: u64,
     /// Their steps.
     pub(crate) steps: u64,
+    /// The threads of the execution that had most; 0 if that is not known.
+    pub(crate) threads: u64,
     /// The strategies that were followed.
     pub(crate) strategies: Vec<&'static str>,
     /// Why not everything was explored; nothing if it was.
@@ -92,6 +94,7 @@ pub(crate) fn explore_until(
             findings: Findings::none(),
             executions: 0,
             steps: 0,
+            threads: 0,
             strategies: Vec::new(),
             limit: Some(Limit::Executions(0)),
             mixed: Vec::new(),
@@ -327,6 +330,7 @@ impl Exploration<'_> {
         let before = explored.executions;
         explored.executions += heard.executions;
         explored.steps += heard.steps;
+        explored.threads = explored.threads.max(heard.threads);
         explored.findings.add(heard.findings(), before);
     }
 }

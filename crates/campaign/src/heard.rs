@@ -21,6 +21,8 @@ pub(crate) struct Heard {
     /// Bytes that were found to be shared.
     pub(crate) shared: Vec<(u64, u64)>,
     pub(crate) idle: u64,
+    /// The threads of the execution that had most; 0 if nobody has said so.
+    pub(crate) threads: u64,
     pub(crate) exits: u64,
     pub(crate) mixed: Vec<Model>,
     pub(crate) cut: u64,
@@ -67,6 +69,7 @@ impl Heard {
             unsupported: Vec::new(),
             shared: Vec::new(),
             idle: 0,
+            threads: 0,
             exits: 0,
             mixed: Vec::new(),
             cut: 0,
@@ -175,6 +178,7 @@ impl Heard {
                 self.unserializable = Some(Unserializable { seen });
             }
             Message::Idle(times) => self.idle = times,
+            Message::Threads(most) => self.threads = most,
             Message::Mixed(model) => self.mixed.push(model),
             Message::Exits(executions) => self.exits = executions,
             Message::Progress { executions, steps } => {

@@ -62,6 +62,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     Ok(Answer {
         executions: explored.executions,
         steps: explored.steps,
+        threads: (explored.threads > 0).then_some(explored.threads),
         strategies: explored.strategies.clone(),
         fork: base.fork,
         remarks,

@@ -59,6 +59,7 @@ pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
 pub use runtime::{Control, Ended, Runtime, Start};
 pub use sources::Patch;
+pub use symbols::has_harness;
 
 /// How many findings of a model, and how many failures, are executed again to be shown.
 pub(crate) const MOST_SHOWN: usize = 100;

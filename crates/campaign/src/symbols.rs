@@ -200,6 +200,14 @@ pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether a program has the harness that Rust's compiler gives to tests.
+pub fn has_harness(program: &Path) -> Result<bool> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());
+    Ok(names.any(|name| name.contains("4test") && name.contains("test_main_static")))
+}
+
 /// For a program that cannot be read.
 pub(crate) fn unread<E: std::fmt::Display>(program: &Path) -> impl FnOnce(E) -> Error {
     Error::because(format!("failed to read {}", program.display()))

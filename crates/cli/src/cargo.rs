@@ -1,42 +1,60 @@
 //! `weakspot cargo test` and `weakspot cargo run`.
 
 mod build;
+mod list;
+mod suite;
 mod words;
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
-use weakspot_build::runtime;
-use weakspot_campaign::{Asked, Judged, Program, libraries, status_text};
-use weakspot_report::{RealOutcome, RealQuestion, RealVerdict, real_summary};
+use anyhow::{Context, Result, bail};
+use weakspot_campaign::Program;
 
 use self::build::{Built, Cargo};
+use self::list::Listed;
+use self::suite::Test;
 use self::words::Words;
-use crate::args::{CargoRunArgs, CargoTestArgs, OutputFormat};
+use crate::args::{CargoRunArgs, CargoTestArgs};
 use crate::exit::Exit;
-use crate::run::{Outcome, Subject, explore};
-
-/// How long a program may take to list its tests.
-const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+use crate::run::{Subject, explore};
 
 /// Explores each test of a crate.
 pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
-    let words = Words::of_test(&args.args, &args.rest)?;
+    let mut words = Words::of_test(&args.args, &args.rest)?;
+    let only_list = words.rest.iter().any(|word| word == "--list");
+    words.rest.retain(|word| word != "--list");
     let cargo = Cargo::find(&words, args.run.shared.quiet)?;
-    let binaries = cargo.build("test", &["--no-run"])?;
+    // Programs and examples are built, too, because tests may start them.
+    let mut binaries = cargo.build("test", &["--no-run"])?;
+    binaries.retain(|built| built.test);
+    // Cargo builds side by side.
+    binaries.sort_by_key(Built::id);
     if binaries.is_empty() {
         bail!("there are no tests: cargo has built no program for tests");
     }
-    let mut subjects = Vec::new();
-    for binary in &binaries {
-        for name in tests(binary, &words.rest)? {
-            subjects.push(subject(binary, &name, &words));
+    if args.no_run {
+        for built in &binaries {
+            println!("{} ({})", built.id(), built.file.display());
         }
+        return Ok(Exit::Holds);
     }
-    if subjects.is_empty() {
+    let Listed { tests, mut skipped, failed } = list::tests(&binaries, &words.rest);
+    skipped
+        .extend(cargo.doctests(&binaries).iter().map(|package| format!("{package}: its doctests")));
+    if only_list {
+        for (built, name) in &tests {
+            println!("{}::{name}: test", built.id());
+        }
+        return list::end(&tests, &skipped, &failed);
+    }
+    let subjects: Vec<Subject> = tests
+        .iter()
+        .map(|(built, name)| subject(built, name, &words, binaries.len() > 1))
+        .collect();
+    if subjects.is_empty() && failed.is_empty() {
+        for note in &skipped {
+            eprintln!("note: skipped {note}");
+        }
         match words.rest.is_empty() {
             true => bail!("there are no tests in {}", names(&binaries)),
             false => {
@@ -48,43 +66,15 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
         bail!(
             "a schedule is for one test, and {} are selected: name it, as in -- --exact {}",
             subjects.len(),
-            subjects
-                .first()
-                .and_then(|s| s.program.name.split_once("::"))
-                .map_or("", |(_, name)| name)
+            tests.first().map_or("", |(_, name)| name)
         );
     }
-    let (exit, outcomes) = explore(&args.run, &subjects)?;
-    let shared = &args.run.shared;
-    if shared.format == OutputFormat::Text && !shared.quiet && subjects.len() > 1 {
-        // Nobody may be left who reads it.
-        write!(std::io::stdout(), "\n{}", summary(&outcomes))?;
-    }
-    Ok(exit)
-}
-
-/// A line for each test, and how many of them are all right.
-fn summary(outcomes: &[Outcome]) -> String {
-    let asked = |asked: Asked| match asked {
-        Asked::Failures => RealQuestion::Failures,
-        Asked::Robustness => RealQuestion::Robust,
-        Asked::Serializability => RealQuestion::Serial,
-        Asked::FencedSerializability => RealQuestion::SerialFenced,
-    };
-    let verdict = |judged: &Judged| RealVerdict {
-        question: asked(judged.asked),
-        model: judged.model,
-        verdict: judged.verdict.clone(),
-        advisory: judged.advisory,
-    };
-    let verdicts: Vec<Vec<RealVerdict>> =
-        outcomes.iter().map(|o| o.verdicts.iter().map(verdict).collect()).collect();
-    let rows: Vec<RealOutcome<'_>> = outcomes
+    let tests: Vec<Test> = tests
         .iter()
-        .zip(&verdicts)
-        .map(|(o, verdicts)| RealOutcome { name: &o.name, executions: o.executions, verdicts })
+        .zip(subjects)
+        .map(|((built, name), subject)| Test { binary: built.id(), name: name.clone(), subject })
         .collect();
-    real_summary(&rows)
+    suite::explore(&args.run, &tests, &skipped, &failed)
 }
 
 /// Explores a program of a crate.
@@ -107,7 +97,7 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
             command,
             name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
             folder: None,
-            variables: variables(program),
+            variables: program.variables(),
             rust: true,
             harness: false,
         },
@@ -118,12 +108,12 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
 }
 
 fn names(binaries: &[Built]) -> String {
-    let names: Vec<&str> = binaries.iter().map(|b| &b.name[..]).collect();
+    let names: Vec<String> = binaries.iter().map(Built::id).collect();
     names.join(", ")
 }
 
-/// One test as a program.
-fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
+/// One test as a program; `several`: there are others, which may have a test of the same name.
+fn subject(binary: &Built, name: &str, words: &Words, several: bool) -> Subject {
     let flags = ["--exact", "--include-ignored", "--test-threads=1", "--nocapture"];
     let mut command: Vec<OsString> = vec![binary.file.clone().into(), name.into()];
     command.extend(flags.map(OsString::from));
@@ -131,79 +121,16 @@ fn subject(binary: &Built, name: &str, words: &Words) -> Subject {
     Subject {
         program: Program {
             command,
-            name: format!("{}::{name}", binary.name),
+            name: format!("{}::{name}", binary.id()),
             folder: Some(binary.folder.clone()),
-            variables: variables(binary),
+            variables: binary.variables(),
             rust: true,
             harness: true,
         },
         explorer: "weakspot cargo test",
-        target: [&words.cargo[..], &selection].concat(),
+        target: match several {
+            true => [&words.narrowed(&binary.package, &binary.option())[..], &selection].concat(),
+            false => [&words.cargo[..], &selection].concat(),
+        },
     }
-}
-
-/// What cargo would put into the environment, and what keeps panics short.
-fn variables(binary: &Built) -> Vec<(&'static str, OsString)> {
-    vec![
-        ("CARGO_MANIFEST_DIR", binary.folder.clone().into()),
-        ("CARGO_MANIFEST_PATH", binary.folder.join("Cargo.toml").into()),
-        ("CARGO_PKG_NAME", binary.package.clone().into()),
-        ("CARGO_PKG_VERSION", binary.version.clone().into()),
-        ("RUST_BACKTRACE", "0".into()),
-        ("RUST_LIB_BACKTRACE", "0".into()),
-        // Otherwise the harness reads all about the terminal, in each execution.
-        ("TERM", "".into()),
-    ]
-}
-
-/// The tests of a program that are selected. The program says so itself, and is not under control
-/// when it does.
-fn tests(binary: &Built, selection: &[String]) -> Result<Vec<String>> {
-    let has = |flag: &str| selection.iter().any(|word| word == flag);
-    let all = list(binary, selection, &[])?;
-    if has("--ignored") || has("--include-ignored") {
-        return Ok(all);
-    }
-    let ignored = list(binary, selection, &["--ignored"])?;
-    Ok(all.into_iter().filter(|test| !ignored.contains(test)).collect())
-}
-
-fn list(binary: &Built, selection: &[String], more: &[&str]) -> Result<Vec<String>> {
-    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let failed = || format!("failed to list the tests of {}", binary.name);
-    let mut child = Command::new(&binary.file)
-        .args(["--list", "--format", "terse"])
-        .args(more)
-        .args(selection)
-        .current_dir(&binary.folder)
-        .envs(variables(binary))
-        .env("LD_LIBRARY_PATH", libraries(&runtime))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(failed)?;
-    let mut stdout = child.stdout.take().with_context(failed)?;
-    let reader = std::thread::spawn(move || {
-        let mut listed = Vec::new();
-        stdout.read_to_end(&mut listed).map(|_| listed)
-    });
-    // Without the usual harness it may do anything instead.
-    let until = Instant::now() + LIST_TIMEOUT;
-    let status = loop {
-        if let Some(status) = child.try_wait().with_context(failed)? {
-            break status;
-        }
-        if Instant::now() > until {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!("{}: it takes too long; does it have a harness of its own?", failed());
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    if !status.success() {
-        bail!("{}: it {}", failed(), status_text(status));
-    }
-    let listed = reader.join().ok().with_context(failed)?.with_context(failed)?;
-    let listed = String::from_utf8_lossy(&listed);
-    Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }

@@ -33,8 +33,11 @@ impl pool::Named for Subject {
 
 /// What came out.
 pub(crate) struct Outcome {
-    pub(crate) name: String,
     pub(crate) executions: u64,
+    /// How many threads the execution with most of them had, if that is known.
+    pub(crate) threads: Option<u64>,
+    /// What the user should know.
+    pub(crate) remarks: Vec<String>,
     /// Everything that was asked; nothing if there was an error.
     pub(crate) verdicts: Vec<Judged>,
 }
@@ -62,18 +65,22 @@ impl Subject {
 
 /// Explores programs, several at a time, and says what was found.
 pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
-    pool::run(subjects, &args.shared, |subject| {
-        answer(args, subject).unwrap_or_else(|error| {
-            let mut answer = Answer::new();
-            answer.exit = Exit::Bad;
-            answer.err = format!("error: {error:#}\n");
-            let name = subject.program.name.clone();
-            if args.shared.format == OutputFormat::Json {
-                answer.out = error_json(&name, "run", None, &format!("{error:#}"), None) + "\n";
-            }
-            answer.results.push(Outcome { name, executions: 0, verdicts: Vec::new() });
-            answer
-        })
+    pool::run(subjects, &args.shared, |subject| answered(args, subject))
+}
+
+/// What is said about a program, whatever came out.
+pub(crate) fn answered(args: &RunArgs, subject: &Subject) -> Answer<Outcome> {
+    answer(args, subject).unwrap_or_else(|error| {
+        let mut answer = Answer::new();
+        answer.exit = Exit::Bad;
+        answer.err = format!("error: {error:#}\n");
+        let name = subject.program.name.clone();
+        if args.shared.format == OutputFormat::Json {
+            answer.out = error_json(&name, "run", None, &format!("{error:#}"), None) + "\n";
+        }
+        let (remarks, verdicts) = (Vec::new(), Vec::new());
+        answer.results.push(Outcome { executions: 0, threads: None, remarks, verdicts });
+        answer
     })
 }
 
@@ -93,8 +100,12 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let counted = verdicts.iter().filter(|judged| !judged.advisory);
     answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
     show::show(args, subject, &found, listener.elapsed(), &mut answer)?;
-    let (name, executions) = (program.name.clone(), found.executions);
-    answer.results.push(Outcome { name, executions, verdicts });
+    answer.results.push(Outcome {
+        executions: found.executions,
+        threads: found.threads,
+        remarks: found.remarks,
+        verdicts,
+    });
     Ok(answer)
 }
 

@@ -124,6 +124,8 @@ pub enum Message {
     Idle(u64),
     /// How many executions ended with an exit code that is not 0.
     Exits(u64),
+    /// How many threads the execution with most of them had, the harness of a test left out.
+    Threads(u64),
     /// Accesses overlap in part, so that overtakings may be missing.
     Mixed(Model),
     /// How far it is.
@@ -265,6 +267,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         },
         "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
+        "threads" => Message::Threads(word()?.parse().ok()?),
         "mixed" => Message::Mixed(model(word()?)?),
         "exits" => Message::Exits(word()?.parse().ok()?),
         "progress" => {
@@ -342,6 +345,7 @@ impl fmt::Display for Message {
             }
             Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
+            Message::Threads(most) => write!(f, "threads {most}"),
             Message::Mixed(model) => write!(f, "mixed {model}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
@@ -595,6 +599,7 @@ mod tests {
             Message::Cut(2),
             Message::Unserializable { execution: 2, schedule: "w1".into(), executions: 3 },
             Message::Idle(0),
+            Message::Threads(2),
             Message::Exits(3),
             Message::Mixed(Model::Tso),
             Message::Progress { executions: 5, steps: 6 },

@@ -79,10 +79,12 @@ pub enum Format {
     Dot,
     /// Tables with commas, for spreadsheets: measurements and summaries.
     Csv,
+    /// Reports of tests in the XML of JUnit.
+    Junit,
 }
 
 impl Format {
-    /// All of them.
+    /// Those that most commands know.
     pub const ALL: [Format; 4] = [Format::Text, Format::Json, Format::Dot, Format::Csv];
 
     /// What it is called on the command line.
@@ -93,6 +95,7 @@ impl Format {
             Format::Json => "json",
             Format::Dot => "dot",
             Format::Csv => "csv",
+            Format::Junit => "junit",
         }
     }
 
@@ -104,13 +107,14 @@ impl Format {
             Format::Json => "JSON Lines, one object per file and model",
             Format::Dot => "Graphviz: the execution or cycle that decides the answer",
             Format::Csv => "Commas: the rows of `bench`, the summary of many files",
+            Format::Junit => "XML as JUnit writes it, for services that show tests",
         }
     }
 
     /// The format of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
+        Format::ALL.into_iter().chain([Format::Junit]).find(|format| format.name() == name)
     }
 
     /// The answer in this format. Tables are of many answers, and have no part for one.
@@ -120,7 +124,7 @@ impl Format {
             Format::Text => answer.text(style),
             Format::Json => answer.json(),
             Format::Dot => answer.dot(),
-            Format::Csv => String::new(),
+            Format::Csv | Format::Junit => String::new(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod json;
 mod program;
 mod real;
 mod real_advice;
+mod real_tests;
 mod run;
 mod stream;
 mod text;
@@ -37,11 +38,14 @@ pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summa
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_csv};
 pub use program::unread::Unread;
 pub use real::{
-    Explored, RealConsequence, RealFailed, RealFailure, RealOutcome, RealOvertaking, RealPairs,
-    RealQuestion, RealShown, RealUnserializable, RealVerdict, failures_json, failures_text,
-    real_json, real_statistics, real_summary, real_text, unserializable_json, unserializable_text,
+    Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealShown,
+    RealUnserializable, failures_json, failures_text, real_json, real_statistics, real_text,
+    unserializable_json, unserializable_text,
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
+pub use real_tests::{
+    RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
+};
 pub use run::dot::draw_dot;
 pub use run::drawing::draw_run;
 pub use run::object::{

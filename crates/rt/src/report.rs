@@ -95,6 +95,8 @@ impl Runtime {
         if counts.exits > 0 {
             send(Message::Exits(counts.exits));
         }
+        let harness = usize::from(self.config.harness);
+        send(Message::Threads(self.exploration.threads().saturating_sub(harness) as u64));
         let (executions, steps) = (self.signals().executions(), self.signals().steps());
         send(Message::Done { how: how.to_owned(), executions, steps });
     }

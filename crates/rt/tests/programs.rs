@@ -67,7 +67,7 @@ fn plain(report: &str) -> String {
     for line in report.lines() {
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         match words.first().map(String::as_str) {
-            Some("module" | "shared" | "again") => continue,
+            Some("module" | "shared" | "again" | "threads") => continue,
             Some("finding") => {
                 words.remove(6);
                 words.remove(5);

@@ -36,17 +36,20 @@ pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
 
 #[derive(Debug)]
 pub struct CargoTestArgs {
+    /// Only build.
+    pub no_run: bool,
     pub run: RunArgs,
     pub args: Vec<String>,
     pub rest: Vec<String>,
 }
 
 pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage> {
-    let typed::CargoTest { explore, threads, mut args, rest } = typed;
+    let typed::CargoTest { no_run, explore, threads, mut args, rest } = typed;
     if let Some(jobs) = threads.threads {
         args.insert(0, format!("--jobs={jobs}"));
     }
-    Ok(CargoTestArgs { run: self::explore(explore, Some(&threads), TEST_TIMEOUT)?, args, rest })
+    let run = self::explore(explore, Some(&threads), TEST_TIMEOUT)?;
+    Ok(CargoTestArgs { no_run, run, args, rest })
 }
 
 #[derive(Debug)]
@@ -133,7 +136,8 @@ fn explore(
             "is watched for, and --under executed: expected one",
         )?;
         refuse(&transactional, "watches executions of SC: leave out --under")?;
-        let watched = [("--fences", fences), ("--robust", robust), ("--baseline", baseline.is_some())];
+        let watched =
+            [("--fences", fences), ("--robust", robust), ("--baseline", baseline.is_some())];
         refuse(&watched, "is about what is watched for: leave out --under")?;
     }
     if model.contains(&Model::Sc) {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
 use weakspot_live::Schedule;
 
-use super::super::values::{buffers, model, plain};
+use super::super::values::{buffers, model, plain, tests};
 use super::{Shared, Threads};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
@@ -78,16 +78,22 @@ Example:
     after_help = "\
 The crate is built as `cargo test` would, with instrumentation, in target/weakspot; nothing in it
 changes. Each #[test] is explored as `weakspot run` explores a program: a test that panics is a failure,
-with the schedule that shows it. Options of weakspot come first, then those of `cargo test`, then,
-after `--`, names of tests, --exact, --skip, --ignored and --include-ignored. Tests in documentation are
-left out. Code inside of the standard library is not seen unless it is generic or inlined.",
-    mut_arg("format", |a| a.value_parser(plain())),
+with the schedule that shows it. Options of `cargo test` are taken, too, in any order; after `--` come
+names of tests, --exact, --skip, --ignored, --include-ignored and --list. Tests in documentation, tests
+without the usual harness and those of procedural macros are left out, with a note. Code inside of the
+standard library is not seen unless it is generic or inlined.
+
+`cargo weakspot test` is the same, and `weakspot cargo +TOOLCHAIN test` takes another toolchain.",
+    mut_arg("format", |a| a.value_parser(tests())),
     mut_arg("timeout", |a| a.help("Give up on a test after this time [default: 10s]")),
     mut_arg("threads", |a| a.help(
         "How many tests to explore, and jobs of cargo to run, at a time; by default one per processor"
     ))
 )]
 pub(crate) struct CargoTest {
+    /// Only build the tests.
+    #[arg(long)]
+    pub(crate) no_run: bool,
     #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]
@@ -110,7 +116,7 @@ Example:
     after_help = "\
 The crate is built as `cargo run` would, with instrumentation, in target/weakspot; nothing in it changes.
 The program is explored as by `weakspot run`; an exit code that is not 0 is a failure, too. Options of
-weakspot come first, then those of `cargo run`, then, after `--`, arguments of the program.",
+`cargo run` are taken, too, in any order; after `--` come arguments of the program.",
     mut_arg("format", |a| a.value_parser(plain()))
 )]
 pub(crate) struct CargoRun {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_build::runtime;
 
-use super::words::Words;
+use super::words::{TARGETS, Words};
 
 /// Cargo, and what it says about itself and the crate.
 pub(super) struct Cargo<'a> {
@@ -27,6 +27,10 @@ pub(super) struct Cargo<'a> {
 pub(super) struct Built {
     /// The name of the target: a library, a test, a program.
     pub(super) name: String,
+    /// What kind of target it is.
+    pub(super) kind: Kind,
+    /// Whether it was built to be a test.
+    pub(super) test: bool,
     pub(super) file: PathBuf,
     /// The root of its package.
     pub(super) folder: PathBuf,
@@ -37,13 +41,65 @@ pub(super) struct Built {
     pub(super) default: bool,
 }
 
+/// Kinds of targets, as far as they matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Library,
+    /// Its code runs inside of the compiler, so that it is not instrumented.
+    Macro,
+    Program,
+    Test,
+    Example,
+    Bench,
+}
+
+impl Built {
+    /// What tests are called by: the package, and the target if that is not its library.
+    pub(super) fn id(&self) -> String {
+        let (package, name) = (&self.package, &self.name);
+        match self.kind {
+            Kind::Library | Kind::Macro => package.clone(),
+            Kind::Test => format!("{package}::{name}"),
+            Kind::Program => format!("{package}::bin/{name}"),
+            Kind::Example => format!("{package}::example/{name}"),
+            Kind::Bench => format!("{package}::bench/{name}"),
+        }
+    }
+
+    /// What cargo would put into the environment, and what keeps panics short.
+    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("CARGO_MANIFEST_DIR", self.folder.clone().into()),
+            ("CARGO_MANIFEST_PATH", self.folder.join("Cargo.toml").into()),
+            ("CARGO_PKG_NAME", self.package.clone().into()),
+            ("CARGO_PKG_VERSION", self.version.clone().into()),
+            ("RUST_BACKTRACE", "0".into()),
+            ("RUST_LIB_BACKTRACE", "0".into()),
+            // Otherwise the harness reads all about the terminal, in each execution.
+            ("TERM", "".into()),
+        ]
+    }
+
+    /// The option of cargo that chooses the target.
+    pub(super) fn option(&self) -> Vec<String> {
+        let option = match self.kind {
+            Kind::Library | Kind::Macro => return vec!["--lib".to_owned()],
+            Kind::Test => "--test",
+            Kind::Program => "--bin",
+            Kind::Example => "--example",
+            Kind::Bench => "--bench",
+        };
+        vec![option.to_owned(), self.name.clone()]
+    }
+}
+
 /// Between flags in the variable that cargo reads them from.
 const BETWEEN: &str = "\x1f";
 
 impl<'a> Cargo<'a> {
     /// Asks cargo about itself and the crate.
     pub(super) fn find(words: &'a Words, quiet: bool) -> Result<Cargo<'a>> {
-        let version = answer(cargo().arg("-vV"))?;
+        let version = answer(cargo(words).arg("-vV"))?;
         let host = version.lines().find_map(|line| line.strip_prefix("host: "));
         let host = host.context("cargo does not say which machine this is")?.to_owned();
         if let Some(target) = words.value("--target")
@@ -51,7 +107,7 @@ impl<'a> Cargo<'a> {
         {
             bail!("programs for {target} cannot be run here: this is {host}");
         }
-        let mut ask = cargo();
+        let mut ask = cargo(words);
         ask.args(["metadata", "--no-deps", "--format-version", "1"]);
         if let Some(path) = words.value("--manifest-path") {
             ask.args(["--manifest-path", path]);
@@ -63,7 +119,7 @@ impl<'a> Cargo<'a> {
 
     /// Builds what a command of cargo would build, and gives the programs.
     pub(super) fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
-        let mut build = cargo();
+        let mut build = cargo(self.words);
         build.arg(command).args(more).args(["--message-format", "json-render-diagnostics"]);
         build.args(&self.words.cargo);
         if self.words.value("--target").is_none() {
@@ -112,7 +168,7 @@ impl<'a> Cargo<'a> {
         }
         // Flags of a target stand in for those of `build`, so ours have to be where the user's are.
         let configured = answer(
-            cargo()
+            cargo(self.words)
                 .args(["-Zunstable-options", "config", "get", "--format", "json", "target"])
                 .env("RUSTC_BOOTSTRAP", "1"),
         );
@@ -125,6 +181,27 @@ impl<'a> Cargo<'a> {
         Ok(())
     }
 
+    /// The packages of these programs whose library has tests in its documentation, if these were
+    /// asked for: none of them are explored.
+    pub(super) fn doctests(&self, built: &[Built]) -> Vec<String> {
+        if self.words.has(&TARGETS) {
+            return Vec::new();
+        }
+        let packages = self.metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
+        let has = |package: &&Value| {
+            let targets = package["targets"].as_array().map_or(&[][..], Vec::as_slice);
+            let library = targets.iter().find(|target| target["doctest"] == true);
+            let source = library.and_then(|target| target["src_path"].as_str());
+            source.and_then(|file| Path::new(file).parent()).is_some_and(documents)
+        };
+        packages
+            .iter()
+            .filter(|package| built.iter().any(|b| package["name"] == b.package[..]))
+            .filter(has)
+            .filter_map(|package| package["name"].as_str().map(str::to_owned))
+            .collect()
+    }
+
     /// The program that a message of cargo tells of.
     fn built(&self, message: &Value) -> Option<Built> {
         let file = message["executable"].as_str()?;
@@ -135,7 +212,17 @@ impl<'a> Cargo<'a> {
         let package = packages.iter().find(|p| p["id"] == message["package_id"]);
         let text = |key: &str| package.and_then(|p| p[key].as_str()).unwrap_or("");
         let kind = |kind: &str| target["kind"].as_array().is_some_and(|k| k.contains(&kind.into()));
+        let kinds = [
+            ("proc-macro", Kind::Macro),
+            ("bin", Kind::Program),
+            ("test", Kind::Test),
+            ("example", Kind::Example),
+            ("bench", Kind::Bench),
+        ];
+        let of_target = kinds.into_iter().find(|(name, _)| kind(name));
         Some(Built {
+            kind: of_target.map_or(Kind::Library, |(_, kind)| kind),
+            test: message["profile"]["test"].as_bool().unwrap_or(false),
             runs: kind("bin") || kind("example"),
             default: text("default_run") == name,
             name,
@@ -167,8 +254,29 @@ fn flags() -> Result<Vec<String>> {
     .to_vec())
 }
 
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+/// Whether a source below a folder has code in its documentation.
+fn documents(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().map(|entry| entry.path()).any(|path| match path.is_dir() {
+        true => documents(&path),
+        false => {
+            let begins = |line: &str| ["/// ```", "//! ```"].contains(&line.trim());
+            path.extension().is_some_and(|ending| ending == "rs")
+                && std::fs::read_to_string(&path).is_ok_and(|text| text.lines().any(begins))
+        }
+    })
+}
+
+fn cargo(words: &Words) -> Command {
+    match &words.toolchain {
+        // Only that of rustup knows other toolchains.
+        Some(toolchain) => {
+            let mut cargo = Command::new("cargo");
+            cargo.arg(toolchain);
+            cargo
+        }
+        None => Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))),
+    }
 }
 
 /// What a command prints.

@@ -2,45 +2,42 @@
 
 use anyhow::{Result, bail};
 
+use crate::args::CARGO_WITH_VALUE;
+
 /// The words.
 pub(super) struct Words {
+    /// The toolchain, as in `cargo +nightly`.
+    pub(super) toolchain: Option<String>,
     /// Options of cargo.
     pub(super) cargo: Vec<String>,
     /// What selects tests, or the arguments of the program.
     pub(super) rest: Vec<String>,
 }
 
-/// Options of cargo whose value may be the next word.
-const WITH_VALUE: [&str; 20] = [
-    "-p",
-    "--package",
-    "--exclude",
-    "--bin",
-    "--example",
-    "--test",
-    "--bench",
-    "-F",
-    "--features",
-    "-j",
-    "--jobs",
-    "--profile",
-    "--target",
-    "--target-dir",
-    "--manifest-path",
-    "--lockfile-path",
-    "--color",
-    "--config",
-    "-Z",
-    "-C",
-];
-
 /// Options of cargo that make no sense here, and why.
-const REFUSED: [(&str, &str); 4] = [
-    ("--no-run", "tests are to be explored"),
+const REFUSED: [(&str, &str); 3] = [
     ("--message-format", "weakspot reads the messages of cargo itself"),
     ("--doc", "tests in documentation are not explored"),
     ("--unit-graph", "weakspot reads the messages of cargo itself"),
 ];
+
+/// Options of cargo that choose targets.
+pub(super) const TARGETS: [&str; 10] = [
+    "--lib",
+    "--bin",
+    "--bins",
+    "--test",
+    "--tests",
+    "--example",
+    "--examples",
+    "--bench",
+    "--benches",
+    "--all-targets",
+];
+
+/// Those of them that choose more than one, or need no name.
+const GROUPS: [&str; 6] =
+    ["--lib", "--bins", "--tests", "--examples", "--benches", "--all-targets"];
 
 impl Words {
     /// Of `cargo test`: names of tests may come before `--`, too.
@@ -56,7 +53,8 @@ impl Words {
     fn new(words: &[String], after: &[String], first_ends: bool) -> Result<Words> {
         let mut cargo = Vec::new();
         let mut rest = Vec::new();
-        let mut words = words.iter();
+        let mut words = words.iter().peekable();
+        let toolchain = words.next_if(|word| word.starts_with('+')).cloned();
         while let Some(word) = words.next() {
             let name = word.split_once('=').map_or(&word[..], |(name, _)| name);
             if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
@@ -64,7 +62,7 @@ impl Words {
             }
             if word == "--" {
                 break;
-            } else if WITH_VALUE.contains(&&word[..]) {
+            } else if CARGO_WITH_VALUE.contains(&&word[..]) {
                 cargo.push(word.clone());
                 cargo.extend(words.next().cloned());
             } else if word.starts_with('-') {
@@ -78,13 +76,36 @@ impl Words {
         }
         rest.extend(words.cloned());
         rest.extend_from_slice(after);
-        Ok(Words { cargo, rest })
+        Ok(Words { toolchain, cargo, rest })
     }
 
     /// All of them, to be typed again.
     pub(super) fn shown(&self) -> Vec<String> {
         let between = if self.rest.is_empty() { &[][..] } else { &["--".to_owned()] };
-        [&self.cargo[..], between, &self.rest].concat()
+        [self.toolchain.as_slice(), &self.cargo, between, &self.rest].concat()
+    }
+
+    /// Whether one of these options was typed.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.cargo.iter().any(|word| {
+            let name = word.split_once('=').map_or(&word[..], |(name, _)| name);
+            names.contains(&name)
+        })
+    }
+
+    /// The options of cargo that lead to one target of a package, whatever else was built.
+    pub(super) fn narrowed(&self, package: &str, target: &[String]) -> Vec<String> {
+        let mut words = self.cargo.clone();
+        if !self.has(&["-p", "--package"]) {
+            // These would be as strong as a name.
+            words.retain(|word| !["--workspace", "--all"].contains(&&word[..]));
+            words.extend(["-p".to_owned(), package.to_owned()]);
+        }
+        words.retain(|word| !GROUPS.contains(&&word[..]));
+        if !self.has(&["--bin", "--test", "--example", "--bench"]) {
+            words.extend_from_slice(target);
+        }
+        words
     }
 
     /// The value of an option of cargo: the last one.
@@ -128,6 +149,10 @@ mod tests {
         let one = Words::of_test(&words("--profile=a --profile b --test"), &[]).unwrap();
         assert_eq!(one.value("--profile"), Some("b"));
         assert_eq!(one.value("--test"), None);
+        let other = Words::of_test(&words("+nightly --workspace --tests a"), &[]).unwrap();
+        assert_eq!(other.toolchain.as_deref(), Some("+nightly"));
+        assert_eq!(other.narrowed("b", &words("--test c")).join(" "), "-p b --test c");
+        assert_eq!(other.shown().join(" "), "+nightly --workspace --tests -- a");
         assert!(Words::of_test(&words("--doc"), &[]).is_err());
         assert!(Words::of_test(&words("--message-format=json"), &[]).is_err());
     }

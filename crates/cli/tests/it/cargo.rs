@@ -62,11 +62,10 @@ fn the_corpus_is_as_expected() {
     for line in ran.out.lines() {
         let answer: Value = serde_json::from_str(line).expect("JSON");
         let text = |key: &str| answer[key].as_str().unwrap_or("").to_owned();
-        let (_, test) = text("file")
-            .split_once("::")
-            .map(|(a, b)| (a.to_owned(), b.to_owned()))
-            .expect("a test");
-        verdicts.insert((test, text("model")), text("verdict"));
+        // The package, its target, the test.
+        let file = text("file");
+        let test = file.splitn(3, "::").nth(2).expect("a test");
+        verdicts.insert((test.to_owned(), text("model")), text("verdict"));
     }
     let expected = fs::read_to_string(corpus.join("expected.tsv")).expect("read");
     let mut tests = BTreeSet::new();
@@ -198,6 +197,116 @@ fn libraries_and_programs() {
     let ran = cargo("test", &folder, &[], &[]);
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     assert!(ran.err.contains("mismatched types"), "{}", ran.err);
+}
+
+/// A workspace with everything that cargo builds for `cargo test`. What is no test of ours ends badly.
+fn workspace() -> PathBuf {
+    let folder = folder("members");
+    let write = |path: &str, text: &str| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    };
+    let package = |name: &str, more: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
+    };
+    write("Cargo.toml", "[workspace]\nresolver = \"2\"\nmembers = [\"one\", \"two\", \"mac\"]\n");
+    let own = "[[test]]\nname = \"own\"\nharness = false\n";
+    write("one/Cargo.toml", &package("one", own));
+    write(
+        "one/src/lib.rs",
+        "//! ```\n//! panic!();\n//! ```\n#[test]\nfn same() {}\n#[test]\nfn wrong() { panic!() }\n",
+    );
+    write("one/tests/own.rs", "fn main() { std::process::exit(3) }");
+    write(
+        "one/tests/more.rs",
+        "#[test]\nfn same() { std::thread::spawn(|| ()).join().unwrap() }\n",
+    );
+    write("one/examples/shown.rs", "fn main() { std::process::exit(4) }");
+    write("one/src/bin/tool.rs", "fn main() { std::process::exit(5) }");
+    write("two/Cargo.toml", &package("two", "[dependencies]\nmac = { path = \"../mac\" }\n"));
+    write("two/src/lib.rs", "#[test]\nfn same() { mac::nothing!() }\n");
+    write("mac/Cargo.toml", &package("mac", "[lib]\nproc-macro = true\n"));
+    write(
+        "mac/src/lib.rs",
+        "#[proc_macro]\npub fn nothing(text: proc_macro::TokenStream) -> proc_macro::TokenStream \
+         { text }\n#[test]\nfn inside() { panic!() }\n",
+    );
+    folder
+}
+
+#[test]
+fn only_tests_are_executed() {
+    let folder = workspace();
+    // Options in any order.
+    let ran = cargo("test", &folder, &[], &["--workspace", "--strategy", "dpor", "--tests"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let lines = |out: &str| -> Vec<String> {
+        out.lines()
+            .filter_map(|line| line.split_once("s] "))
+            .map(|(_, name)| name.split(" (").next().unwrap_or("").to_owned())
+            .collect()
+    };
+    let robust = "SC holds, TSO robust, PSO robust";
+    assert_eq!(
+        lines(&ran.out),
+        [
+            format!("one same: {robust}"),
+            "one wrong: SC fails, TSO fails, PSO fails".to_owned(),
+            format!("one::more same: {robust}"),
+            format!("two same: {robust}"),
+            "4 tests: 3 hold, 1 violated, 0 unknown".to_owned(),
+        ],
+        "{}",
+        ran.out
+    );
+    for part in [
+        "SKIP mac: a procedural macro runs inside of the compiler",
+        "SKIP one::own: it has a harness of its own",
+        "3 tests start no second thread",
+        // The command that shows it again chooses one of several tests with this name.
+        "-p one --lib -- --exact wrong",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    let order = ["PASS", "failures:", "panic    one/src/lib.rs:7", "Summary"];
+    let places: Vec<_> = order.iter().map(|part| ran.out.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {}", ran.out);
+
+    let ran = cargo("test", &folder, &[], &["--", "--list"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let listed =
+        "one::same: test\none::wrong: test\none::more::same: test\ntwo::same: test\n\n4 tests\n";
+    assert_eq!(ran.out, listed);
+    assert!(ran.err.contains("note: skipped one: its doctests"), "{}", ran.err);
+    let ran = cargo("test", &folder, &["--no-run"], &["-p", "two"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("two (") && ran.out.lines().count() == 1, "{}", ran.out);
+
+    let ran = cargo("test", &folder, &["--format", "junit"], &["-p", "one", "--lib"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("<testsuite name=\"one\" tests=\"2\" failures=\"1\""), "{}", ran.out);
+    assert!(ran.out.contains("<failure message=\"SC fails"), "{}", ran.out);
+}
+
+/// One program that cannot say which tests it has does not keep the others from being explored.
+#[test]
+fn a_program_that_ends_badly_is_one_error() {
+    let folder = folder("bad");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::create_dir_all(folder.join("tests")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), "#[test]\nfn fine() {}\n").expect("written");
+    let early = "#[used]\n#[link_section = \".init_array\"]\nstatic EARLY: extern \"C\" fn() = {\n    \
+                 extern \"C\" fn early() { std::process::exit(7) }\n    early\n};\n#[test]\nfn never() {}\n";
+    fs::write(folder.join("tests/early.rs"), early).expect("written");
+    let ran = cargo("test", &folder, &[], &[]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    for part in
+        ["small fine: SC holds", "error: small::early: failed to list", "1 hold", "1 with errors"]
+    {
+        assert!(ran.out.contains(part), "{part}: {}{}", ran.out, ran.err);
+    }
 }
 
 #[test]

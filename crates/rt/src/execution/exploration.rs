@@ -15,6 +15,8 @@ pub struct Exploration {
     /// How often the exploration started again.
     restarts: u64,
     counts: Counts,
+    /// The threads of the execution that had most.
+    threads: usize,
 }
 
 /// What makes an exploration less than complete, or is worth saying of it.
@@ -38,7 +40,18 @@ impl Exploration {
             ended: Ended::Over,
             restarts: 0,
             counts: Counts::default(),
+            threads: 0,
         }
+    }
+
+    /// The execution that is over had so many threads.
+    pub fn count_threads(&mut self, threads: usize) {
+        self.threads = self.threads.max(threads);
+    }
+
+    /// The threads of the execution that had most.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
     /// Before an execution.

@@ -397,6 +397,7 @@ impl Runtime {
 
     fn end_execution(&mut self) {
         let signals = self.signals();
+        self.exploration.count_threads(self.threads.count());
         let ended = self.exploration.ended();
         self.monitors.end(&self.reporter, &self.exploration, signals.executions());
         signals.add_execution();
