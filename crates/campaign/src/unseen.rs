@@ -1,5 +1,6 @@
-//! Atomic updates that are not instrumented: those inside of Rust's standard library, which comes
-//! compiled. They are found in the program, and the runtime library puts a trap on each.
+//! Atomic updates and fences that are not instrumented: those inside of Rust's standard library, which
+//! comes compiled, and in `asm!`. They are found in the program, and the runtime library puts a trap on
+//! each.
 
 use std::path::Path;
 
@@ -66,7 +67,7 @@ fn is_library(name: &str) -> bool {
 #[derive(Default)]
 pub(crate) struct Updates {
     pub(crate) seen: Vec<(u64, u64)>,
-    /// Those that are only fences.
+    /// Those that are only fences, and fences.
     pub(crate) quiet: Vec<(u64, u64)>,
     /// Those of both that a jump may stand for, and how many bytes it stands for.
     pub(crate) jumps: Vec<(u64, u64)>,
@@ -96,7 +97,7 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
         // What cannot be read may be data: nothing after it is touched.
         while let Some(next) = instruction(&code[at..]) {
             let here = symbol.address() + at as u64;
-            if next.update {
+            if next.update || next.fence.is_some() {
                 let site = (here - base, next.len as u64);
                 let plain = || addr2line::demangle_auto(name.into(), None);
                 match *kind.get_or_insert_with(|| {
@@ -104,9 +105,9 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
                     library = is_library(plain.trim_start_matches(['<', '&']));
                     self::kind(&plain)
                 }) {
-                    Kind::Synchronizes => found.seen.push(site),
-                    Kind::Quiet => found.quiet.push(site),
                     Kind::Skipped => {}
+                    Kind::Synchronizes if next.update => found.seen.push(site),
+                    Kind::Synchronizes | Kind::Quiet => found.quiet.push(site),
                 }
             }
             at += next.len;
@@ -155,7 +156,7 @@ fn jumpable<'a>(
         at += next.len;
         Some((here, next))
     })
-    .filter(|(_, next)| next.update)
+    .filter(|(_, next)| next.update || next.fence.is_some())
     .filter_map(move |(here, next)| {
         let mut covered = next.len;
         let mut ended = false;
@@ -164,7 +165,8 @@ fn jumpable<'a>(
             let next = instruction(code.get(at..)?)?;
             let place = address + at as u64;
             let known = targets.binary_search(&place).is_ok();
-            if ended || known || next.update || moved(&code[at..], place, place).is_none() {
+            let site = next.update || next.fence.is_some();
+            if ended || known || site || moved(&code[at..], place, place).is_none() {
                 return None;
             }
             ended = matches!(next.flow, Flow::Jump(_) | Flow::Never);

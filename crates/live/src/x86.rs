@@ -11,10 +11,21 @@ pub struct Instruction {
     pub len: usize,
     /// It updates memory atomically: it has a lock prefix, or exchanges a register with memory.
     pub update: bool,
+    /// It is a fence.
+    pub fence: Option<Fence>,
     /// Where in it the offset of its operand is, if that is relative to the next instruction.
     pub relative: Option<usize>,
     /// What is executed after it.
     pub flow: Flow,
+}
+
+/// A fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// `mfence`.
+    Full,
+    /// `sfence`.
+    Stores,
 }
 
 /// How an instruction goes on. Displacements count from its end.
@@ -151,7 +162,13 @@ pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
         0xff if matches!(bytes.get(first)? >> 3 & 7, 2 | 3) => Flow::Call(None),
         _ => flow(opcode, second, whole),
     };
-    Some(Instruction { len: at, update, relative, flow })
+    // Without memory these are fences, and they have no operands.
+    let fence = match (opcode, second, bytes.get(first)) {
+        (0x0f, 0xae, Some(0xf0)) => Some(Fence::Full),
+        (0x0f, 0xae, Some(0xf8)) => Some(Fence::Stores),
+        _ => None,
+    };
+    Some(Instruction { len: at, update, fence, relative, flow })
 }
 
 /// How an instruction without operands goes on: its opcode, the second byte of that, and all of it.
@@ -375,6 +392,19 @@ mod tests {
             (&[0x66, 0x0f, 0x38, 0x0b, 0xc1], Flow::Next),
         ] {
             assert_eq!(instruction(bytes).map(|read| read.flow), Some(flow), "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn fences() {
+        // mfence; sfence; lfence; clflush [rax]
+        for (bytes, fence) in [
+            ([0x0f, 0xae, 0xf0], Some(Fence::Full)),
+            ([0x0f, 0xae, 0xf8], Some(Fence::Stores)),
+            ([0x0f, 0xae, 0xe8], None),
+            ([0x0f, 0xae, 0x38], None),
+        ] {
+            assert_eq!(instruction(&bytes).map(|read| (read.len, read.fence)), Some((3, fence)));
         }
     }
 

@@ -357,7 +357,8 @@ extern "C" fn thread_fence(order: i32) {
     full(&mut rt, kind, order_of(order), pc);
 }
 
-fn full(rt: &mut Rt, kind: OpKind, order: Order, pc: usize) {
+/// A fence of this kind.
+pub fn full(rt: &mut Rt, kind: OpKind, order: Order, pc: usize) {
     let op = Op::plain(kind);
     step(rt, op);
     if kind == OpKind::StoreFence {

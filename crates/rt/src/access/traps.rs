@@ -1,4 +1,4 @@
-//! Atomic updates that nobody has instrumented, inside of Rust's standard library: each has a trap in
+//! Atomic updates and fences that nobody has instrumented, inside of Rust's standard library and in `asm!`: each has a trap in
 //! the place of its first byte, so that it is announced like any other. Then a copy of the instruction
 //! is executed, which goes back to what follows it.
 //!
@@ -10,15 +10,16 @@ mod jumps;
 
 use core::ffi::c_void;
 
-use weakspot_live::x86::{self, Update};
+use weakspot_live::x86::{self, Fence, Update};
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::Rt;
+use crate::access::atomics::full;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::{step, step_conditional};
+use crate::schedule::turns::step_conditional;
 use crate::sys;
 
 /// Instructions with a trap, by rising address.
@@ -29,9 +30,25 @@ struct Trap {
     addr: usize,
     /// Where its copy is.
     copy: usize,
-    update: Update,
-    /// It is only a fence.
-    quiet: bool,
+    does: Does,
+}
+
+/// What an instruction does, to us.
+#[derive(Clone, Copy)]
+enum Does {
+    Update(Update),
+    Fence(Fence),
+}
+
+impl Does {
+    /// `quiet`: an update whose order nobody can notice is a fence.
+    fn of(bytes: &[u8], quiet: bool) -> Option<Does> {
+        match x86::instruction(bytes)?.fence {
+            Some(fence) => Some(Does::Fence(fence)),
+            None if quiet => x86::update(bytes).map(|_| Does::Fence(Fence::Full)),
+            None => x86::update(bytes).map(Does::Update),
+        }
+    }
 }
 
 const INT3: u8 = 0xcc;
@@ -90,7 +107,7 @@ impl Traps {
             // SAFETY: the caller says that whole instructions are there.
             let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, covered) };
             let copy = room + i * ROOM;
-            let Some(update) = x86::update(&bytes[..len as usize]) else { continue };
+            let Some(does) = Does::of(&bytes[..len as usize], quiet) else { continue };
             let call = if jump.is_some() { jumps::call(self.0.len()) } else { Vec::new() };
             let Some(mut code) = copied(bytes, addr, copy, call) else { continue };
             code.extend(JUMP);
@@ -102,7 +119,7 @@ impl Traps {
             unsafe { (copy as *mut u8).copy_from_nonoverlapping(code.as_ptr(), code.len()) };
             let patch = jump.and_then(|_| jumps::to(addr, copy, covered));
             patches.push(patch.unwrap_or_else(|| vec![INT3]));
-            self.0.push(Trap { addr, copy, update, quiet });
+            self.0.push(Trap { addr, copy, does });
         }
         protect(room, space, libc::PROT_READ | libc::PROT_EXEC);
         let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
@@ -180,8 +197,7 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
     let at = registers[libc::REG_RIP as usize] as usize;
     // SAFETY: traps are in code of the program, and the library has no traps of its own.
     let home = unsafe { Rt::home() };
-    let Some(Trap { copy, update, quiet, .. }) = home.as_ref().and_then(|rt| rt.traps.before(at))
-    else {
+    let Some(Trap { copy, does, .. }) = home.as_ref().and_then(|rt| rt.traps.before(at)) else {
         // The program has traps of its own.
         // SAFETY: it gets what it would have got without us.
         unsafe {
@@ -190,9 +206,9 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
         }
         return;
     };
-    let (copy, update, quiet) = (*copy, *update, *quiet);
+    let (copy, does) = (*copy, *does);
     let of = |n: i32| registers[n as usize] as usize;
-    reached(&update, quiet, &REGISTERS.map(of), at);
+    reached(does, &REGISTERS.map(of), at);
     registers[libc::REG_RIP as usize] = copy as i64;
 }
 
@@ -200,11 +216,9 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
 fn jumped(index: usize, registers: &Registers) {
     // SAFETY: jumps are in code of the program.
     let home = unsafe { Rt::home() };
-    if let Some(Trap { addr, update, quiet, .. }) =
-        home.as_ref().and_then(|rt| rt.traps.0.get(index))
-    {
-        let (at, update, quiet) = (addr + 1, *update, *quiet);
-        reached(&update, quiet, registers, at);
+    if let Some(Trap { addr, does, .. }) = home.as_ref().and_then(|rt| rt.traps.0.get(index)) {
+        let (at, does) = (addr + 1, *does);
+        reached(does, registers, at);
     }
 }
 
@@ -212,18 +226,19 @@ fn jumped(index: usize, registers: &Registers) {
 type Registers = [usize; 16];
 
 /// The program is about to execute an instruction, the first byte of which is before `at`.
-fn reached(update: &Update, quiet: bool, registers: &Registers, at: usize) {
+fn reached(does: Does, registers: &Registers, at: usize) {
     // SAFETY: the program calls, by a trap or a jump; nothing of the runtime is borrowed.
-    match unsafe { Rt::live() } {
+    match (unsafe { Rt::live() }, does) {
         // What the harness of a test does is not explored.
-        Some(rt) if rt.config.harness && rt.threads.current() == 0 => {}
-        None => {}
-        Some(mut rt) if quiet => {
-            let fence = Op::plain(OpKind::Fence);
-            step(&mut rt, fence);
-            rt.record(Event::new(fence, Order::SeqCst, at));
+        (Some(rt), _) if rt.config.harness && rt.threads.current() == 0 => {}
+        (None, _) => {}
+        (Some(mut rt), Does::Fence(Fence::Full)) => {
+            full(&mut rt, OpKind::Fence, Order::SeqCst, at);
         }
-        Some(mut rt) => announce(&mut rt, update, registers, at),
+        (Some(mut rt), Does::Fence(Fence::Stores)) => {
+            full(&mut rt, OpKind::StoreFence, Order::Release, at);
+        }
+        (Some(mut rt), Does::Update(update)) => announce(&mut rt, &update, registers, at),
     }
 }
 
