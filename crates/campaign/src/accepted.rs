@@ -1,9 +1,8 @@
 //! Pairs that the user knows and accepts: by a list, or by a comment at the line of one of the accesses.
 
-use std::collections::HashMap;
-
 use crate::answer::Accepted;
 use crate::findings::Overtaking;
+use crate::lines::Lines;
 use crate::symbols::Symbols;
 
 /// The comment that says so.
@@ -14,13 +13,12 @@ pub(crate) struct Acceptance<'a> {
     /// The places of stores and accesses.
     baseline: &'a [[String; 2]],
     symbols: &'a Symbols,
-    /// Sources by their paths; nothing if one cannot be read.
-    sources: HashMap<String, Option<String>>,
+    sources: Lines,
 }
 
 impl<'a> Acceptance<'a> {
     pub(crate) fn new(baseline: &'a [[String; 2]], symbols: &'a Symbols) -> Acceptance<'a> {
-        Acceptance { baseline, symbols, sources: HashMap::new() }
+        Acceptance { baseline, symbols, sources: Lines::default() }
     }
 
     /// Whether a pair with these places is accepted, and why.
@@ -31,19 +29,10 @@ impl<'a> Acceptance<'a> {
         let mut frames = [found.store, found.access].map(|at| self.symbols.frames(at));
         let mut frames = frames.iter_mut().flatten();
         let benign = frames.any(|frame| match (frame.path.take(), frame.line) {
-            (Some(path), Some(line)) => {
-                self.line(path, line).is_some_and(|text| has_comment(&text))
-            }
+            (Some(path), Some(line)) => self.sources.line(path, line).is_some_and(has_comment),
             _ => false,
         });
         benign.then_some(Accepted::Benign)
-    }
-
-    fn line(&mut self, path: String, number: u32) -> Option<String> {
-        let source = self.sources.entry(path);
-        let source =
-            source.or_insert_with_key(|path| std::fs::read_to_string(path).ok()).as_ref()?;
-        source.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?).map(str::to_owned)
     }
 }
 

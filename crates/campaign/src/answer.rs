@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use weakspot_core::{DelayedRun, Model, Verdict};
+use weakspot_live::wire::TracedStep;
 
 use crate::advice::Advice;
 use crate::findings::{Failure, Overtaking, Seen};
@@ -104,6 +105,21 @@ pub struct ShownFailure {
     pub related: Vec<(String, Option<String>, Vec<String>)>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
+    /// What led to it: what threads did to memory, in this order. None if that was not looked at.
+    pub steps: Vec<ShownStep>,
+}
+
+/// What a thread did to memory.
+#[derive(Clone, Debug)]
+pub struct ShownStep {
+    /// The step.
+    pub step: TracedStep,
+    /// What its bytes are called.
+    pub location: Option<String>,
+    /// Where it is in the source, as `file:line`.
+    pub site: Option<String>,
+    /// What stands there.
+    pub text: Option<String>,
 }
 
 /// Whether a model would let accesses overtake stores.

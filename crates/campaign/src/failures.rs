@@ -1,12 +1,12 @@
 //! Executions that failed, with what there is to say about them.
 
 use weakspot_core::Model;
-use weakspot_live::wire::TracedStep;
-use weakspot_live::{OpKind, late};
+use weakspot_live::wire::{Place, TracedStep};
+use weakspot_live::{Op, OpKind, late};
 
-use crate::answer::ShownFailure;
+use crate::answer::{ShownFailure, ShownStep};
 use crate::explore::Explored;
-use crate::findings::Failure;
+use crate::lines::Lines;
 use crate::log::thread_name;
 use crate::replay::Replays;
 use crate::symbols::Symbols;
@@ -14,6 +14,9 @@ use crate::{Campaign, MOST_SHOWN, Result};
 
 /// How many late stores of a failure are reported.
 const MOST_LATE: usize = 10;
+/// So many failures are shown with what led to them, and so many steps of that.
+const MOST_RUNS: usize = 10;
+const MOST_STEPS: usize = 1000;
 
 /// What went wrong, with what there is to say about it.
 pub(crate) fn show_failures(
@@ -24,12 +27,16 @@ pub(crate) fn show_failures(
     let Campaign { question, .. } = *campaign;
     let (failures, symbols) = (&explored.findings.failures, &explored.symbols);
     let mut shown = Vec::new();
+    let mut sources = Lines::default();
     for (i, failure) in failures.iter().enumerate() {
-        let buffered = question.under != Model::Sc && question.details;
-        let late = match buffered && i < MOST_SHOWN && replays.has_time() {
-            true => late_stores(failure, replays, symbols)?,
+        let looked_at = question.details && i < MOST_SHOWN && replays.has_time();
+        let steps = match looked_at && (question.under != Model::Sc || i < MOST_RUNS) {
+            true => replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default(),
             false => Vec::new(),
         };
+        let late =
+            if question.under == Model::Sc { Vec::new() } else { late_stores(&steps, symbols) };
+        let steps = if i < MOST_RUNS { sources.shown(&steps, symbols) } else { Vec::new() };
         shown.push(ShownFailure {
             failure: failure.clone(),
             thread: failure.thread.map(thread_name),
@@ -40,29 +47,58 @@ pub(crate) fn show_failures(
                 .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
                 .collect(),
             late,
+            steps,
         });
     }
     Ok(shown)
 }
 
 /// The late stores of an execution that failed, in words.
-fn late_stores(failure: &Failure, replays: &Replays<'_>, symbols: &Symbols) -> Result<Vec<String>> {
-    let steps = replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default();
+fn late_stores(steps: &[TracedStep], symbols: &Symbols) -> Vec<String> {
     let shown = |step: &TracedStep| {
         let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
-        let name = symbols
-            .data(step.addr, u64::from(step.len))
-            .unwrap_or_else(|| format!("{:#x}", step.addr));
         let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
-        format!("{word} {name}{at}")
+        format!("{word} {}{at}", location(step, symbols))
     };
-    let mut told: Vec<String> = Vec::new();
-    for (store, by) in late(&steps) {
+    let mut reported: Vec<String> = Vec::new();
+    for (store, by) in late(steps) {
         let (thread, store) = (thread_name(steps[store].thread), shown(&steps[store]));
         let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
-        if told.len() < MOST_LATE && !told.contains(&text) {
-            told.push(text);
+        if reported.len() < MOST_LATE && !reported.contains(&text) {
+            reported.push(text);
         }
     }
-    Ok(told)
+    reported
+}
+
+/// What the bytes of a step are called.
+fn location(step: &TracedStep, symbols: &Symbols) -> String {
+    let name = symbols.data(step.addr, u64::from(step.len));
+    name.unwrap_or_else(|| format!("{:#x}", step.addr))
+}
+
+impl Lines {
+    /// The last steps that memory notices, with their source.
+    fn shown(&mut self, steps: &[TracedStep], symbols: &Symbols) -> Vec<ShownStep> {
+        let op = |step: &TracedStep| Op { kind: step.kind, len: step.len, addr: step.addr };
+        let matters = |step: &&TracedStep| {
+            op(step).touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
+        };
+        let steps: Vec<&TracedStep> = steps.iter().filter(matters).collect();
+        let first = steps.len().saturating_sub(MOST_STEPS);
+        let shown = steps[first..].iter().map(|&step| ShownStep {
+            step: *step,
+            location: op(step).touches().then(|| location(step, symbols)),
+            site: step.place.map(|place| symbols.text(place)),
+            text: step.place.and_then(|place| self.of(place, symbols)),
+        });
+        shown.collect()
+    }
+
+    /// What stands in the source at a place of the user's own code.
+    fn of(&mut self, place: Place, symbols: &Symbols) -> Option<String> {
+        let frame = symbols.frames(place).into_iter().find(|frame| !frame.library)?;
+        let text = self.line(frame.path?, frame.line?)?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
 }

@@ -31,6 +31,7 @@ mod findings;
 mod heard;
 mod isolate;
 mod judge;
+mod lines;
 mod log;
 mod measure;
 mod question;
@@ -48,7 +49,7 @@ mod variables;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
     Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
-    ShownFailure, ShownOvertaking, Transactions,
+    ShownFailure, ShownOvertaking, ShownStep, Transactions,
 };
 pub use child::{Child, Program, libraries, status_text};
 pub use error::{Error, Result};

@@ -53,6 +53,7 @@ pub use run::object::{
     StepKind,
 };
 pub use run::of_log::{of_delay, of_log};
+pub use run::of_steps::{RealStep, of_steps};
 pub use stream::log::{MonitorAnswer, monitor_news, monitor_statistics};
 pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,

@@ -7,6 +7,8 @@ use serde::Serialize;
 use weakspot_core::{Model, Names, Verdict};
 
 use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
+use crate::run::object::Run;
+use crate::run::of_steps::draw_steps;
 use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, told};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
@@ -95,6 +97,8 @@ pub struct RealFailure<'a> {
     pub related: &'a [(String, Option<String>, Vec<String>)],
     /// Which stores were late in it.
     pub delays: &'a [String],
+    /// What led to it, if that is known.
+    pub run: Option<&'a Run>,
     /// In how many executions.
     pub executions: u64,
     /// The first of these, from 1.
@@ -279,7 +283,7 @@ fn answered(
 
 /// What is said about the executions themselves.
 #[must_use]
-pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, details: bool) -> String {
+pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
     let RealFailed { model, verdict, failures, derived, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
     let mut out = answered(explored, model, verdict, |executions| match verdict {
@@ -304,7 +308,7 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, details: 
         Verdict::Unknown(_) if derived => "no execution with store buffers was tried".to_owned(),
         Verdict::Unknown(_) => format!("no failure in {executions}"),
     });
-    if !details {
+    if !style.details {
         return out;
     }
     for failure in failures.iter().filter(|f| f.before.is_none()).take(MAX_TOLD) {
@@ -328,6 +332,10 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, details: 
             let _ = writeln!(out, "  {:<9}{}", "late", plain(delay));
         }
         out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
+        if let Some(run) = failure.run {
+            out.push('\n');
+            out.push_str(&draw_steps(run, style));
+        }
     }
     out
 }
@@ -554,6 +562,8 @@ struct FailureJson<'a> {
     executions: u64,
     first: u64,
     schedule: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a Run>,
 }
 
 impl<'a> FailureJson<'a> {
@@ -573,6 +583,7 @@ impl<'a> FailureJson<'a> {
             executions: failure.executions,
             first: failure.first,
             schedule: failure.schedule,
+            run: failure.run,
         }
     }
 }

@@ -81,11 +81,16 @@ fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
     Ok(pairs)
 }
 
-/// The command that explores the program as it was, without schedule and program; `fork`: each
-/// execution had a process of its own.
-pub(super) fn command(args: &RunArgs, subject: &Subject, fork: bool) -> String {
+/// The command that explores the program as it was, without schedule and program; `under`: the model
+/// whose buffers were executed; `fork`: each execution had a process of its own.
+pub(super) fn command(
+    args: &RunArgs,
+    subject: &Subject,
+    under: Option<Model>,
+    fork: bool,
+) -> String {
     let mut words = vec![subject.explorer.to_owned()];
-    match args.under {
+    match under {
         Some(model) => words.push(format!("--under {}", model_key(model))),
         None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
             let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
@@ -93,15 +98,17 @@ pub(super) fn command(args: &RunArgs, subject: &Subject, fork: bool) -> String {
         }
         None => {}
     }
-    if !args.transaction.is_empty() {
+    // Transactions are watched in executions of SC.
+    let watched = under.is_none();
+    if watched && !args.transaction.is_empty() {
         words.push(format!("--transaction {}", quoted(&args.transaction.join(","))));
     }
     if args.steps != STEPS {
         words.push(format!("--steps {}", args.steps));
     }
     let flags = [
-        (args.transactions, "--transactions"),
-        (args.fence_transactions, "--fence-transactions"),
+        (watched && args.transactions, "--transactions"),
+        (watched && args.fence_transactions, "--fence-transactions"),
         (args.reuse, "--reuse"),
         (fork, "--isolate fork"),
     ];

@@ -5,14 +5,15 @@ use std::time::Duration;
 use anyhow::Result;
 use weakspot_campaign::{
     self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, Transactions,
+    ShownOvertaking, Transactions, thread_name,
 };
 use weakspot_core::{Certification, Model, Verdict};
+use weakspot_live::OpKind;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
-    RealFailure, RealOvertaking, RealPairs, RealShown, RealUnserializable, Style, failures_json,
-    failures_text, model_key, real_advice_json, real_advice_text, real_json, real_statistics,
-    real_text, unified_diff, unserializable_json, unserializable_text,
+    RealFailure, RealOvertaking, RealPairs, RealShown, RealStep, RealUnserializable, Run, StepKind,
+    Style, failures_json, failures_text, of_steps, real_advice_json, real_advice_text, real_json,
+    real_statistics, real_text, unified_diff, unserializable_json, unserializable_text,
 };
 
 use super::{Outcome, Subject, log, question};
@@ -29,7 +30,7 @@ pub(super) fn show(
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
     let strategy = found.strategies.join(", then ");
-    let command = question::command(args, subject, found.fork);
+    let command = question::command(args, subject, args.under, found.fork);
     let target = question::target(subject);
     let explored = Explored {
         program: &subject.program.name,
@@ -42,7 +43,8 @@ pub(super) fn show(
         time,
     };
     let shared = &args.shared;
-    let look = Look { json: shared.format == OutputFormat::Json, style: style(shared) };
+    let json = shared.format == OutputFormat::Json;
+    let look = Look { args, subject, json, style: style(shared) };
     let (advisory, counts): (Vec<_>, Vec<_>) = parts(found).into_iter().partition(Part::advisory);
     for part in &counts {
         answer.out += &part.show(&explored, found, look);
@@ -81,9 +83,18 @@ pub(super) fn show(
 
 /// How things are shown.
 #[derive(Clone, Copy)]
-struct Look {
+struct Look<'a> {
+    args: &'a RunArgs,
+    subject: &'a Subject,
     json: bool,
     style: Style,
+}
+
+impl Look<'_> {
+    /// The command that executes the buffers of a model.
+    fn command(&self, under: Model, fork: bool) -> String {
+        question::command(self.args, self.subject, Some(under), fork)
+    }
 }
 
 /// What stands before answers that do not count.
@@ -118,7 +129,7 @@ impl Part<'_> {
         }
     }
 
-    fn show(&self, explored: &Explored<'_>, found: &campaign::Answer, look: Look) -> String {
+    fn show(&self, explored: &Explored<'_>, found: &campaign::Answer, look: Look<'_>) -> String {
         match self {
             Part::Failures(failed) => failures(explored, failed, found, look),
             Part::Pairs(pairs) => robustness(explored, pairs, found, look),
@@ -151,11 +162,12 @@ fn failures(
     explored: &Explored<'_>,
     failed: &Failed,
     found: &campaign::Answer,
-    look: Look,
+    look: Look<'_>,
 ) -> String {
-    let failures = real_failures(failed, found);
+    let runs = runs(failed);
+    let failures = real_failures(failed, found, &runs);
     let strategy = failed.strategies.join(", then ");
-    let under = format!("{} --under {}", explored.command, model_key(failed.model));
+    let under = look.command(failed.model, found.fork);
     // Executions with buffers, where others were explored at first, are told apart.
     let explored = &match failed.model {
         Model::Sc => explored.clone(),
@@ -163,7 +175,7 @@ fn failures(
             executions: failed.executions,
             steps: failed.steps,
             strategy: &strategy,
-            command: if explored.command.contains(" --under ") { explored.command } else { &under },
+            command: &under,
             ..explored.clone()
         },
     };
@@ -176,11 +188,48 @@ fn failures(
     };
     match look.json {
         true => failures_json(explored, &answer) + "\n",
-        false => failures_text(explored, &answer, look.style.details),
+        false => failures_text(explored, &answer, look.style),
     }
 }
 
-fn real_failures<'a>(failed: &'a Failed, found: &campaign::Answer) -> Vec<RealFailure<'a>> {
+/// What led to each failure, where that is known.
+fn runs(failed: &Failed) -> Vec<Option<Run>> {
+    let run = |shown: &ShownFailure| {
+        let threads = shown.steps.iter().map(|s| s.step.thread).max()?;
+        let threads: Vec<String> = (0..=threads).map(thread_name).collect();
+        let steps: Vec<RealStep<'_>> = shown
+            .steps
+            .iter()
+            .map(|s| RealStep {
+                thread: s.step.thread.into(),
+                kind: match s.step.kind {
+                    OpKind::Write => StepKind::Store,
+                    OpKind::Update => StepKind::Update,
+                    OpKind::Acquire => StepKind::Lock,
+                    OpKind::Release => StepKind::Unlock,
+                    OpKind::Fence => StepKind::Fence,
+                    OpKind::StoreFence => StepKind::StoreFence,
+                    OpKind::Commit => StepKind::Commit,
+                    _ => StepKind::Load,
+                },
+                location: s.location.as_deref(),
+                len: s.step.len,
+                old: s.step.old,
+                value: s.step.value,
+                site: s.site.as_deref(),
+                text: s.text.as_deref(),
+            })
+            .collect();
+        Some(of_steps(failed.model, &threads, &steps))
+    };
+    failed.failures.iter().map(run).collect()
+}
+
+fn real_failures<'a>(
+    failed: &'a Failed,
+    found: &campaign::Answer,
+    runs: &'a [Option<Run>],
+) -> Vec<RealFailure<'a>> {
     // What several models have in common is shown once.
     let before = |shown: &ShownFailure| {
         let mut others = found.failed.iter().take_while(|other| other.model != failed.model);
@@ -188,30 +237,32 @@ fn real_failures<'a>(failed: &'a Failed, found: &campaign::Answer) -> Vec<RealFa
             |other: &&Failed| other.failures.iter().any(|f| f.failure.is_same(&shown.failure));
         others.find(has).map(|other| other.model)
     };
-    let real = |shown: &'a ShownFailure| RealFailure {
+    let real = |(shown, run): (&'a ShownFailure, &'a Option<Run>)| RealFailure {
         kind: &shown.failure.kind,
         text: &shown.failure.text,
         thread: shown.thread.as_deref(),
         frames: &shown.frames,
         related: &shown.related,
         delays: &shown.late,
+        run: run.as_ref(),
         executions: shown.failure.seen.executions,
         first: shown.failure.seen.first,
         schedule: &shown.failure.seen.schedule,
         before: before(shown),
     };
-    failed.failures.iter().map(real).collect()
+    failed.failures.iter().zip(runs).map(real).collect()
 }
 
 fn robustness(
     explored: &Explored<'_>,
     answer: &ModelAnswer,
     found: &campaign::Answer,
-    look: Look,
+    look: Look<'_>,
 ) -> String {
     let model = answer.model;
     let failed = found.failed.iter().find(|failed| failed.model == model);
-    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found));
+    let runs = failed.map_or(Vec::new(), runs);
+    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found, &runs));
     // A pair that several models share is shown once.
     let before = |places: &[String; 2]| {
         let models = found.models.iter().take_while(|other| other.model != model);
@@ -293,7 +344,7 @@ fn robustness(
     }
 }
 
-fn transactions(explored: &Explored<'_>, answer: &Transactions, look: Look) -> String {
+fn transactions(explored: &Explored<'_>, answer: &Transactions, look: Look<'_>) -> String {
     let shown = answer.found.as_ref().map(|seen| RealUnserializable {
         executions: seen.executions,
         first: seen.first,
@@ -310,7 +361,7 @@ fn transactions(explored: &Explored<'_>, answer: &Transactions, look: Look) -> S
     say(Model::Sc, &answer.verdict, false) + &fenced.unwrap_or_default()
 }
 
-fn advice(explored: &Explored<'_>, advice: &Advice, look: Look) -> String {
+fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
     let change = |change: &campaign::SourceChange| RealChange {
         file: change.file.clone(),
         line: change.line,

@@ -6,6 +6,7 @@ pub(crate) mod drawing;
 pub(crate) mod object;
 pub(crate) mod of_log;
 pub(crate) mod of_schedule;
+pub(crate) mod of_steps;
 pub(crate) mod replay;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -1,0 +1,224 @@
+//! A run from the steps of a real program that was executed again, and its drawing.
+
+use std::fmt::Write;
+
+use weakspot_core::Model;
+
+use super::object::{ReadFrom, Run, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind};
+use crate::json::model_key;
+use crate::text::show::{counted, plain};
+use crate::text::table::{Paint, Row, Style, draw};
+
+/// How many steps are drawn: the last ones, which lead to the failure.
+const MAX_DRAWN: usize = 40;
+
+/// A step of a real program.
+#[derive(Clone, Copy, Debug)]
+pub struct RealStep<'a> {
+    /// Whose it is, by its number.
+    pub thread: usize,
+    /// What kind of step.
+    pub kind: StepKind,
+    /// What it is about.
+    pub location: Option<&'a str>,
+    /// How many bytes.
+    pub len: u32,
+    /// What an update read.
+    pub old: Option<u64>,
+    /// What was read or written.
+    pub value: Option<u64>,
+    /// Where it is in the source, as `file:line`.
+    pub site: Option<&'a str>,
+    /// What stands there.
+    pub text: Option<&'a str>,
+}
+
+/// The run that these steps are, of threads with these names.
+#[must_use]
+pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run {
+    let mut run = Run::new(model_key(model));
+    run.threads = threads.iter().map(|name| RunThread::new(plain(name))).collect();
+    // What waits in buffers, by numbers of stores; the last step that wrote to each location.
+    let mut waiting: Vec<u64> = Vec::new();
+    let mut written: Vec<(&str, u64)> = Vec::new();
+    for (i, real) in steps.iter().enumerate() {
+        let n = i as u64 + 1;
+        let mut step = RunStep::new(n, real.thread, real.kind);
+        step.location = real.location.map(|location| plain(location).into_owned());
+        step.value = real.value.map(|value| shown(value, real.len));
+        step.old = real.old.map(|old| shown(old, real.len));
+        step.text = real.text.map(|text| plain(text).into_owned());
+        if let Some(site) = real.site {
+            step.put_at(&plain(site));
+        }
+        if let Some(location) = &step.location
+            && !run.locations.iter().any(|known| known.name == *location)
+        {
+            run.locations.push(RunLocation::new(location.clone()));
+        }
+        let same = |&&of: &&u64| {
+            let store = &run.steps[of as usize - 1];
+            (store.thread, &store.location) == (step.thread, &step.location)
+        };
+        match real.kind {
+            StepKind::Store if model != Model::Sc => waiting.push(n),
+            StepKind::Load | StepKind::Update => {
+                let last = written.iter().find(|(location, _)| Some(*location) == real.location);
+                step.from = Some(match (waiting.iter().any(|of| same(&of)), last) {
+                    (true, _) => ReadFrom::Buffer,
+                    (false, Some((_, by))) => ReadFrom::Step(*by),
+                    (false, None) => ReadFrom::Memory,
+                });
+            }
+            StepKind::Commit => {
+                step.of = waiting.iter().find(same).copied();
+                waiting.retain(|&of| Some(of) != step.of);
+                // What has overtaken it: a load, or another store's way to memory.
+                let behind = step.of.and_then(|of| {
+                    let later = &run.steps[of as usize..];
+                    let overtakes = |s: &&RunStep| {
+                        s.thread == step.thread
+                            && s.location != step.location
+                            && (s.kind == StepKind::Load || s.of.is_some_and(|by| by > of))
+                    };
+                    later.iter().find(overtakes).map(|s| RunLate { store: of, behind: s.n })
+                });
+                run.late.extend(behind);
+            }
+            _ => {}
+        }
+        let writes = match real.kind {
+            StepKind::Store => model == Model::Sc,
+            StepKind::Commit | StepKind::Update => true,
+            _ => false,
+        };
+        if let (true, Some(location)) = (writes, real.location) {
+            written.retain(|(known, _)| *known != location);
+            written.push((location, step.of.unwrap_or(n)));
+        }
+        run.steps.push(step);
+    }
+    run
+}
+
+/// A value of so many bytes, as a number with its sign, or as the address that it seems to be.
+fn shown(value: u64, len: u32) -> RunValue {
+    let number = match len {
+        1 => i64::from(value as u8),
+        2 => i64::from(value as i16),
+        4 => i64::from(value as i32),
+        _ => value.cast_signed(),
+    };
+    match len {
+        8 if number > i64::from(u32::MAX) => RunValue::Name(format!("{value:#x}")),
+        _ => RunValue::Number(number),
+    }
+}
+
+/// A column for each thread that does something, time running downwards.
+#[must_use]
+pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
+    let first = run.steps.len().saturating_sub(MAX_DRAWN);
+    let steps = &run.steps[first..];
+    let mut threads: Vec<usize> = steps.iter().map(|step| step.thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let late = |n: u64| run.late.iter().find(|late| late.store == n);
+    let row = |step: &RunStep| {
+        let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
+        if let Some(of) = step.of {
+            let memory = run.step(of).map_or(String::new(), RunStep::cell);
+            let head = format!("{of}. reaches memory");
+            let marked = late(of).is_some();
+            return Row { column, head, site: None, body: Vec::new(), memory, marked };
+        }
+        let did = match (step.kind, &step.old) {
+            (StepKind::Load, _) => format!("rd {}", step.cell()),
+            (StepKind::Store, _) => format!("wr {}", step.cell()),
+            (StepKind::Update, Some(old)) => {
+                format!("upd {} (was {old})", step.cell())
+            }
+            (StepKind::Update, None) => format!("upd {}", step.cell()),
+            (StepKind::Fence, _) => "fence".to_owned(),
+            (StepKind::StoreFence, _) => "store-store fence".to_owned(),
+            (StepKind::Lock, _) => format!("lock {}", step.cell()),
+            (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
+            (StepKind::Spawn, _) => "spawn".to_owned(),
+            (StepKind::Join, _) => "join".to_owned(),
+            _ => String::new(),
+        };
+        let mut body: Vec<String> = step.text.iter().cloned().collect();
+        if late(step.n).is_some() {
+            body.push("stays in the buffer".to_owned());
+        }
+        Row {
+            column,
+            head: format!("{}. {did}", step.n),
+            site: step.site(),
+            marked: late(step.n).is_some(),
+            body,
+            memory: String::new(),
+        }
+    };
+    let rows: Vec<Row> = steps.iter().map(row).collect();
+    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
+    let mut out = String::new();
+    if first > 0 {
+        let _ = writeln!(out, "  ... {} before ...", counted(first as u64, "step"));
+    }
+    let columns = style.indented(2).width;
+    for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(
+        thread: usize,
+        kind: StepKind,
+        location: &'static str,
+        value: u64,
+    ) -> RealStep<'static> {
+        let location = Some(location);
+        RealStep {
+            thread,
+            kind,
+            location,
+            len: 4,
+            old: None,
+            value: Some(value),
+            site: None,
+            text: None,
+        }
+    }
+
+    #[test]
+    fn stores_that_wait_are_late() {
+        use StepKind::{Commit, Load, Store};
+        let threads = ["main", "T1", "T2"].map(str::to_owned);
+        let run = of_steps(
+            Model::Tso,
+            &threads,
+            &[
+                step(1, Store, "x", 1),
+                step(1, Load, "x", 1),
+                step(1, Load, "y", 0),
+                step(2, Store, "y", 1),
+                step(2, Commit, "y", 1),
+                step(2, Load, "x", 0),
+                step(1, Commit, "x", 1),
+            ],
+        );
+        assert_eq!(run.late, [RunLate { store: 1, behind: 3 }]);
+        let from: Vec<Option<ReadFrom>> = run.steps.iter().map(|step| step.from).collect();
+        assert_eq!(from[1], Some(ReadFrom::Buffer));
+        assert_eq!((from[2], from[5]), (Some(ReadFrom::Memory), Some(ReadFrom::Memory)));
+        assert_eq!(run.steps[6].of, Some(1));
+        assert_eq!(shown(u64::from(u32::MAX), 4), RunValue::Number(-1));
+        assert_eq!(shown(0x7fff_1234_5678, 8), RunValue::Name("0x7fff12345678".to_owned()));
+    }
+}
