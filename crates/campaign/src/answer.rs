@@ -105,6 +105,8 @@ pub struct ShownFailure {
     pub related: Vec<(String, Option<String>, Vec<String>)>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
+    /// The functions that threads execute, by their numbers, as far as they are known.
+    pub functions: Vec<Option<String>>,
     /// What led to it: what threads did to memory, in this order. None if that was not looked at.
     pub steps: Vec<ShownStep>,
 }

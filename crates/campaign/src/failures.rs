@@ -36,6 +36,7 @@ pub(crate) fn show_failures(
         };
         let late =
             if question.under == Model::Sc { Vec::new() } else { late_stores(&steps, symbols) };
+        let functions = functions(&steps, symbols);
         let steps = if i < MOST_RUNS { sources.shown(&steps, symbols) } else { Vec::new() };
         shown.push(ShownFailure {
             failure: failure.clone(),
@@ -47,6 +48,7 @@ pub(crate) fn show_failures(
                 .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
                 .collect(),
             late,
+            functions,
             steps,
         });
     }
@@ -69,6 +71,19 @@ fn late_stores(steps: &[TracedStep], symbols: &Symbols) -> Vec<String> {
         }
     }
     reported
+}
+
+/// The functions that threads execute.
+fn functions(steps: &[TracedStep], symbols: &Symbols) -> Vec<Option<String>> {
+    let mut functions = Vec::new();
+    for step in steps.iter().filter(|step| step.kind == OpKind::Spawn) {
+        let thread = step.addr as usize;
+        if functions.len() <= thread {
+            functions.resize(thread + 1, None);
+        }
+        functions[thread] = step.value.and_then(|address| symbols.function(address));
+    }
+    functions
 }
 
 /// What the bytes of a step are called.

@@ -125,6 +125,17 @@ impl Symbols {
         }
     }
 
+    /// The function of the user's own code that begins at an address.
+    pub(crate) fn function(&self, address: u64) -> Option<String> {
+        let number = self.modules.iter().position(|m| (m.base..m.end).contains(&address))?;
+        let module = Some(u16::try_from(number).ok()?);
+        // Places are where calls return to, so that the byte before is looked at.
+        let place = Place { module, offset: address - self.modules[number].base + 1 };
+        let frames = self.frames(place);
+        let outermost = frames.last().filter(|frame| !frame.library && frame.file.is_some())?;
+        outermost.function.clone()
+    }
+
     /// A path from the folder on that is meant, if it is below; from `library` on, if it is the
     /// standard library of Rust.
     fn shorter(&self, path: &str) -> String {

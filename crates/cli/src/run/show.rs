@@ -196,7 +196,9 @@ fn failures(
 fn runs(failed: &Failed) -> Vec<Option<Run>> {
     let run = |shown: &ShownFailure| {
         let threads = shown.steps.iter().map(|s| s.step.thread).max()?;
-        let threads: Vec<String> = (0..=threads).map(thread_name).collect();
+        let function = |t: u16| shown.functions.get(usize::from(t)).cloned().flatten();
+        let threads: Vec<(String, Option<String>)> =
+            (0..=threads).map(|t| (thread_name(t), function(t))).collect();
         let steps: Vec<RealStep<'_>> = shown
             .steps
             .iter()

@@ -429,7 +429,9 @@ fn what_happens_counts_and_the_rest_is_advice() {
     let noticed = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
     let (out, code) = explore("noticed", &noticed, &[]);
     assert_eq!(code, Some(1), "{out}");
-    for part in ["SC: no execution fails", "TSO: fails: 1 failure", "then     fails: assertion"] {
+    let drawn = ["T1 p", "1. wr x=1", "stays in the buffer", "1. reaches memory"];
+    let said = ["SC: no execution fails", "TSO: fails: 1 failure", "then     fails: assertion"];
+    for part in said.into_iter().chain(drawn) {
         assert!(out.contains(part), "{part}: {out}");
     }
     let again = out.lines().find_map(|line| line.strip_prefix("  again by weakspot run "));

@@ -33,11 +33,15 @@ pub struct RealStep<'a> {
     pub text: Option<&'a str>,
 }
 
-/// The run that these steps are, of threads with these names.
+/// The run that these steps are, of threads with these names that execute these functions.
 #[must_use]
-pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run {
+pub fn of_steps(model: Model, threads: &[(String, Option<String>)], steps: &[RealStep<'_>]) -> Run {
     let mut run = Run::new(model_key(model));
-    run.threads = threads.iter().map(|name| RunThread::new(plain(name))).collect();
+    let thread = |(name, function): &(String, Option<String>)| RunThread {
+        function: function.as_ref().map(|function| plain(function).into_owned()),
+        ..RunThread::new(plain(name))
+    };
+    run.threads = threads.iter().map(thread).collect();
     // What waits in buffers, by numbers of stores; the last step that wrote to each location.
     let mut waiting: Vec<u64> = Vec::new();
     let mut written: Vec<(&str, u64)> = Vec::new();
@@ -161,7 +165,11 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         }
     };
     let rows: Vec<Row> = steps.iter().map(row).collect();
-    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
+    let name = |&t: &usize| match run.threads.get(t).and_then(|thread| thread.function.as_ref()) {
+        Some(function) => format!("{} {function}", run.thread(t)),
+        None => run.thread(t).to_owned(),
+    };
+    let names: Vec<String> = threads.iter().map(name).collect();
     let mut out = String::new();
     if first > 0 {
         let _ = writeln!(out, "  ... {} before ...", counted(first as u64, "step"));
@@ -199,7 +207,7 @@ mod tests {
     #[test]
     fn stores_that_wait_are_late() {
         use StepKind::{Commit, Load, Store};
-        let threads = ["main", "T1", "T2"].map(str::to_owned);
+        let threads = ["main", "T1", "T2"].map(|name| (name.to_owned(), None));
         let run = of_steps(
             Model::Tso,
             &threads,

@@ -11,7 +11,7 @@ mod jumps;
 use core::ffi::c_void;
 
 use weakspot_live::x86::{self, Fence, Update};
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{OpKind, Order};
 
 use crate::Rt;
 use crate::access::atomics::full;

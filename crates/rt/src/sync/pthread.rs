@@ -43,7 +43,8 @@ pub fn create(rt: &mut Rt, f: Function, arg: usize) -> usize {
     // libstdc++ leaves locks out as long as this says that there is one thread.
     // SAFETY: nobody has a reference to this flag of libc, and there is one thread of the system.
     unsafe { (&raw mut __libc_single_threaded).write(0) };
-    rt.record(Event::new(op, Order::Plain, pc));
+    // What it will execute is told as the value.
+    rt.record(Event::new(op, Order::Plain, pc).with(f as usize as u64, None));
     rt.coroutines.slot(t).handle()
 }
 
