@@ -221,6 +221,7 @@ fn measure(
         isolate: Isolate::Memory,
         all_output: false,
         reuse: false,
+        races: false,
         transactions: None,
         fence_transactions: false,
         advice: false,

@@ -315,7 +315,15 @@ pub fn plan(
 /// Functions of libc whose accesses are announced.
 const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=bcopy,\
                      --wrap=bzero,--wrap=strcpy,--wrap=stpcpy,--wrap=strncpy,--wrap=strcat,\
-                     --wrap=strncat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp";
+                     --wrap=strncat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strdup,\
+                     --wrap=strndup,--wrap=strchr,--wrap=strrchr,--wrap=strstr,--wrap=memchr,\
+                     --wrap=atoi,--wrap=strtol,--wrap=strtoul,--wrap=printf,--wrap=fprintf,\
+                     --wrap=dprintf,--wrap=sprintf,--wrap=snprintf,--wrap=sscanf,--wrap=vprintf,\
+                     --wrap=vfprintf,--wrap=vdprintf,--wrap=vsprintf,--wrap=vsnprintf,\
+                     --wrap=vsscanf,--wrap=__isoc99_sscanf,--wrap=__isoc23_sscanf,\
+                     --wrap=__isoc99_vsscanf,--wrap=__isoc23_vsscanf,--wrap=__isoc23_strtol,\
+                     --wrap=__isoc23_strtoul,--wrap=puts,--wrap=fputs,--wrap=fgets,--wrap=fread,\
+                     --wrap=fwrite";
 
 /// The flags with which each access calls a function of ours, and nothing is optimised past it.
 fn instrumentation(family: Family) -> &'static [&'static str] {

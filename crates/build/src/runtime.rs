@@ -14,6 +14,9 @@ static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.deflate
 /// The header with the marks that a program may have.
 static HEADER: &[u8] = include_bytes!("weakspot.h");
 
+/// That with functions of other checkers, under the name by which programs for GenMC ask for them.
+static VERIFIER: &[u8] = include_bytes!("genmc.h");
+
 /// What its file is called.
 pub const NAME: &str = "libweakspot_rt.so";
 
@@ -24,7 +27,7 @@ pub const NAME: &str = "libweakspot_rt.so";
 /// write to are refused, and so are links.
 pub fn unpack() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
-    (PACKED, HEADER).hash(&mut hasher);
+    (PACKED, HEADER, VERIFIER).hash(&mut hasher);
     let library = miniz_oxide::inflate::decompress_to_vec(PACKED)
         .map_err(|e| format!("the runtime library of this program is damaged: {e}"))?;
     // Different versions do not get into each other's way.
@@ -33,7 +36,8 @@ pub fn unpack() -> Result<PathBuf, String> {
     // Others may run what was built with it.
     private(&folder, 0o755)?;
     let file = folder.join(NAME);
-    for (file, bytes) in [(file, &library[..]), (folder.join("weakspot.h"), HEADER)] {
+    let headers = [(folder.join("weakspot.h"), HEADER), (folder.join("genmc.h"), VERIFIER)];
+    for (file, bytes) in [(file, &library[..])].into_iter().chain(headers) {
         let same = fs::symlink_metadata(&file).is_ok_and(|data| data.is_file())
             && fs::read(&file).is_ok_and(|found| found == bytes);
         if !same {

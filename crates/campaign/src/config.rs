@@ -1,7 +1,7 @@
 //! The configuration that every run of a program is a variation of.
 
-use weakspot_live::Plan;
 use weakspot_live::wire::Config;
+use weakspot_live::{Plan, Rules};
 
 use crate::{Facts, Question};
 
@@ -26,6 +26,10 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         models: question.models.clone(),
         under: question.under,
         delayed: Vec::new(),
+        races: question.races.then_some(match facts.rust {
+            true => Rules::Rust,
+            false => Rules::C11,
+        }),
         transactions: facts.transactions.clone(),
         fence_transactions: question.fence_transactions,
         fences: Vec::new(),

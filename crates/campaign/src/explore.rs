@@ -308,6 +308,14 @@ impl Exploration<'_> {
                  failure"
             ));
         }
+        if let Some(place) = heard.volatile
+            && !explored.remarks.iter().any(|remark| remark.starts_with(VOLATILE))
+        {
+            let at = place.map_or(String::new(), |p| format!(" (at {})", explored.symbols.text(p)));
+            remarks.push(format!(
+                "{VOLATILE}{at} are taken for release and acquire, and for no data races"
+            ));
+        }
         if heard.idle > 0 {
             remarks.push(
                 "threads that read the same again and again were taken to wait for another one"
@@ -334,6 +342,8 @@ impl Exploration<'_> {
         explored.findings.add(heard.findings(), before);
     }
 }
+
+const VOLATILE: &str = "volatile accesses and those in assembly";
 
 /// Why a schedule may not have been followed.
 fn diverged(step: u64, question: &Question) -> String {

@@ -25,6 +25,8 @@ pub(crate) struct Heard {
     pub(crate) threads: u64,
     pub(crate) exits: u64,
     pub(crate) mixed: Vec<Model>,
+    /// Where a `volatile` access is, if there is any.
+    pub(crate) volatile: Option<Option<Place>>,
     pub(crate) cut: u64,
     pub(crate) diverged: Option<u64>,
     pub(crate) executions: u64,
@@ -72,6 +74,7 @@ impl Heard {
             threads: 0,
             exits: 0,
             mixed: Vec::new(),
+            volatile: None,
             cut: 0,
             diverged: None,
             executions: 0,
@@ -180,6 +183,7 @@ impl Heard {
             Message::Idle(times) => self.idle = times,
             Message::Threads(most) => self.threads = most,
             Message::Mixed(model) => self.mixed.push(model),
+            Message::Volatile(place) => self.volatile = Some(place),
             Message::Exits(executions) => self.exits = executions,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);

@@ -16,6 +16,7 @@ use crate::explore::Explored;
 use crate::failures::show_failures;
 use crate::findings::Overtaking;
 use crate::question::is_executable;
+use crate::races::once_per_lines;
 use crate::replay::Replays;
 use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy, consequences};
 
@@ -153,7 +154,7 @@ fn judge_failures(
     explored: &Explored,
     replays: &Replays<'_>,
 ) -> Result<Failed> {
-    let failures = show_failures(campaign, explored, replays)?;
+    let failures = once_per_lines(show_failures(campaign, explored, replays)?);
     Ok(Failed {
         model: campaign.question.under,
         verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),

@@ -35,6 +35,7 @@ mod lines;
 mod log;
 mod measure;
 mod question;
+mod races;
 mod replay;
 mod runtime;
 mod sources;

@@ -32,6 +32,8 @@ pub struct Question {
     pub all_output: bool,
     /// Whether freed memory is given out again.
     pub reuse: bool,
+    /// Whether data races are failures. They are looked for under SC.
+    pub races: bool,
     /// Which transactions are watched, if any.
     pub transactions: Option<Marks>,
     /// Whether the monitors see a fence at the end of each transaction.

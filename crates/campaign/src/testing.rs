@@ -202,6 +202,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         isolate: Isolate::Auto,
         all_output: false,
         reuse: false,
+        races: true,
         transactions: None,
         fence_transactions: false,
         advice: false,

@@ -128,6 +128,8 @@ pub enum Message {
     Threads(u64),
     /// Accesses overlap in part, so that overtakings may be missing.
     Mixed(Model),
+    /// There are `volatile` accesses, or some in assembly, which are no data races: where the first is.
+    Volatile(Option<Place>),
     /// How far it is.
     Progress {
         /// Executions that are over.
@@ -269,6 +271,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "idle" => Message::Idle(word()?.parse().ok()?),
         "threads" => Message::Threads(word()?.parse().ok()?),
         "mixed" => Message::Mixed(model(word()?)?),
+        "volatile" => Message::Volatile(optional(word()?, place)?),
         "exits" => Message::Exits(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
@@ -347,6 +350,7 @@ impl fmt::Display for Message {
             Message::Idle(times) => write!(f, "idle {times}"),
             Message::Threads(most) => write!(f, "threads {most}"),
             Message::Mixed(model) => write!(f, "mixed {model}"),
+            Message::Volatile(place) => write!(f, "volatile {}", or_none(*place)),
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
@@ -602,6 +606,8 @@ mod tests {
             Message::Threads(2),
             Message::Exits(3),
             Message::Mixed(Model::Tso),
+            Message::Volatile(Some(place)),
+            Message::Volatile(None),
             Message::Progress { executions: 5, steps: 6 },
             Message::Step(TracedStep {
                 thread: 1,

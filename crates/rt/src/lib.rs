@@ -62,6 +62,7 @@ use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
 use crate::sync::keys::Keys;
 use crate::sync::queues::WakeUps;
+use crate::sync::verifier::Verifier;
 use crate::world::clock::Clock;
 use crate::world::descriptors::Outside;
 use crate::world::stdio::Files;
@@ -97,6 +98,8 @@ pub(crate) struct Runtime {
     pub clock: Clock,
     /// Wake-ups that nobody has taken yet.
     pub wake_ups: WakeUps,
+    /// Which thread is in an atomic part, and what was chosen.
+    pub verifier: Verifier,
     /// Keys of thread-specific values.
     pub keys: Keys,
     /// Functions to be called at the end of the program.

@@ -181,6 +181,9 @@ pub(crate) struct Explore {
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,
+    /// Data races are no failures.
+    #[arg(long)]
+    pub(crate) no_races: bool,
     /// What these functions do is a transaction each: are executions serializable? Others are marked
     /// by WEAKSPOT_BEGIN() and WEAKSPOT_END() of weakspot.h.
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]

@@ -50,6 +50,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         },
         all_output: args.output == ProgramOutput::All,
         reuse: args.reuse,
+        races: args.races,
         transactions,
         fence_transactions: args.fence_transactions,
         advice: args.fences,
@@ -110,6 +111,7 @@ pub(super) fn command(
         (watched && args.transactions, "--transactions"),
         (watched && args.fence_transactions, "--fence-transactions"),
         (args.reuse, "--reuse"),
+        (!args.races, "--no-races"),
         (fork, "--isolate fork"),
     ];
     words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));

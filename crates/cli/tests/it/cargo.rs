@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{Ran, run};
 
 /// A new folder for a crate, so that nothing is written beside its sources.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cargo").join(name);
     let _ = fs::remove_dir_all(folder.join("src"));
     let _ = fs::remove_dir_all(folder.join("tests"));
@@ -17,7 +17,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -30,7 +30,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Runs a command of cargo for a crate: options of ours, then those of cargo.
-fn cargo(command: &str, folder: &Path, ours: &[&str], cargos: &[&str]) -> Ran {
+pub(crate) fn cargo(command: &str, folder: &Path, ours: &[&str], cargos: &[&str]) -> Ran {
     let manifest = folder.join("Cargo.toml");
     let target = folder.join("target");
     let mut words = vec!["cargo", command];

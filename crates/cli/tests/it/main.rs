@@ -15,6 +15,7 @@
 //! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
+//! - `races`: data races in the programs of corpus/races;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
@@ -40,6 +41,7 @@ mod imports;
 mod limits;
 mod monitor;
 mod monitor_program;
+mod races;
 mod readme;
 mod robust;
 mod run;

@@ -41,7 +41,7 @@ int main(void) {
 fn store_buffering(fence: &str) -> String {
     format!(
         "#include <pthread.h>
-int x, y, r1, r2;
+volatile int x, y; int r1, r2;
 void *p(void *a) {{
     (void)a;
     x = 1;
@@ -88,7 +88,7 @@ fn assertions_fail_and_are_replayed() {
     let source = format!(
         "#include <assert.h>
 #include <pthread.h>
-int n;
+volatile int n;
 void *p(void *a) {{ (void)a; n = n + 1; return 0; }}
 void *q(void *a) {{ (void)a; n = n + 1; assert(n == 2 || n == 1); assert(n != 1); return 0; }}
 {MAIN}"
@@ -158,8 +158,9 @@ void *q(void *x) {{ (void)x; s.b = 1; return 0; }}
     let (out, code) = explore("bits", &source(1), &["--model", "tso"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("s.a && s.b"), "{out}");
-    // These have bytes of their own.
-    let (out, code) = explore("bytes", &source(8), &["--strategy", "bounded"]);
+    // These have bytes of their own, but are one memory location to C11.
+    let args = ["--strategy", "bounded", "--no-races"];
+    let (out, code) = explore("bytes", &source(8), &args);
     assert_eq!(code, Some(0), "{out}");
 }
 
@@ -202,7 +203,7 @@ fn an_empty_loop_gives_an_execution_up() {
         "#include <assert.h>
 #include <pthread.h>
 static void assume(int c) {{ if (!c) for (;;); }}
-int x;
+volatile int x;
 void *p(void *a) {{ (void)a; x = 1; return 0; }}
 void *q(void *a) {{ (void)a; int seen = x; assume(seen == 1); assert(x == 1); return 0; }}
 {MAIN}"
@@ -233,7 +234,7 @@ fn executions_that_soil_each_other_get_processes_of_their_own() {
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-int n;
+volatile int n;
 void *p(void *a) {{ (void)a; n = 1; assert(syscall(SYS_umask, 077) != 077); return 0; }}
 void *q(void *a) {{ (void)a; n = 2; return 0; }}
 {MAIN}"
@@ -364,7 +365,7 @@ fn strings_are_seen() {
         "strcpy(y, \"a\"); r2 = strlen(x);",
         "r1 || r2",
     );
-    let (out, code) = explore("strings", &source, &["--model", "tso", "-q"]);
+    let (out, code) = explore("strings", &source, &["--model", "tso", "--no-races", "-q"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("SC: no execution fails") && out.contains("TSO: breaks SC"), "{out}");
 }
@@ -714,4 +715,70 @@ fn a_missing_explanation_is_reported() {
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(said.contains("no explanation: failed to write a log"), "{said}");
+}
+
+/// A program for other checkers, which declares what it uses of them.
+fn verifier(body: &str) -> String {
+    format!(
+        "#include <assert.h>
+#include <genmc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x, y; int n, seen;
+{body}
+{MAIN}"
+    )
+}
+
+/// There is no execution in which an assumption does not hold; all others are explored.
+#[test]
+fn assumptions() {
+    let source = |last: &str| {
+        verifier(&format!(
+            "void *p(void *a) {{ (void)a; y = 1; x = 1; return 0; }}
+void *q(void *a) {{ (void)a; __VERIFIER_assume(x); {last} return 0; }}"
+        ))
+    };
+    let (out, code) = explore("assumed", &source("assert(y);"), &["--strategy", "dpor", "-q"]);
+    assert!(out.contains("SC: no execution fails"), "{out}");
+    assert_eq!(code, Some(0), "{out}");
+    let (out, code) = explore("assumed_bad", &source("__VERIFIER_assert(!y);"), &["-q"]);
+    assert!(out.contains("SC: fails: 1 failure"), "{out}");
+    assert_eq!(code, Some(1), "{out}");
+}
+
+#[test]
+fn atomic_parts_exclude_each_other() {
+    let source = |begin: &str, end: &str| {
+        verifier(&format!(
+            "void *p(void *a) {{ {begin} n++; {end} return a; }}
+void *q(void *a) {{ {begin} n++; {end} return a; }}"
+        ))
+    };
+    let free = source("__VERIFIER_atomic_begin();", "__VERIFIER_atomic_end();");
+    assert_eq!(explore("atomic_parts", &free, &["-q"]).1, Some(0));
+    assert_eq!(explore("atomic_parts_bad", &source("", ""), &["-q"]).1, Some(1));
+}
+
+/// Both values of a choice are explored; where there are more, that is reported.
+#[test]
+fn choices() {
+    let source = |check: &str| {
+        verifier(&format!(
+            "void *p(void *a) {{ int b = __VERIFIER_nondet_bool(), c = __VERIFIER_nondet_bool();
+    {check} return a; }}
+void *q(void *a) {{ return a; }}"
+        ))
+    };
+    let any = source("if (b && !c) __VERIFIER_error();");
+    let (out, code) = explore("choices", &any, &["--strategy", "dpor"]);
+    assert!(out.contains("__VERIFIER_error is reached"), "{out}");
+    assert_eq!(code, Some(1), "{out}");
+    let none = source("__VERIFIER_assume(b != c); assert(b + c == 1);");
+    let (out, code) = explore("choices_none", &none, &["--strategy", "dpor", "-q"]);
+    assert_eq!(code, Some(0), "{out}");
+    let more = source("assert(__VERIFIER_nondet_int() != 7);");
+    let (out, code) = explore("choices_more", &more, &["--strategy", "dpor"]);
+    assert!(out.contains("__VERIFIER_nondet_int"), "{out}");
+    assert_eq!(code, Some(3), "{out}");
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use weakspot_core::{Drain, Model};
 
 use super::{Place, PlacedFence, escape, fences, joined, place, unescape};
-use crate::Plan;
+use crate::{Plan, Rules};
 
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
@@ -28,6 +28,8 @@ pub struct Config {
     /// `delayed`: stores at these places may wait in buffers, and what their threads store behind them;
     /// all others are in memory at once. If there are none, every store may wait.
     pub delayed: Vec<Place>,
+    /// `races=c11`, `races=rust`: by whose rules data races are watched for; `off` if they are not.
+    pub races: Option<Rules>,
     /// `transactions=OFFSET+LEN,...`: functions of the program that are transactions; `marked` if
     /// there are only those that it marks itself, nothing if none are watched.
     pub transactions: Option<Vec<(u64, u64)>>,
@@ -113,6 +115,14 @@ impl Config {
             "models" => self.models = models(value).ok_or_else(wrong)?,
             "under" => self.under = model(value).ok_or_else(wrong)?,
             "delayed" => self.delayed = super::list(value, place).ok_or_else(wrong)?,
+            "races" => {
+                self.races = match value {
+                    "off" => None,
+                    "c11" => Some(Rules::C11),
+                    "rust" => Some(Rules::Rust),
+                    _ => return Err(wrong()),
+                }
+            }
             "transactions" => {
                 self.transactions = match value {
                     "none" => None,
@@ -158,6 +168,7 @@ impl fmt::Display for Config {
             models,
             under,
             delayed,
+            races,
             transactions,
             fence_transactions,
             fences,
@@ -190,8 +201,13 @@ impl fmt::Display for Config {
             Some([]) => "marked".to_owned(),
             Some(functions) => written(functions),
         };
+        let races = match races {
+            None => "off",
+            Some(Rules::C11) => "c11",
+            Some(Rules::Rust) => "rust",
+        };
         write!(f, "fd={fd} report={}", escape(report.as_deref().unwrap_or("")))?;
-        write!(f, " models={} under={}", listed(&models), key(*under))?;
+        write!(f, " models={} under={} races={races}", listed(&models), key(*under))?;
         write!(f, " delayed={}", joined(delayed))?;
         write!(f, " transactions={transactions} fence-transactions={}", on(fence_transactions))?;
         write!(f, " fences={} strategy={plan} seed={seed}", joined(fences))?;
@@ -215,6 +231,7 @@ fn unset() -> Config {
         models: Vec::new(),
         under: Model::Sc,
         delayed: Vec::new(),
+        races: None,
         transactions: None,
         fence_transactions: false,
         fences: Vec::new(),
@@ -298,6 +315,7 @@ mod tests {
             models: vec![Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)],
             under: Model::Pso(Drain::All),
             delayed: vec![place(4), place(5)],
+            races: Some(Rules::Rust),
             transactions: Some(vec![(0x10, 0x20), (0x40, 8)]),
             fence_transactions: true,
             fences: vec![
@@ -331,7 +349,8 @@ mod tests {
     #[test]
     fn configurations_are_read_as_they_were_written() {
         let marked = Config { transactions: Some(Vec::new()), ..unset() };
-        for config in [unset(), all_set(), marked] {
+        let c11 = Config { races: Some(Rules::C11), ..unset() };
+        for config in [unset(), all_set(), marked, c11] {
             assert_eq!(Config::parse(&config.to_string()), Ok(config));
         }
     }

@@ -5,6 +5,8 @@
 //!   that are known for them: the strategy `dpor` explores as many executions, and stops none;
 //! - `dpor`: the strategy `dpor` against brute force: on thousands of random programs it explores
 //!   one execution of each class, no less and, where the paper says so, no more;
+//! - `races`: data races against their definition: happens-before as a transitive closure, on random
+//!   executions and on all executions of random programs;
 //! - `random`: the strategies that draw, and replay: the same seed gives the same executions, every
 //!   execution can be had again from its token, and what is rare for one strategy is not for the
 //!   other.
@@ -12,4 +14,5 @@
 mod bounded;
 mod classics;
 mod dpor;
+mod races;
 mod random;

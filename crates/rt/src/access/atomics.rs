@@ -8,12 +8,12 @@ use core::sync::atomic::{
 };
 
 use weakspot_core::Model;
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::Rt;
-use crate::access::pending::Pending;
+use crate::access::pending::{Pending, settle};
 use crate::access::plain::read_step;
-use crate::entry::frame::{Call, entry};
+use crate::entry::frame::{Call, entry, latest};
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
 use crate::schedule::threads::Varying;
@@ -219,7 +219,13 @@ updates! {
     fetch_nand: |a, b| !(a & b);
 }
 
-extern "C" fn compare_value<T: Word>(word: Guest<T>, expected: T, new: T, order: i32) -> T {
+/// Compares and swaps with these orders: of the update, and of the load if it fails.
+fn compare_and_swap<T: Word>(
+    word: Guest<T>,
+    expected: T,
+    new: T,
+    (order, failed): (i32, i32),
+) -> T {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
     let call = rt.call();
@@ -231,14 +237,37 @@ extern "C" fn compare_value<T: Word>(word: Guest<T>, expected: T, new: T, order:
         word.set(new);
         done(&mut rt, (OpKind::Update, area), order, call.pc(), Some(new), old);
     } else {
-        done(&mut rt, (OpKind::Compare, area), order, call.pc(), None, old);
+        done(&mut rt, (OpKind::Compare, area), failed, call.pc(), None, old);
     }
     old
 }
 
-extern "C" fn compare<T: Word>(word: Guest<T>, expected: Guest<T>, new: T, order: i32) -> bool {
+extern "C" fn compare_value<T: Word>(
+    word: Guest<T>,
+    expected: T,
+    new: T,
+    order: i32,
+    failed: i32,
+) -> T {
+    compare_and_swap(word, expected, new, (order, failed))
+}
+
+/// The same, for two values of two registers each: there is none left for the last argument.
+extern "C" fn compare_value_128(word: Guest<u128>, expected: u128, new: u128, order: i32) -> u128 {
+    // SAFETY: the program passes seven words, the last of which is on its stack.
+    let failed = unsafe { latest().stack_argument(0) } as i32;
+    compare_and_swap(word, expected, new, (order, failed))
+}
+
+extern "C" fn compare<T: Word>(
+    word: Guest<T>,
+    expected: Guest<T>,
+    new: T,
+    order: i32,
+    failed: i32,
+) -> bool {
     let want = expected.get();
-    let old = compare_value(word, want, new, order);
+    let old = compare_and_swap(word, want, new, (order, failed));
     if old != want {
         expected.set(old);
     }
@@ -252,13 +281,21 @@ pub fn update_follows(rt: &mut Rt, area: Area) {
     if !rt.threads.alone() || rt.shadow.is_shared(area) {
         let (pc, old) = (call.pc(), area.value());
         let order = Order::SeqCst;
-        let pending = Pending { area, update: true, order, pc, old, buffered: false };
+        // It is in assembly.
+        let sync = Sync::Volatile;
+        let pending = Pending { area, update: true, order, pc, old, sync, buffered: false };
         rt.threads.me_mut().pending = Some(pending);
     }
 }
 
 /// An atomic operation on an object of any size.
-fn object(addr: Guest<u8>, len: usize, kind: OpKind, order: i32, f: impl FnOnce() -> OpKind) {
+fn object(
+    addr: Guest<u8>,
+    len: usize,
+    kind: OpKind,
+    (order, failed): (i32, i32),
+    f: impl FnOnce() -> OpKind,
+) {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
         // As libatomic does it: one at a time.
@@ -284,6 +321,7 @@ fn object(addr: Guest<u8>, len: usize, kind: OpKind, order: i32, f: impl FnOnce(
         rt.threads.me_mut().spin.changed();
     }
     let old = (kind == OpKind::Update).then_some(old);
+    let order = if kind == OpKind::Compare { failed } else { order };
     rt.record(Event::new(area.op(kind), order_of(order), call.pc()).with(new, old));
 }
 
@@ -294,14 +332,14 @@ fn copy(to: Guest<u8>, from: Guest<u8>, len: usize) {
 }
 
 extern "C" fn object_load(len: usize, addr: Guest<u8>, to: Guest<u8>, order: i32) {
-    object(addr, len, OpKind::Read, order, || {
+    object(addr, len, OpKind::Read, (order, order), || {
         copy(to, addr, len);
         OpKind::Read
     });
 }
 
 extern "C" fn object_store(len: usize, addr: Guest<u8>, from: Guest<u8>, order: i32) {
-    object(addr, len, OpKind::Write, order, || {
+    object(addr, len, OpKind::Write, (order, order), || {
         copy(addr, from, len);
         OpKind::Write
     });
@@ -314,7 +352,7 @@ extern "C" fn object_exchange(
     to: Guest<u8>,
     order: i32,
 ) {
-    object(addr, len, OpKind::Update, order, || {
+    object(addr, len, OpKind::Update, (order, order), || {
         copy(to, addr, len);
         copy(addr, from, len);
         OpKind::Update
@@ -327,9 +365,10 @@ extern "C" fn object_compare(
     expected: Guest<u8>,
     new: Guest<u8>,
     order: i32,
+    failed: i32,
 ) -> bool {
     let mut equal = false;
-    object(addr, len, OpKind::Update, order, || {
+    object(addr, len, OpKind::Update, (order, failed), || {
         // SAFETY: the program says that there are objects of this size at both addresses.
         let differ = unsafe { libc::memcmp(addr.pointer().cast(), expected.pointer().cast(), len) };
         equal = differ == 0;
@@ -351,7 +390,11 @@ extern "C" fn thread_fence(order: i32) {
     let kind = match order_of(order) {
         Order::SeqCst => OpKind::Fence,
         Order::Release | Order::AcqRel => OpKind::StoreFence,
-        _ => return,
+        // Who waits for nothing but its own loads takes no step.
+        order => {
+            settle(&mut rt);
+            return rt.fence_for_races(order);
+        }
     };
     let pc = rt.pc();
     full(&mut rt, kind, order_of(order), pc);
@@ -448,5 +491,5 @@ entry! {
     __tsan_atomic128_fetch_nand => fetch_nand::<u128>;
     __tsan_atomic128_compare_exchange_strong => compare::<u128>;
     __tsan_atomic128_compare_exchange_weak => compare::<u128>;
-    __tsan_atomic128_compare_exchange_val => compare_value::<u128>;
+    __tsan_atomic128_compare_exchange_val => compare_value_128;
 }

@@ -5,7 +5,7 @@ use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
 use crate::access::pending::settle;
-use crate::access::plain::access;
+use crate::access::plain::volatile_access;
 use crate::access::transactions::NAMED;
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
@@ -229,8 +229,8 @@ extern "C" fn assembly_access(addr: usize, what: usize) {
     };
     let call = rt.call();
     match what >> 8 {
-        0 => access(&mut rt, area, false, call),
-        1 => access(&mut rt, area, true, call),
+        0 => volatile_access(&mut rt, area, false, call),
+        1 => volatile_access(&mut rt, area, true, call),
         _ => update_follows(&mut rt, area),
     }
 }

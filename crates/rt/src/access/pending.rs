@@ -1,6 +1,6 @@
 //! Stores that were announced and are done by the program itself, when the library has returned.
 
-use weakspot_live::{OpKind, Order};
+use weakspot_live::{OpKind, Order, Sync};
 
 use crate::Runtime;
 use crate::entry::guest::Area;
@@ -18,6 +18,8 @@ pub struct Pending {
     pub pc: usize,
     /// What was there before.
     pub old: u64,
+    /// What it orders.
+    pub sync: Sync,
     /// Whether it goes into the buffer of its thread.
     pub buffered: bool,
 }
@@ -42,5 +44,6 @@ fn settle_now(rt: &mut Runtime) {
     }
     let kind = if p.update { OpKind::Update } else { OpKind::Write };
     let old = p.update.then_some(p.old);
-    rt.record(Event::new(p.area.op(kind), p.order, p.pc).with(value, old));
+    let event = Event::new(p.area.op(kind), p.order, p.pc).with(value, old);
+    rt.record(event.orders(p.sync));
 }

@@ -1,6 +1,6 @@
 //! Plain loads and stores of the program, which are announced before they happen.
 
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::access::pending::{Pending, settle};
 use crate::entry::frame::Call;
@@ -39,6 +39,15 @@ pub extern "C" fn slow<const LEN: usize, const WRITE: bool>(addr: usize) {
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
         access(&mut rt, area, WRITE, call);
+    }
+}
+
+/// A load or store of `LEN` bytes that is `volatile`.
+pub extern "C" fn slow_volatile<const LEN: usize, const WRITE: bool>(addr: usize) {
+    // SAFETY: the program calls, and is about to access these bytes.
+    if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
+        let call = rt.call();
+        volatile_access(&mut rt, area, WRITE, call);
     }
 }
 
@@ -97,6 +106,15 @@ pub extern "C" fn write_range(addr: usize, len: usize) {
 
 /// A plain access of the current thread is about to happen; returns when it may.
 pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
+    access_with(rt, area, write, call, Sync::Usual);
+}
+
+/// The same for one that is `volatile`, or in assembly.
+pub fn volatile_access(rt: &mut Rt, area: Area, write: bool, call: Call) {
+    access_with(rt, area, write, call, Sync::Volatile);
+}
+
+fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
     if area.len() == 0 {
         return;
     }
@@ -116,12 +134,13 @@ pub fn access(rt: &mut Rt, area: Area, write: bool, call: Call) {
         let kind = rt.store_kind(pc);
         step(rt, area.op(kind));
         let buffered = rt.buffer(area, order, pc);
-        let pending = Pending { area, update: false, order, pc, old: area.value(), buffered };
+        let old = area.value();
+        let pending = Pending { area, update: false, order, pc, old, sync, buffered };
         rt.threads.me_mut().pending = Some(pending);
     } else {
         let op = area.op(OpKind::Read);
         read_step(rt, area, op, call, None);
-        rt.record(Event::new(op, order, pc).with(area.value(), None));
+        rt.record(Event::new(op, order, pc).with(area.value(), None).orders(sync));
     }
 }
 

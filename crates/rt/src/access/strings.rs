@@ -21,18 +21,29 @@ entry! {
     __wrap_memcmp => memcmp;
     __wrap_bcopy => bcopy;
     __wrap_bzero => bzero;
+    __wrap_strdup => strdup;
+    __wrap_strndup => strndup;
+    __wrap_strchr => strchr;
+    __wrap_strrchr => strrchr;
+    __wrap_strstr => strstr;
+    __wrap_memchr => memchr;
+    __wrap_atoi => atoi;
+    __wrap_strtol => strtol;
+    __wrap_strtoul => strtoul;
+    __wrap___isoc23_strtol => strtol;
+    __wrap___isoc23_strtoul => strtoul;
 }
 
 /// Bytes of the program, or a string.
-type Text = Guest<u8>;
+pub type Text = Guest<u8>;
 
 /// The text behind so many bytes.
-fn after(text: Text, n: usize) -> Text {
+pub fn after(text: Text, n: usize) -> Text {
     // SAFETY: the program has that many bytes there, and asks for what is behind them.
     unsafe { Guest::at(text.addr() + n) }
 }
 
-fn announce(text: Text, len: usize, write: bool, call: Call) {
+pub fn announce(text: Text, len: usize, write: bool, call: Call) {
     // SAFETY: the program calls.
     if let Some(mut rt) = unsafe { Rt::live() } {
         // SAFETY: the program wants these bytes to be read or written.
@@ -40,18 +51,18 @@ fn announce(text: Text, len: usize, write: bool, call: Call) {
     }
 }
 
-fn length(text: Text, most: usize) -> usize {
+pub fn length(text: Text, most: usize) -> usize {
     // SAFETY: the program says that there are `most` bytes, or a zero before.
     unsafe { libc::strnlen(text.pointer().cast(), most) }
 }
 
 /// Reads a string of at most so many bytes; how long it is when it is read.
-fn reads(from: Text, most: usize, call: Call) -> usize {
+pub fn reads(from: Text, most: usize, call: Call) -> usize {
     announce(from, (length(from, most) + 1).min(most), false, call);
     length(from, most)
 }
 
-fn copy(to: Text, from: Text, len: usize) {
+pub fn copy(to: Text, from: Text, len: usize) {
     // SAFETY: the program says that there are so many bytes at both addresses.
     unsafe { from.pointer().copy_to(to.pointer(), len) };
 }
@@ -145,4 +156,76 @@ extern "C" fn bcopy(from: Text, to: Text, n: usize) {
 
 extern "C" fn bzero(to: Text, n: usize) {
     fills(to, 0, n);
+}
+
+extern "C" fn strndup(from: Text, n: usize) -> Text {
+    let call = latest();
+    reads(from, n, call);
+    // SAFETY: the program says that it is a string, or has so many bytes.
+    let new = unsafe { libc::strndup(from.pointer().cast(), n) };
+    if new.is_null() {
+        return Guest::null();
+    }
+    // SAFETY: libc has just made it.
+    let new: Text = unsafe { Guest::at(new as usize) };
+    announce(new, length(new, usize::MAX) + 1, true, call);
+    new
+}
+
+extern "C" fn strdup(from: Text) -> Text {
+    strndup(from, usize::MAX)
+}
+
+/// What a search in a string found, as the caller gets it.
+fn found(at: *mut libc::c_char) -> Text {
+    // SAFETY: it is in the string of the program, or null.
+    unsafe { Guest::at(at as usize) }
+}
+
+extern "C" fn strchr(text: Text, byte: c_int) -> Text {
+    reads(text, usize::MAX, latest());
+    // SAFETY: the program says that it is a string.
+    found(unsafe { libc::strchr(text.pointer().cast(), byte) })
+}
+
+extern "C" fn strrchr(text: Text, byte: c_int) -> Text {
+    reads(text, usize::MAX, latest());
+    // SAFETY: the program says that it is a string.
+    found(unsafe { libc::strrchr(text.pointer().cast(), byte) })
+}
+
+extern "C" fn strstr(text: Text, part: Text) -> Text {
+    let call = latest();
+    reads(text, usize::MAX, call);
+    reads(part, usize::MAX, call);
+    // SAFETY: the program says that both are strings.
+    found(unsafe { libc::strstr(text.pointer().cast(), part.pointer().cast()) })
+}
+
+extern "C" fn memchr(bytes: Text, byte: c_int, n: usize) -> Text {
+    let natively = || {
+        // SAFETY: the program says that there are so many bytes, or the byte before.
+        let at = unsafe { libc::memchr(bytes.pointer().cast(), byte, n) } as usize;
+        if at == 0 { (0, n) } else { (at, at - bytes.addr() + 1) }
+    };
+    announce(bytes, natively().1, false, latest());
+    found(natively().0 as *mut libc::c_char)
+}
+
+extern "C" fn atoi(text: Text) -> c_int {
+    reads(text, usize::MAX, latest());
+    // SAFETY: the program says that it is a string.
+    unsafe { libc::atoi(text.pointer().cast()) }
+}
+
+extern "C" fn strtol(text: Text, end: usize, base: c_int) -> i64 {
+    reads(text, usize::MAX, latest());
+    // SAFETY: as the program asked.
+    unsafe { libc::strtol(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
+}
+
+extern "C" fn strtoul(text: Text, end: usize, base: c_int) -> u64 {
+    reads(text, usize::MAX, latest());
+    // SAFETY: as the program asked.
+    unsafe { libc::strtoul(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
 }

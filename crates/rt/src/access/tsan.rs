@@ -1,7 +1,7 @@
 //! The functions that compilers call for `-fsanitize=thread`, all but the atomic ones: a table from
 //! their names to what they announce.
 
-use crate::access::plain::{bits, quick, read_range, slow, slow_both, write_range};
+use crate::access::plain::{bits, quick, read_range, slow, slow_both, slow_volatile, write_range};
 use crate::access::strings;
 use crate::entry::frame::{access_entry, entry};
 use crate::entry::guest::Guest;
@@ -25,24 +25,24 @@ access_entry! {
     __tsan_unaligned_write8: quick::<8, true>, slow::<8, true>;
     __tsan_unaligned_read16: quick::<16, false>, slow::<16, false>;
     __tsan_unaligned_write16: quick::<16, true>, slow::<16, true>;
-    __tsan_volatile_read1: quick::<1, false>, slow::<1, false>;
-    __tsan_volatile_write1: quick::<1, true>, slow::<1, true>;
-    __tsan_volatile_read2: quick::<2, false>, slow::<2, false>;
-    __tsan_volatile_write2: quick::<2, true>, slow::<2, true>;
-    __tsan_volatile_read4: quick::<4, false>, slow::<4, false>;
-    __tsan_volatile_write4: quick::<4, true>, slow::<4, true>;
-    __tsan_volatile_read8: quick::<8, false>, slow::<8, false>;
-    __tsan_volatile_write8: quick::<8, true>, slow::<8, true>;
-    __tsan_volatile_read16: quick::<16, false>, slow::<16, false>;
-    __tsan_volatile_write16: quick::<16, true>, slow::<16, true>;
-    __tsan_unaligned_volatile_read2: quick::<2, false>, slow::<2, false>;
-    __tsan_unaligned_volatile_write2: quick::<2, true>, slow::<2, true>;
-    __tsan_unaligned_volatile_read4: quick::<4, false>, slow::<4, false>;
-    __tsan_unaligned_volatile_write4: quick::<4, true>, slow::<4, true>;
-    __tsan_unaligned_volatile_read8: quick::<8, false>, slow::<8, false>;
-    __tsan_unaligned_volatile_write8: quick::<8, true>, slow::<8, true>;
-    __tsan_unaligned_volatile_read16: quick::<16, false>, slow::<16, false>;
-    __tsan_unaligned_volatile_write16: quick::<16, true>, slow::<16, true>;
+    __tsan_volatile_read1: quick::<1, false>, slow_volatile::<1, false>;
+    __tsan_volatile_write1: quick::<1, true>, slow_volatile::<1, true>;
+    __tsan_volatile_read2: quick::<2, false>, slow_volatile::<2, false>;
+    __tsan_volatile_write2: quick::<2, true>, slow_volatile::<2, true>;
+    __tsan_volatile_read4: quick::<4, false>, slow_volatile::<4, false>;
+    __tsan_volatile_write4: quick::<4, true>, slow_volatile::<4, true>;
+    __tsan_volatile_read8: quick::<8, false>, slow_volatile::<8, false>;
+    __tsan_volatile_write8: quick::<8, true>, slow_volatile::<8, true>;
+    __tsan_volatile_read16: quick::<16, false>, slow_volatile::<16, false>;
+    __tsan_volatile_write16: quick::<16, true>, slow_volatile::<16, true>;
+    __tsan_unaligned_volatile_read2: quick::<2, false>, slow_volatile::<2, false>;
+    __tsan_unaligned_volatile_write2: quick::<2, true>, slow_volatile::<2, true>;
+    __tsan_unaligned_volatile_read4: quick::<4, false>, slow_volatile::<4, false>;
+    __tsan_unaligned_volatile_write4: quick::<4, true>, slow_volatile::<4, true>;
+    __tsan_unaligned_volatile_read8: quick::<8, false>, slow_volatile::<8, false>;
+    __tsan_unaligned_volatile_write8: quick::<8, true>, slow_volatile::<8, true>;
+    __tsan_unaligned_volatile_read16: quick::<16, false>, slow_volatile::<16, false>;
+    __tsan_unaligned_volatile_write16: quick::<16, true>, slow_volatile::<16, true>;
     __tsan_read_write1: quick::<1, true>, slow_both::<1>;
     __tsan_read_write2: quick::<2, true>, slow_both::<2>;
     __tsan_read_write4: quick::<4, true>, slow_both::<4>;

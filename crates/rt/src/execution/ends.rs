@@ -40,6 +40,14 @@ pub fn fail_in(rt: &mut Rt, thread: usize, kind: &'static str, pc: usize, text: 
     finish(rt, Ended::Over)
 }
 
+/// There is no such execution: it ends without a word, when the others have done what they can, so that
+/// strategies know what could have come before.
+pub fn end_quietly(rt: &mut Rt) -> ! {
+    settle(rt);
+    wait_for_others(rt);
+    finish(rt, Ended::Over)
+}
+
 /// The program does something that cannot be done under control.
 pub fn refuse(rt: &mut Rt, what: &'static str, pc: usize) -> ! {
     rt.unsupported(what, pc);

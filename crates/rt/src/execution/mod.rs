@@ -12,6 +12,7 @@ pub mod exits;
 pub mod exploration;
 pub mod monitors;
 pub mod panics;
+mod races;
 pub mod signals;
 pub mod start;
 pub mod watchdog;

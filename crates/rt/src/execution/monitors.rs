@@ -1,7 +1,10 @@
 //! Everything that happens, in its order: the one place from which the monitors get their events.
 
+use weakspot_core::Model;
 use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
-use weakspot_live::{Extra, Finding, Op, Order, Schedule, Step, Transactions, Watch, preventing};
+use weakspot_live::{
+    Extra, Finding, Op, Order, Races, Schedule, Step, Sync, Transactions, Watch, preventing,
+};
 
 use crate::Runtime;
 use crate::config::Config;
@@ -12,6 +15,8 @@ use crate::report::Reporter;
 pub struct Monitors {
     /// The monitors, if there are any.
     watch: Option<Watch>,
+    /// What watches for data races, if anybody does.
+    pub races: Option<Races>,
     /// For each event that they got, how many choices came before.
     taken: Vec<usize>,
     /// The schedule of the first execution that is not serializable.
@@ -29,17 +34,24 @@ pub struct Event {
     value: Option<u64>,
     /// What an update has read.
     old: Option<u64>,
+    /// What it orders.
+    sync: Sync,
 }
 
 impl Event {
     /// A step whose values do not matter.
     pub fn new(op: Op, order: Order, pc: usize) -> Event {
-        Event { op, order, pc, value: None, old: None }
+        Event { op, order, pc, value: None, old: None, sync: Sync::Usual }
     }
 
     /// The step has read or written this; an update has read `old`.
     pub fn with(self, value: u64, old: Option<u64>) -> Event {
         Event { value: Some(value), old, ..self }
+    }
+
+    /// The step orders more, or less, than its kind says.
+    pub fn orders(self, sync: Sync) -> Event {
+        Event { sync, ..self }
     }
 }
 
@@ -51,10 +63,14 @@ impl Runtime {
 
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
-        let Event { op, order, pc, value, old } = event;
+        let Event { op, order, pc, value, old, sync } = event;
+        let step = Step { thread: t as u16, op, order, at: pc as u64 };
         if let Some(watch) = &mut self.monitors.watch {
-            watch.step(Step { thread: t as u16, op, order, at: pc as u64 });
+            watch.step(step);
             self.monitors.taken.push(self.exploration.choices().len());
+        }
+        if self.monitors.races.is_some() {
+            self.look_for_races(&step, sync);
         }
         if self.config.trace {
             let Op { kind, len, addr } = op;
@@ -68,7 +84,7 @@ impl Runtime {
 impl Monitors {
     /// None yet.
     pub fn new() -> Monitors {
-        Monitors { watch: None, taken: Vec::new(), unserializable: String::new() }
+        Monitors { watch: None, races: None, taken: Vec::new(), unserializable: String::new() }
     }
 
     /// Those that the configuration asks for, from the beginning.
@@ -83,6 +99,8 @@ impl Monitors {
         };
         self.watch = (!config.models.is_empty() || transactions != Transactions::None)
             .then(|| Watch::new(&config.models, &extra).with_transactions(transactions));
+        // What a load sees that takes its value from a buffer is not known to it.
+        self.races = config.races.filter(|_| config.under == Model::Sc).map(Races::new);
     }
 
     /// Before an execution.
@@ -90,6 +108,9 @@ impl Monitors {
         self.taken.clear();
         if let Some(watch) = &mut self.watch {
             watch.begin();
+        }
+        if let Some(races) = &mut self.races {
+            races.begin();
         }
     }
 
@@ -133,6 +154,9 @@ impl Monitors {
 
     /// After the last execution.
     pub fn report(&self, reporter: &Reporter) {
+        if let Some(at) = self.races.as_ref().and_then(Races::volatile) {
+            reporter.send(&Message::Volatile(reporter.place(at as usize)));
+        }
         let Some(watch) = &self.watch else { return };
         watch.mixed().into_iter().for_each(|model| reporter.send(&Message::Mixed(model)));
         for (i, f) in watch.findings().iter().enumerate() {

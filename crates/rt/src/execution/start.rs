@@ -32,6 +32,7 @@ use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Start, Threads};
 use crate::sync::keys::Keys;
 use crate::sync::queues::WakeUps;
+use crate::sync::verifier::Verifier;
 use crate::sys;
 use crate::world::clock::Clock;
 use crate::world::descriptors::{Descriptors, FAR, Outside};
@@ -136,6 +137,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         files: Files::new(),
         clock: Clock::new(),
         wake_ups: WakeUps::new(),
+        verifier: Verifier::default(),
         keys: Keys::new(),
         exits: Exits::new(),
         silent_places: SilentPlaces::new(),
@@ -356,6 +358,7 @@ impl Runtime {
         self.scheduler.clear(&self.config);
         self.exploration.clear();
         self.wake_ups.clear();
+        self.verifier.clear();
         self.files.clear();
         self.exits.clear();
         self.keys.clear();

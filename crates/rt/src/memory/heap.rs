@@ -189,6 +189,8 @@ fn take(rt: &mut Rt, align: usize, size: usize, pc: usize) -> usize {
         && let Some(block) = rt.heap.reused(whole)
     {
         header(block).set(Header { size, mark: LIVE_MARK });
+        // Whoever freed it comes before whoever has it now.
+        rt.new_for_races(block, whole);
         return block;
     }
     let used = rt.signals().memory().saturating_add(whole);

@@ -1,7 +1,7 @@
 //! Mutexes, read-write locks and spin locks. Their state is in the program's own objects, so that it
 //! is restored with them, and objects that were initialised statically need nothing else.
 
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::access::pending::settle;
 use crate::access::plain::read_step;
@@ -63,13 +63,19 @@ fn me(rt: &Runtime) -> u32 {
 
 /// The current thread has taken or freed a lock, or has found that it cannot.
 fn done(rt: &mut Runtime, op: Op, pc: usize) {
+    // An attempt that failed says nothing about what others did.
+    let sync = if op.kind == OpKind::Compare { Sync::Nothing } else { Sync::Usual };
+    done_with(rt, op, pc, sync);
+}
+
+fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     let spin = &mut rt.threads.me_mut().spin;
     match op.kind {
         OpKind::Acquire => spin.locked(),
         OpKind::Release => spin.unlocked(),
         _ => {}
     }
-    rt.record(Event::new(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc).orders(sync));
 }
 
 /// Announces that a lock is taken; returns when it is this thread's turn. Whether it can.
@@ -254,7 +260,8 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
     } else {
         RwLock { readers: state.readers + 1, ..state }
     });
-    done(rt, op(OpKind::Acquire, lock, RW_LOCK), pc);
+    let sync = if write { Sync::Usual } else { Sync::Reader };
+    done_with(rt, op(OpKind::Acquire, lock, RW_LOCK), pc, sync);
     0
 }
 
@@ -306,7 +313,8 @@ stand_in! {
         } else {
             RwLock { readers: state.readers.saturating_sub(1), ..state }
         });
-        done(rt, op(OpKind::Release, lock, RW_LOCK), pc);
+        let sync = if state.writer != 0 { Sync::Usual } else { Sync::Reader };
+        done_with(rt, op(OpKind::Release, lock, RW_LOCK), pc, sync);
         0
     }
 }

@@ -1,4 +1,5 @@
-//! What threads do with each other: pthreads, C11, futexes.
+//! What threads do with each other: pthreads, C11, futexes, guards of C++,
+//! functions of other checkers.
 
 pub mod c11;
 pub mod futex;
@@ -6,6 +7,8 @@ pub mod keys;
 pub mod locks;
 pub mod pthread;
 pub mod queues;
+mod statics;
 pub mod unwind;
 pub mod unwinding;
+pub mod verifier;
 pub mod waits;

@@ -5,7 +5,7 @@
 //! condition variable frees the mutex in between, while it is already in the queue, so that no
 //! wake-up can be lost that would not be lost in reality.
 
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::access::pending::settle;
 use crate::access::plain::read_step;
@@ -23,13 +23,20 @@ const SEMAPHORE: u32 = 32;
 const BARRIER: u32 = 32;
 
 /// The current thread has taken a step on an object that others wait for.
-pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
+fn done(rt: &mut Runtime, op: Op, pc: usize) {
+    // An attempt that failed says nothing about what others did.
+    let sync = if op.kind == OpKind::Compare { Sync::Nothing } else { Sync::Usual };
+    done_with(rt, op, pc, sync);
+}
+
+/// The same, with what the step orders.
+fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         rt.threads.me_mut().spin.changed();
     }
     // All of them are full fences; of these, monitors know only those of locks.
     let kind = if op.kind == OpKind::Update { OpKind::Release } else { op.kind };
-    rt.record(Event::new(Op { kind, ..op }, Order::SeqCst, pc));
+    rt.record(Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(sync));
 }
 
 /// What leaving a queue was.
@@ -41,9 +48,9 @@ pub(super) fn left(op: Op, woken: bool) -> Op {
 /// the end; loops that wait for some time again and again do that.
 pub(super) fn entered(rt: &mut Runtime, op: Op, patience: Patience, pc: usize) {
     if patience != Patience::Timed {
-        return done(rt, op, pc);
+        return done_with(rt, op, pc, Sync::Nothing);
     }
-    rt.record(Event::new(op, Order::SeqCst, pc));
+    rt.record(Event::new(op, Order::SeqCst, pc).orders(Sync::Nothing));
 }
 
 /// The current thread waits for a wake-up and leaves the queue. Whether it got one.
@@ -102,7 +109,8 @@ pub fn condition_wait(
     }
     let acquire = op(OpKind::Acquire, condition, CONDITION);
     let woken = leave(rt, acquire, queue, patience, call);
-    done(rt, left(acquire, woken), pc);
+    // A wait may end without a reason, so that it says nothing about whoever gave the wake-up.
+    done_with(rt, left(acquire, woken), pc, Sync::Nothing);
     locks::relock(rt, mutex, pc);
     if woken { 0 } else { libc::ETIMEDOUT }
 }
@@ -113,7 +121,7 @@ pub fn condition_wake(rt: &mut Rt, condition: Condition, n: u32) {
     let op = op(OpKind::Release, condition, CONDITION);
     wake_step(rt, op, condition.addr());
     rt.wake(condition.addr(), n);
-    done(rt, op, pc);
+    done_with(rt, op, pc, Sync::Nothing);
 }
 
 stand_in! {
@@ -262,11 +270,11 @@ stand_in! {
         } else {
             Barrier { size, arrived: arrived + 1, round }
         });
-        done(rt, update, pc);
+        done_with(rt, update, pc, Sync::Arrival { last });
         rt.threads.me_mut().waiting.round = round;
         let acquire = op(OpKind::Acquire, barrier, BARRIER);
         wait(rt, acquire, Until::Known(round_is_over, barrier.addr()), Patience::Endless);
-        done(rt, acquire, pc);
+        done_with(rt, acquire, pc, Sync::Nothing);
         if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     }
 }

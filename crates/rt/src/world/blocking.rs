@@ -7,8 +7,9 @@
 
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::access::plain::access;
 use crate::entry::frame::stand_in;
-use crate::entry::guest::{Guest, Question};
+use crate::entry::guest::{Area, Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::{refuse, refused};
 use crate::execution::monitors::Event;
@@ -77,6 +78,22 @@ fn until(rt: &mut Rt, wanted: &mut Wanted, patience: Patience, what: &'static st
 
 /// Before a call that may block on a descriptor.
 fn before(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
+    ready(rt, fd, events, what);
+    if events == libc::POLLOUT {
+        sent(rt, fd);
+    }
+}
+
+/// Whoever receives what the current thread sends comes after what it did before.
+fn sent(rt: &mut Rt, fd: i32) {
+    if descriptors::blocks(fd) {
+        let pc = rt.pc();
+        rt.release_for_races(op(OpKind::Release), pc);
+    }
+}
+
+/// Waits until a call on a descriptor would not block.
+fn ready(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
     if !descriptors::blocks(fd) {
         return;
     }
@@ -100,22 +117,81 @@ macro_rules! blocking {
 }
 
 blocking! {
-    read, libc::POLLIN, (to: usize, len: usize) -> isize;
     readv, libc::POLLIN, (to: usize, n: i32) -> isize;
-    recv, libc::POLLIN, (to: usize, len: usize, flags: i32) -> isize;
     recvfrom, libc::POLLIN, (to: usize, len: usize, flags: i32, addr: usize, n: usize) -> isize;
     recvmsg, libc::POLLIN, (message: usize, flags: i32) -> isize;
-    send, libc::POLLOUT, (from: usize, len: usize, flags: i32) -> isize;
     sendto, libc::POLLOUT, (from: usize, len: usize, flags: i32, addr: usize, n: u32) -> isize;
     sendmsg, libc::POLLOUT, (message: usize, flags: i32) -> isize;
     accept, libc::POLLIN, (addr: usize, len: usize) -> i32;
     accept4, libc::POLLIN, (addr: usize, len: usize, flags: i32) -> i32;
 }
 
+/// Gets bytes from the kernel, into memory of ours first, so that it is known how many they are before
+/// they are written.
+fn receive(rt: &mut Rt, to: Guest<u8>, len: usize, get: impl FnOnce(Guest<u8>) -> isize) -> isize {
+    let call = rt.call();
+    let mut bytes: Vec<u8> = Vec::new();
+    if bytes.try_reserve_exact(len).is_err() {
+        return get(to);
+    }
+    // SAFETY: there is that much room.
+    let here: Guest<u8> = unsafe { Guest::at(bytes.as_mut_ptr() as usize) };
+    let got = get(here);
+    if let Ok(n) = usize::try_from(got) {
+        access(rt, area(to, n), true, call);
+        // SAFETY: the program wants its bytes to be overwritten.
+        unsafe { here.pointer().copy_to(to.pointer(), n) };
+    }
+    got
+}
+
+/// Bytes that the program passes to the kernel.
+fn area(bytes: Guest<u8>, len: usize) -> Area {
+    // SAFETY: the program says that it has so many bytes there.
+    unsafe { Area::at(bytes.addr(), len) }
+}
+
+/// Passes bytes to the kernel.
+fn sends(rt: &mut Rt, fd: i32, from: Guest<u8>, len: usize, what: &'static str) {
+    let call = rt.call();
+    ready(rt, fd, libc::POLLOUT, what);
+    access(rt, area(from, len), false, call);
+    sent(rt, fd);
+}
+
 stand_in! {
+    fn read(rt, fd: i32, to: Guest<u8>, len: usize) -> isize {
+        before(rt, fd, libc::POLLIN, "read");
+        receive(rt, to, len, |to| native!(read(fd: i32, to: Guest<u8>, len: usize) -> isize))
+    }
+
+    fn recv(rt, fd: i32, to: Guest<u8>, len: usize, flags: i32) -> isize {
+        before(rt, fd, libc::POLLIN, "recv");
+        receive(rt, to, len, |to| {
+            native!(recv(fd: i32, to: Guest<u8>, len: usize, flags: i32) -> isize)
+        })
+    }
+
+    fn pread(rt, fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize {
+        receive(rt, to, len, |to| {
+            native!(pread(fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize)
+        })
+    }
+
+    fn pwrite(rt, fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize {
+        let call = rt.call();
+        access(rt, area(from, len), false, call);
+        native!(pwrite(fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize)
+    }
+
+    fn send(rt, fd: i32, from: Guest<u8>, len: usize, flags: i32) -> isize {
+        sends(rt, fd, from, len, "send");
+        native!(send(fd: i32, from: Guest<u8>, len: usize, flags: i32) -> isize)
+    }
+
     fn write(rt, fd: i32, from: Guest<u8>, len: usize) -> isize {
         rt.hear(fd, from, len);
-        before(rt, fd, libc::POLLOUT, "write");
+        sends(rt, fd, from, len, "write");
         native!(write(fd: i32, from: Guest<u8>, len: usize) -> isize)
     }
 

@@ -1,0 +1,43 @@
+//! Data races as they are shown.
+
+use std::collections::HashMap;
+
+use crate::answer::ShownFailure;
+
+/// Data races once for each pair of lines, whatever the compiler made of these.
+pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
+    let mut known: HashMap<[String; 2], usize> = HashMap::new();
+    let mut kept: Vec<ShownFailure> = Vec::new();
+    for failure in failures {
+        if let Some(lines) = racing_lines(&failure) {
+            if let Some(&first) = known.get(&lines) {
+                // Often the same executions show both.
+                let seen = &mut kept[first].failure.seen.executions;
+                *seen = (*seen).max(failure.failure.seen.executions);
+                continue;
+            }
+            known.insert(lines, kept.len());
+        }
+        kept.push(failure);
+    }
+    kept
+}
+
+fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {
+    let [(_, _, other)] = &failure.related[..] else { return None };
+    // Where the program's own code was inlined matters. The standard library of Rust is inlined
+    // everywhere, and which of its lines it is says little.
+    let own = |frames: &[String]| {
+        let own = |frame: &&String| !frame.starts_with("library/") && !frame.contains("/rustc/");
+        let lines: Vec<&str> = frames.iter().filter(own).map(|f| line(f)).collect();
+        if lines.is_empty() { frames.join(" ") } else { lines.join(" ") }
+    };
+    let mut lines = [own(&failure.frames), own(other)];
+    lines.sort();
+    (failure.failure.kind == "data-race").then_some(lines)
+}
+
+/// A frame without the function that it is in.
+fn line(frame: &str) -> &str {
+    frame.split_once(" in ").map_or(frame, |(line, _)| line)
+}
