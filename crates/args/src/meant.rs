@@ -90,7 +90,7 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
         Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
         Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
-        Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)),
+        Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
         Typed::Bench(Bench::History(typed)) => Command::BenchHistory(bench::history(typed)?),
         Typed::Bench(Bench::Serial(typed)) => Command::BenchSerial(bench::serial(typed)?),
@@ -152,7 +152,7 @@ fn common(
         model: distinct(or(model, models))?,
         buffer_limit: buffers.and_then(|buffers| buffers.buffer_limit).unwrap_or(BUFFER_LIMIT),
         language: input_format.and_then(InputFormat::language),
-        shared: self::shared(shared, Some(&threads), witness),
+        shared: self::shared(shared, Some(&threads), witness)?,
     })
 }
 
@@ -160,12 +160,12 @@ fn shared(
     typed: typed::Shared,
     threads: Option<&typed::Threads>,
     witness: Option<typed::Witness>,
-) -> Shared {
+) -> Result<Shared, Usage> {
     let typed::Shared { format, timeout, memory, quiet, verbose, progress, color } = typed;
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    Shared {
+    Ok(Shared {
         format: format.unwrap_or(OutputFormat::Text),
-        witness: witness.and_then(|typed| typed.witness),
+        witness: file("--witness", witness.and_then(|typed| typed.witness))?,
         timeout: timeout.unwrap_or(TIMEOUT),
         reading: None,
         memory: memory.unwrap_or(MEMORY),
@@ -174,7 +174,7 @@ fn shared(
         verbose,
         progress: progress.unwrap_or(When::Auto),
         color: color.unwrap_or(When::Auto),
-    }
+    })
 }
 
 /// Refuses a table with commas where there is none.
@@ -196,6 +196,16 @@ fn distinct<M: Ord + Copy>(models: Vec<M>) -> Result<Vec<M>, Usage> {
     match sorted.len() == models.len() {
         true => Ok(models),
         false => Err(Usage("--model names a model twice".to_owned())),
+    }
+}
+
+/// The name of a file beside the answer, which goes to standard output.
+fn file(option: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, Usage> {
+    match path {
+        Some(path) if path.as_os_str() == "-" => Err(Usage(format!(
+            "{option} takes the name of a file, not `-`: standard output is for the answer"
+        ))),
+        path => Ok(path),
     }
 }
 

@@ -251,7 +251,14 @@ fn conflicts() {
             "fence --buffer-limit 3 a",
             "--buffer-limit is for --goal safe: robustness is decided without buffers",
         ),
-        ("fence -o - a", "--output takes the name of a file, not `-`"),
+        (
+            "serial --buffer-limit 4 a.wslog -",
+            "--buffer-limit is about programs: a log says itself what was buffered",
+        ),
+        (
+            "fence -o - a",
+            "--output takes the name of a file, not `-`: standard output is for the answer",
+        ),
         ("monitor --random 3 a", "--random is about programs: expected --program, too"),
         (
             "monitor --program --fail-fast a",
@@ -336,5 +343,41 @@ fn the_same_in_other_words() {
         let meaning = means(one);
         assert!(meaning.is_ok(), "{one}: {meaning:?}");
         assert_eq!(meaning, means(other), "{one}\n{other}");
+    }
+}
+
+/// Examples are lines to be copied, and a terminal breaks what is wider than it.
+#[test]
+fn what_stands_around_options_fits_a_terminal() {
+    fn check(command: &clap::Command) {
+        let texts = [command.get_before_help(), command.get_after_help()];
+        let usage = command.clone().render_usage();
+        for text in texts.into_iter().flatten().chain([&usage]) {
+            for line in text.to_string().lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&syntax());
+}
+
+/// `-` is standard output where that is what a command writes, and no file anywhere.
+#[test]
+fn no_file_is_called_by_a_dash() {
+    for line in [
+        "robust --witness - a",
+        "history --witness - a",
+        "fence -o - a",
+        "bench programs --svg -",
+        "bench history --svg -",
+    ] {
+        let words = ["weakspot"].into_iter().chain(line.split(' ')).map(OsString::from);
+        let said = match read(words) {
+            Err(Stop::Usage(usage)) => usage.0,
+            Err(Stop::Clap(error)) => error.to_string(),
+            Ok(_) => "taken".to_owned(),
+        };
+        assert!(said.contains("takes the name of a file, not `-`"), "{line}: {said}");
     }
 }

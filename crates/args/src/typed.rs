@@ -37,8 +37,8 @@ pub use records::{MonitorAlgorithm, PendingForm};
 Example:
   weakspot litmus --model tso --show corpus/litmus/SB.litmus
 
-Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
-3 no violation, but at least one question was given up at a limit.")]
+Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input
+or usage; 3 no violation, but at least one question was given up at a limit.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,6 +1,6 @@
 //! `weakspot convert`.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_core::LogBatch;
@@ -54,6 +54,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
             convert_history::looks_like_one(&first)
         }
     };
+    let to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
+    if to_terminal && to_log == Some(LogFormat::Wslog) {
+        bail!(".wslog is binary, and standard output is a terminal: expected the name of a file");
+    }
     let sink = || Sink::create(Some(output));
     match (is_history, to_history, to_log) {
         (true, Some(to), _) if from_history.is_some() || !is_known => {

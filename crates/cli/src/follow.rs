@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
-use weakspot_history::{Broken, Classified, Defect, Following, Method, Stopped, minimise};
+use weakspot_history::{Broken, Defect, Following, Method, Stopped, minimise};
 use weakspot_input::growing;
-use weakspot_report::{Head, HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, Refusal};
+use weakspot_report::{HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart};
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
-use crate::args::{HistoryCheckArgs, OutputFormat};
+use crate::args::HistoryCheckArgs;
 use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
 use crate::interrupt;
-use crate::job::style;
+use crate::job::{Job, is_unread, line_of};
 use crate::pool::{self, Answer, Listener};
 
 /// A window that takes longer than this is left undecided, not to fall behind for good.
@@ -39,38 +39,34 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let start = Instant::now();
     let time = shared.reading.map_or(WINDOW_TIME, |timeout| timeout.min(WINDOW_TIME));
     let limits = Limits { time: Some(time), ..pool::limits_of(shared) };
-    let job = Job {
-        args,
-        models,
-        method: Method { complete: args.complete, saturate: !args.no_saturation },
-        limits,
-        file: path.display().to_string(),
-        start,
-        until: shared.reading.map(|timeout| start + timeout),
-    };
     let (exit, _) =
-        pool::run_in_parts::<_, ()>(std::slice::from_ref(path), shared, |path, part| {
-            let mut answer = |mut answer: Answer<()>, exit| {
-                answer.exit = exit;
-                part(answer);
+        pool::run_in_parts(std::slice::from_ref(path), shared, shared.reading, |path, part| {
+            let mut followed = Followed {
+                args,
+                method: Method { complete: args.complete, saturate: !args.no_saturation },
+                limits,
+                job: Job::new(shared, models, "history", path.display().to_string()),
+                start,
+                until: shared.reading.map(|timeout| start + timeout),
             };
-            if let Err(message) = job.follow(path, &mut answer) {
-                answer(job.refused(&message), Exit::Bad);
+            if let Err(error) = followed.follow(path, part) {
+                let place = line_of(&error).filter(|_| !is_unread(&error.message));
+                followed.job.refuse_place(None, &error.message, place, None);
+                part(followed.job.take());
             }
         })?;
     Ok(exit)
 }
 
-/// What goes out of a job, with the exit code that it means.
-type Part<'a> = dyn FnMut(Answer<()>, Exit) + 'a;
+/// What is said, part by part.
+type Part<'a> = dyn FnMut(Answer<()>) + 'a;
 
 /// A file that is followed.
-struct Job<'a> {
+struct Followed<'a> {
     args: &'a HistoryCheckArgs,
-    models: &'a [HistoryModel],
     method: Method,
     limits: Limits,
-    file: String,
+    job: Job<'a, (), HistoryModel>,
     start: Instant,
     until: Option<Instant>,
 }
@@ -84,9 +80,9 @@ struct Current {
     told: (Instant, u64, u64),
 }
 
-impl Job<'_> {
+impl Followed<'_> {
     /// Follows the histories of a file, one after the other.
-    fn follow(&self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
+    fn follow(&mut self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
         let format = self.args.input_format.or_else(|| HistoryFormat::from_path(path));
         let mut reader = OpReader::new(growing(path, interrupt::stop(self.until))?, format);
         let mut current = self.begin(1);
@@ -118,7 +114,8 @@ impl Job<'_> {
             }
             self.tell(&mut current);
             for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
-                part(self.violated(&current, &reader, together)?, Exit::Violated);
+                self.say_violated(&current, &reader, together)?;
+                part(self.job.take());
             }
             found.clear();
             done.map_err(|stopped| wrong(stopped, reader.names()))?;
@@ -155,7 +152,7 @@ impl Job<'_> {
 
     fn begin(&self, number: usize) -> Current {
         let size = self.args.window as usize;
-        let following = Following::new(size, self.models, self.method, &self.limits);
+        let following = Following::new(size, self.job.models, self.method, &self.limits);
         Current { following, number, told: (Instant::now(), 0, 0) }
     }
 
@@ -180,20 +177,18 @@ impl Job<'_> {
         if time >= LOOK {
             (current.told.0, current.told.1) = (Instant::now(), window.arrived());
         }
-        let found = self.models.len() - current.following.open().len();
+        let found = self.job.models.len() - current.following.open().len();
         pool::follow_log(window.arrived(), current.told.2, found as u64, window.bytes() as u64);
     }
 
     /// What violates models in one window.
-    fn violated<'b>(
-        &self,
+    fn say_violated(
+        &mut self,
         current: &Current,
         reader: &OpReader,
-        together: &'b [Broken],
-    ) -> Result<Answer<()>, LogError> {
-        let Some(Broken { excerpt, arrived, .. }) = together.first() else {
-            return Ok(Answer::new());
-        };
+        together: &[Broken],
+    ) -> Result<(), LogError> {
+        let Some(Broken { excerpt, arrived, .. }) = together.first() else { return Ok(()) };
         let names = excerpt.names(reader.names());
         let minimal = |broken| self.minimal(reader, broken, &names);
         let minimal: Vec<Option<HistoryPart>> =
@@ -204,16 +199,14 @@ impl Job<'_> {
             operations: *arrived,
             ..self.followed(current, reader)
         };
-        let answer = |found: &'b Classified, minimal| HistoryAnswer {
-            head: Head {
-                file: &self.file,
-                question: "history",
-                model: found.model,
-                verdict: &found.answer.verdict,
-                limit: None,
-                time: self.start.elapsed(),
-                certified: found.answer.certification(),
-            },
+        let each = together.iter().map(|broken| &broken.found).zip(&minimal);
+        let answers = each.map(|(found, minimal)| HistoryAnswer {
+            head: self.job.head(
+                found.model,
+                &found.answer.verdict,
+                self.start.elapsed(),
+                found.answer.certification(),
+            ),
             id: reader.id(),
             number: (current.number > 1).then_some(current.number),
             ops: &excerpt.ops,
@@ -224,13 +217,14 @@ impl Job<'_> {
             evidence: found.answer.evidence.as_deref(),
             decided_by: found.answer.decided_by.key(),
             implied_by: found.implied_by,
-            minimal,
+            minimal: minimal.as_ref(),
             followed: Some(followed),
             explored: found.explored,
-        };
-        let each = together.iter().zip(&minimal);
-        let answers: Vec<_> = each.map(|(b, minimal)| answer(&b.found, minimal.as_ref())).collect();
-        Ok(self.print(&answers))
+        });
+        let answers: Vec<HistoryAnswer<'_>> = answers.collect();
+        let written = self.job.written(&HistoryAnswers { answers: &answers, are_all: false });
+        self.job.say(&written, &Verdict::Violated);
+        Ok(())
     }
 
     fn minimal(
@@ -270,7 +264,7 @@ impl Job<'_> {
 
     /// Answers for the models that no window violates.
     fn end(
-        &self,
+        &mut self,
         current: &Current,
         reader: &OpReader,
         limit: Option<&Limit>,
@@ -297,18 +291,15 @@ impl Job<'_> {
             .collect();
         let (ops, names) = (Ops::new(), OpNames::default());
         let answer = |(model, verdict)| HistoryAnswer {
-            head: Head {
-                file: &self.file,
-                question: "history",
+            head: self.job.head(
                 model,
                 verdict,
-                limit: None,
-                time: self.start.elapsed(),
-                certified: match limit {
+                self.start.elapsed(),
+                match limit {
                     Some(_) => Certification::NotChecked,
                     None => following.certification(model),
                 },
-            },
+            ),
             id: reader.id(),
             number: (current.number > 1).then_some(current.number),
             ops: &ops,
@@ -325,44 +316,12 @@ impl Job<'_> {
         };
         let answers: Vec<HistoryAnswer<'_>> =
             verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
-        let exit = verdicts.iter().map(|(_, verdict)| Exit::of(verdict)).max();
-        part(self.print(&answers), exit.unwrap_or(Exit::Holds));
-    }
-
-    fn print(&self, answers: &[HistoryAnswer<'_>]) -> Answer<()> {
-        let shared = &self.args.shared;
-        let mut answer = Answer::new();
-        let shown = HistoryAnswers { answers, are_all: false };
-        answer.out = shared.format.of(&shown, style(shared));
-        answer
-    }
-
-    fn refused(&self, error: &LogError) -> Answer<()> {
-        let mut answer = Answer::new();
-        let place = match error.place {
-            LogPlace::Line { line, column } if !error.message.starts_with("failed to read") => {
-                Some((line as usize, column as usize))
-            }
-            _ => None,
-        };
-        answer.err = match place {
-            Some(_) => format!("error: {}\n", error.of(&self.file)),
-            None => format!("error: {}: {}\n", self.file, error.message),
-        };
-        if self.args.shared.format == OutputFormat::Json {
-            for &model in self.models {
-                answer.out += &Refusal {
-                    file: &self.file,
-                    question: "history",
-                    model: Some(model.key()),
-                    message: &error.message,
-                    place,
-                    kind: None,
-                }
-                .json();
-            }
+        let written = self.job.written(&HistoryAnswers { answers: &answers, are_all: false });
+        self.job.answer.out += &written;
+        for (_, verdict) in &verdicts {
+            self.job.say("", verdict);
         }
-        answer
+        part(self.job.take());
     }
 }
 

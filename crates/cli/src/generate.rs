@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use weakspot_core::testing::Rng;
 use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::families::Family;
@@ -10,7 +10,6 @@ use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
 use crate::args::{FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
-use crate::interrupt;
 use crate::output::Sink;
 
 /// Writes one member of a family, or the list of families.
@@ -56,12 +55,8 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
         Some(bug) => format!("{}-{}", args.source.key(), bug.key()),
         None => args.source.key().to_owned(),
     };
-    interrupt::watch();
     let mut out = None;
     for i in 0..args.count {
-        if interrupt::asked() {
-            bail!("interrupted");
-        }
         let seed = args.client.seed.wrapping_add(i);
         let client = Client { seed, ..args.client };
         // The run must not throw the same dice as the client.

@@ -1,25 +1,23 @@
 //! `weakspot history`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{HistoryModel, Limits, OpNames, Verdict};
+use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Verdict};
 use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
-use weakspot_input::{expand_histories, hash_file, hint, is_stdin, open_histories};
+use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
-    Head, HistoryAnswer, HistoryAnswers, HistoryPart, Refusal, history_model_name, history_summary,
+    HistoryAnswer, HistoryAnswers, HistoryPart, Unread, history_model_name, history_summary,
     history_summary_csv, history_witness_json,
 };
-use weakspot_trace::{
-    HistoryFormat, LogError, LogPlace, Recorded, write_history, write_history_commented,
-};
+use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_history_commented};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::job::{style, summarise};
-use crate::output;
+use crate::job::{self, Job, is_unread, line_of, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
@@ -40,35 +38,24 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     }
     let limits = pool::limits_of(shared);
     let method = Method { complete: args.complete, saturate: !args.no_saturation };
-    let (exit, results) = pool::run_in_parts(&files, shared, |file, part| {
-        let mut job = Job {
-            args,
-            models,
-            method,
-            limits,
-            path: file,
-            file: file.display().to_string(),
-            witnessed: None,
-        };
-        job.answer_all(part);
-    })?;
+    let (exit, results) =
+        pool::run_in_parts(&files, shared, Some(shared.timeout), |file, part| {
+            let job = Job::new(shared, models, "history", file.display().to_string());
+            Asked { args, method, limits, path: file, job }.answer_all(part);
+        })?;
     let histories = results.len() / models.len().max(1);
     let text = || history_summary(&results, histories);
-    summarise(shared, histories, text, || history_summary_csv(&results));
+    summarise(shared, histories, text, || history_summary_csv(&results, models));
     Ok(exit)
 }
 
 /// One file on its way to answers.
-struct Job<'a> {
+struct Asked<'a> {
     args: &'a HistoryCheckArgs,
-    models: &'a [HistoryModel],
     method: Method,
     limits: Limits,
     path: &'a PathBuf,
-    file: String,
-    /// Whether a witness was written, and whether it is one of a violation. Of several histories
-    /// the first that is violated has it.
-    witnessed: Option<bool>,
+    job: Job<'a, Came, HistoryModel>,
 }
 
 /// A history that was read, and where.
@@ -80,39 +67,52 @@ struct Read<'a> {
     format: HistoryFormat,
 }
 
-impl Job<'_> {
+impl Asked<'_> {
     /// Answers for one history after the other.
     fn answer_all(&mut self, part: &mut dyn FnMut(Answer<Came>)) {
         let format = self.args.input_format;
-        let mut reader = match open_histories(self.path, format, interrupt::stop(None)) {
+        let patience = Patience::new(self.limits, pool::working());
+        let stop = interrupt::stop(None);
+        let mut reader = match open_histories(self.path, format, stop, Some(patience.clone())) {
             Ok(reader) => reader,
-            Err(error) => return part(self.refused(&error, None)),
+            Err(error) => {
+                self.refuse_log(&error, None);
+                return part(self.job.take());
+            }
         };
         reader.keep_lines();
         let mut number = 0;
         loop {
-            match reader.next() {
+            patience.begin();
+            let next = reader.next();
+            if let Some(limit) = patience.reached() {
+                self.say_unread(&limit, patience.limits().elapsed());
+                return part(self.job.take());
+            }
+            match next {
                 _ if pool::interrupted() => {
-                    let mut answer = Answer::new();
-                    answer.err = format!("{}: interrupted, not read to its end\n", self.file);
-                    answer.exit = Exit::Unknown;
-                    return part(answer);
+                    let note = format!("{}: interrupted, not read to its end\n", self.job.file);
+                    self.job.answer.err += &note;
+                    self.job.answer.exit = Exit::Unknown;
+                    return part(self.job.take());
                 }
                 Ok(None) => break,
                 Ok(Some(history)) => {
                     number += 1;
                     let format = reader.format();
                     let read = Read { history, lines: reader.lines(), number, format };
-                    part(self.answer(&read));
+                    self.limits = patience.limits();
+                    self.answer(&read);
+                    part(self.job.take());
                 }
                 Err(error) => {
                     let kind = if reader.has_ended() { "syntax" } else { "value" };
-                    let mut answer = self.refused(&error, Some(kind));
+                    self.refuse_log(&error, Some(kind));
                     if number == 0 && reader.has_ended() && !self.args.shared.quiet {
-                        answer.err += &hint(self.path, reader.format());
+                        self.job.answer.err += &hint(self.path, reader.format());
                     }
                     number += 1;
-                    part(answer);
+                    part(self.job.take());
                     if reader.has_ended() {
                         return;
                     }
@@ -120,75 +120,71 @@ impl Job<'_> {
             }
         }
         if number == 0 {
-            let mut answer = Answer::new();
-            self.refuse(&mut answer, self.models, NO_HISTORY, None, None);
-            part(answer);
+            self.refuse(None, NO_HISTORY);
+            part(self.job.take());
+        }
+    }
+
+    /// Answers for a history that was not read to its end.
+    fn say_unread(&mut self, limit: &Limit, time: Duration) {
+        let verdict = Verdict::Unknown(limit.clone());
+        for &model in self.job.models {
+            let head = self.job.head(model, &verdict, time, Certification::NotChecked);
+            let written = self.job.written(&Unread { head });
+            self.job.say(&written, &verdict);
+            self.job.answer.results.push((model, Some(verdict.clone())));
         }
     }
 
     /// Answers for a history under all models.
-    fn answer(&mut self, read: &Read<'_>) -> Answer<Came> {
-        let mut answer = Answer::new();
+    fn answer(&mut self, read: &Read<'_>) {
         let Recorded { ops, .. } = &read.history;
         let mut listener = Listener::new();
-        let found = match classify(ops, self.models, self.method, &self.limits, &mut listener) {
+        let found = classify(ops, self.job.models, self.method, &self.limits, &mut listener);
+        let found = match found {
             Ok(found) => found,
-            Err(Defect { model, rejected }) => {
-                let message = defect(model, &rejected);
-                self.refuse(&mut answer, self.models, &message, None, None);
-                return answer;
-            }
+            Err(Defect { model, rejected }) => return self.refuse(None, &defect(model, &rejected)),
         };
         let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
         for found in found {
             let minimal = match self.minimal(read, &found) {
                 Ok(minimal) => minimal,
                 Err(rejected) => {
-                    let message = defect(found.model, &rejected);
-                    self.refuse(&mut answer, &[found.model], &message, None, None);
+                    self.refuse(Some(found.model), &defect(found.model, &rejected));
                     continue;
                 }
             };
             let violated = found.answer.verdict == Verdict::Violated;
             if self.args.minimise && violated && minimal.is_none() {
                 let model = history_model_name(found.model);
-                answer.err += &format!(
+                self.job.answer.err += &format!(
                     "{}: {model}: a limit was reached before a part was found\n",
-                    self.file
+                    self.job.file
                 );
             }
             good.push((found, minimal));
         }
-        self.print(&mut answer, read, &good);
+        self.print(read, &good);
         for (found, _) in good {
-            self.write_witness(&mut answer, read, &found);
+            self.write_witness(read, &found);
             let verdict = &found.answer.verdict;
-            answer.exit = answer.exit.max(Exit::of(verdict));
-            answer.results.push((found.model, Some(verdict.clone())));
+            self.job.say("", verdict);
+            self.job.answer.results.push((found.model, Some(verdict.clone())));
         }
-        answer
     }
 
-    fn print(
-        &self,
-        answer: &mut Answer<Came>,
-        read: &Read<'_>,
-        good: &[(Classified, Option<HistoryPart>)],
-    ) {
+    fn print(&mut self, read: &Read<'_>, good: &[(Classified, Option<HistoryPart>)]) {
         let Recorded { id, ops, names, notes, unchecked } = &read.history;
         let shared = &self.args.shared;
         let answers: Vec<HistoryAnswer<'_>> = good
             .iter()
             .map(|(found, minimal)| HistoryAnswer {
-                head: Head {
-                    file: &self.file,
-                    question: "history",
-                    model: found.model,
-                    verdict: &found.answer.verdict,
-                    limit: None,
-                    time: found.time,
-                    certified: found.answer.certification(),
-                },
+                head: self.job.head(
+                    found.model,
+                    &found.answer.verdict,
+                    found.time,
+                    found.answer.certification(),
+                ),
                 id: id.as_deref(),
                 number: read.format.holds_many().then_some(read.number),
                 ops,
@@ -204,13 +200,13 @@ impl Job<'_> {
                 explored: found.explored,
             })
             .collect();
-        let are_all = self.models.len() == HistoryModel::ALL.len();
-        let shown = HistoryAnswers { answers: &answers, are_all };
-        answer.out += &shared.format.of(&shown, style(shared));
+        let are_all = self.job.models.len() == HistoryModel::ALL.len();
         let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
+        let written = self.job.written(&HistoryAnswers { answers: &answers, are_all });
+        self.job.answer.out += &written;
         if shared.format == OutputFormat::Dot && draws_nothing && !shared.quiet {
-            answer.err +=
-                &format!("{}: nothing is violated, so there is no cycle to draw\n", self.file);
+            self.job.answer.err +=
+                &format!("{}: nothing is violated, so there is no cycle to draw\n", self.job.file);
         }
     }
 
@@ -241,73 +237,37 @@ impl Job<'_> {
     }
 
     /// Writes the witness that `--witness` asks for.
-    fn write_witness(&mut self, answer: &mut Answer<Came>, read: &Read<'_>, found: &Classified) {
-        let Some(path) = &self.args.shared.witness else { return };
-        let Some(evidence) = &found.answer.evidence else {
-            answer.err += &format!("{}: no witness is written: the answer is unknown\n", self.file);
-            return;
-        };
-        let violated = found.answer.verdict == Verdict::Violated;
-        if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
-            return;
-        }
-        self.witnessed = Some(violated);
-        let hash = hash_file(self.path).context("failed to read it again for the witness");
-        let written = hash.and_then(|hash| {
-            let verdict = &found.answer.verdict;
-            let text = history_witness_json(&hash, read.number, found.model, verdict, evidence);
-            output::write(path, text)
+    fn write_witness(&mut self, read: &Read<'_>, found: &Classified) {
+        let Some(evidence) = &found.answer.evidence else { return self.job.lack_witness() };
+        let verdict = &found.answer.verdict;
+        let path = self.path;
+        self.job.write_witness(*verdict == Verdict::Violated, || {
+            let hash = hash_file(path).context("failed to read it again for the witness")?;
+            Ok(history_witness_json(&hash, read.number, found.model, verdict, evidence))
         });
-        if let Err(error) = written {
-            answer.exit = Exit::Bad;
-            answer.err += &format!("error: {}: {error:#}\n", self.file);
-        }
     }
 
-    fn refused(&self, error: &LogError, kind: Option<&str>) -> Answer<Came> {
-        let mut answer = Answer::new();
-        let place = match error.place {
-            LogPlace::Line { line, column } => Some((line as usize, column as usize)),
-            LogPlace::Offset(_) => None,
-        };
-        let kind = kind.filter(|_| !error.message.starts_with("failed to read"));
-        self.refuse(&mut answer, self.models, &error.message, place, kind);
-        answer
+    fn refuse_log(&mut self, error: &LogError, kind: Option<&str>) {
+        let kind = kind.filter(|_| !is_unread(&error.message));
+        self.job.refuse_place(None, &error.message, line_of(error), kind);
+        self.count_refused(None);
     }
 
-    fn refuse(
-        &self,
-        answer: &mut Answer<Came>,
-        models: &[HistoryModel],
-        message: &str,
-        place: Option<(usize, usize)>,
-        kind: Option<&str>,
-    ) {
-        answer.exit = Exit::Bad;
-        answer.err += &match place {
-            Some((line, column)) if !message.starts_with("failed to read") => {
-                format!("error: {}:{line}:{column}: {message}\n", self.file)
-            }
-            _ => format!("error: {}: {message}\n", self.file),
-        };
-        for &model in models {
-            if self.args.shared.format == OutputFormat::Json {
-                let (file, model) = (self.file.as_str(), Some(model.key()));
-                let refusal = Refusal { file, question: "history", model, message, place, kind };
-                answer.out += &refusal.json();
-            }
-            answer.results.push((model, None));
-        }
+    fn refuse(&mut self, model: Option<HistoryModel>, message: &str) {
+        self.job.refuse_place(model, message, None, None);
+        self.count_refused(model);
+    }
+
+    /// For the summary.
+    fn count_refused(&mut self, model: Option<HistoryModel>) {
+        let models = model.map_or(self.job.models.to_vec(), |model| vec![model]);
+        self.job.answer.results.extend(models.into_iter().map(|model| (model, None)));
     }
 }
 
 /// What is said when the checker of evidence rejects an answer.
 pub(crate) fn defect(model: HistoryModel, rejected: &Rejected) -> String {
-    format!(
-        "the answer under {} did not pass its own check ({rejected}); this is a defect of \
-         weakspot, please report it with the input",
-        history_model_name(model)
-    )
+    job::defect(&history_model_name(model), rejected)
 }
 
 /// A part of a history, written down so that it can be checked again. `place` says where an

@@ -9,6 +9,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use weakspot_input::Stop;
 
+use crate::output;
+
 /// `timeout` and terminals send a signal to the program and to its group: that is one wish, not two.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
@@ -32,7 +34,10 @@ pub(crate) fn watch() {
                         ask();
                     }
                     Some(first) if first.elapsed() < ONE_WISH => {}
-                    Some(_) => std::process::exit(128 + signal),
+                    Some(_) => {
+                        output::abandon();
+                        std::process::exit(128 + signal);
+                    }
                 }
             }
         });

@@ -16,6 +16,7 @@ use weakspot_report::{
     Head, ModelName, ProgramResult, Refusal, Severity, Style, Witness, failure_diagnostic,
     input_hash, render,
 };
+use weakspot_trace::{LogError, LogPlace, Torn};
 
 use crate::args::{OutputFormat, Shared};
 use crate::exit::Exit;
@@ -176,6 +177,97 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
         }
         true
     }
+}
+
+/// Questions about logs and histories.
+impl<T, M: ModelName> Job<'_, T, M> {
+    /// What was said so far, for those who say it part by part.
+    pub(crate) fn take(&mut self) -> Answer<T> {
+        std::mem::replace(&mut self.answer, Answer::new())
+    }
+
+    /// No answer, because of a place in the input if there is one. `kind`: what kind of mistake it is.
+    pub(crate) fn refuse_place(
+        &mut self,
+        model: Option<M>,
+        message: &str,
+        place: Option<(usize, usize)>,
+        kind: Option<&str>,
+    ) {
+        let at = match place {
+            Some((line, column)) if !is_unread(message) => format!(":{line}:{column}"),
+            _ => String::new(),
+        };
+        self.answer.err += &format!("error: {}{at}: {message}\n", self.file);
+        self.refuse_json(model, message, place, kind);
+    }
+}
+
+/// Questions about logs.
+impl Job<'_, ProgramResult> {
+    /// No answer, for the summary as well.
+    pub(crate) fn refuse_models(
+        &mut self,
+        model: Option<Model>,
+        message: &str,
+        place: Option<(usize, usize)>,
+    ) {
+        self.refuse_place(model, message, place, None);
+        for model in model.map_or(self.models.to_vec(), |model| vec![model]) {
+            self.answer.results.push(ProgramResult::error(&self.file, Some(model)));
+        }
+    }
+
+    /// No answer because of the log.
+    pub(crate) fn refuse_log(&mut self, error: &LogError) {
+        match line_of(error) {
+            None if !is_unread(&error.message) => {
+                self.refuse_models(None, &error.to_string(), None);
+            }
+            place => self.refuse_models(None, &error.message, place),
+        }
+    }
+
+    /// Warns that the log is torn, and says what that means.
+    pub(crate) fn remark_torn(&mut self, torn: Option<Torn>, remarks: &mut Vec<String>) {
+        let Some(torn) = torn else { return };
+        remarks.push(format!("{torn}; followed up to there"));
+        if !self.shared.quiet {
+            self.answer.err += &format!("warning: {}: {torn}\n", self.file);
+        }
+    }
+
+    /// The limit that was reached after so many events, for which so much memory is used. For the
+    /// progress line: how often something was reported.
+    pub(crate) fn limit_of_log(
+        &self,
+        start: Instant,
+        (events, reports, memory): (u64, u64, u64),
+    ) -> Option<Limit> {
+        let elapsed = start.elapsed();
+        let rate = events as f64 / elapsed.as_secs_f64().max(1e-3);
+        pool::follow_log(events, rate as u64, reports, memory);
+        if pool::interrupted() {
+            return Some(Limit::Interrupted);
+        }
+        if let Some(time) = self.shared.reading.filter(|&time| elapsed > time) {
+            return Some(Limit::Time(time));
+        }
+        (memory > self.shared.memory).then_some(Limit::Memory(self.shared.memory))
+    }
+}
+
+/// Line and column of an error in a text.
+pub(crate) fn line_of(error: &LogError) -> Option<(usize, usize)> {
+    match error.place {
+        LogPlace::Line { line, column } => Some((line as usize, column as usize)),
+        LogPlace::Offset(_) => None,
+    }
+}
+
+/// Whether the file could not be read at all, for which no place in it is to blame.
+pub(crate) fn is_unread(message: &str) -> bool {
+    message.starts_with("failed to read")
 }
 
 /// What is said when the checker of evidence rejects an answer.

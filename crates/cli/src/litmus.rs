@@ -25,7 +25,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     pool::check(common, &inputs)?;
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
-    summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results));
+    summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results, &common.model));
     Ok(exit)
 }
 

@@ -11,7 +11,7 @@ use weakspot_report::{
     LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
     monitor_statistics, program_summary, program_summary_csv,
 };
-use weakspot_trace::{LogError, LogPlace, LogReader, Next};
+use weakspot_trace::{LogError, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
 use crate::exit::Exit;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
             "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"
         );
     }
-    let (exit, results) = pool::run(&logs, &common.shared, |log| {
+    let (exit, results) = pool::run_logs(&logs, &common.shared, |log| {
         let shared = &common.shared;
         let job = job::Job::new(shared, models, "monitor", log.display().to_string());
         let mut job = Watched { args, path: log, job };
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     })?;
     let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, logs.len(), text, || program_summary_csv(&results));
+    summarise(&common.shared, logs.len(), text, || program_summary_csv(&results, models));
     Ok(exit)
 }
 
@@ -187,36 +187,21 @@ impl Watched<'_> {
         }
     }
 
-    /// Tells how far the log was followed; the limit that was reached.
+    /// The limit that was reached.
     fn limit(&self, current: &Current, start: Instant) -> Option<Limit> {
-        let elapsed = start.elapsed();
-        let (events, memory) = (current.watch.events(), current.watch.memory() as u64);
         let reports = self.job.models.iter().map(|&model| current.watch.total(model)).sum();
-        let rate = events as f64 / elapsed.as_secs_f64().max(1e-3);
-        pool::follow_log(events, rate as u64, reports, memory);
-        if pool::interrupted() {
-            return Some(Limit::Interrupted);
-        }
-        let common = self.common();
-        if let Some(time) = common.shared.reading.filter(|&time| elapsed > time) {
-            return Some(Limit::Time(time));
-        }
-        (memory > common.shared.memory).then_some(Limit::Memory(common.shared.memory))
+        let memory = current.watch.memory() as u64;
+        self.job.limit_of_log(start, (current.watch.events(), reports, memory))
     }
 
     /// Answers for a trace.
     fn finish(&mut self, current: &Current, reader: &LogReader) {
         let time = current.since.elapsed();
         let mut remarks = Vec::new();
-        if let Some(torn) = reader.torn() {
-            remarks.push(format!("{torn}; followed up to there"));
-            if !self.common().shared.quiet {
-                self.job.answer.err += &format!("warning: {}: {torn}\n", self.job.file);
-            }
-        }
+        self.job.remark_torn(reader.torn(), &mut remarks);
         if current.watch.is_coarse() {
             remarks.push(
-                "so many stores are pending that older ones were forgotten: reports may be missing"
+                "so many stores are pending that older ones were forgotten: others may be overtaken, too"
                     .to_owned(),
             );
         }
@@ -244,7 +229,7 @@ impl Watched<'_> {
             Ok(findings) => findings,
             Err(rejected) => {
                 let message = defect(&model.to_string(), &rejected);
-                return self.refuse_message(Some(model), &message);
+                return self.job.refuse_models(Some(model), &message, None);
             }
         };
         let certification = findings.certification();
@@ -279,7 +264,10 @@ impl Watched<'_> {
         self.job.say(&written, &verdict);
         self.job.answer.results.push(ProgramResult {
             file: self.job.file.clone(),
-            name: current.id.clone().unwrap_or_default(),
+            name: match &current.id {
+                Some(id) => format!("{} {id}", self.job.file),
+                None => self.job.file.clone(),
+            },
             model: Some(model),
             verdict: Some(verdict),
         });
@@ -354,40 +342,10 @@ impl Watched<'_> {
     }
 
     fn refuse(&mut self, error: &LogError) {
-        let place = match error.place {
-            LogPlace::Line { line, column } => Some((line as usize, column as usize)),
-            LogPlace::Offset(_) => None,
-        };
-        let message = match error.place {
-            LogPlace::Line { .. } => error.message.clone(),
-            LogPlace::Offset(_) => error.to_string(),
-        };
-        self.job.answer.err += &match error.message.starts_with("failed to read") {
-            true => format!("error: {}: {}\n", self.job.file, error.message),
-            false => format!("error: {}\n", error.of(&self.job.file)),
-        };
+        self.job.refuse_log(error);
         let ending = self.path.extension().and_then(|ending| ending.to_str());
         if ending.is_some_and(|ending| PROGRAM_ENDINGS.contains(&ending)) {
             self.job.answer.err += "help: for a program, say --program\n";
-        }
-        self.refuse_models(None, &message, place);
-    }
-
-    fn refuse_message(&mut self, model: Option<Model>, message: &str) {
-        self.job.answer.err += &format!("error: {}: {message}\n", self.job.file);
-        self.refuse_models(model, message, None);
-    }
-
-    fn refuse_models(
-        &mut self,
-        model: Option<Model>,
-        message: &str,
-        place: Option<(usize, usize)>,
-    ) {
-        self.job.refuse_json(model, message, place, None);
-        for model in model.map_or(self.job.models.to_vec(), |model| vec![model]) {
-            let error = ProgramResult::error(&self.job.file, Some(model));
-            self.job.answer.results.push(error);
         }
     }
 }

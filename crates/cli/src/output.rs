@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
@@ -146,6 +147,20 @@ fn keep_owner(file: &File, old: &std::fs::Metadata) {
 /// A file that goes away with its owner, unless it has been renamed.
 struct Temporary(PathBuf);
 
+/// Those that there are now, to be removed when the program ends without their owners.
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what is not finished, before the program ends.
+pub(crate) fn abandon() {
+    for path in temporaries().drain(..) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 impl Temporary {
     fn create(place: &Path) -> io::Result<(File, Temporary)> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -157,7 +172,10 @@ impl Temporary {
             hidden.push(format!(".{}-{number}.part", std::process::id()));
             let path = place.with_file_name(hidden);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((file, Temporary(path))),
+                Ok(file) => {
+                    temporaries().push(path.clone());
+                    return Ok((file, Temporary(path)));
+                }
                 // Left behind by a process of the same number that was killed.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -168,6 +186,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
+        temporaries().retain(|path| *path != self.0);
         let _ = std::fs::remove_file(&self.0);
     }
 }

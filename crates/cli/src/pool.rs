@@ -2,7 +2,7 @@
 //! for.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -83,23 +83,36 @@ pub(crate) fn run<I: Named, T: Send>(
     shared: &Shared,
     job: impl Fn(&I) -> Answer<T> + Sync,
 ) -> Result<(Exit, Vec<T>)> {
-    run_in_parts(inputs, shared, |input, part| part(job(input)))
+    run_in_parts(inputs, shared, Some(shared.timeout), |input, part| part(job(input)))
 }
 
-/// The same for jobs whose answers come in parts, which are printed as they come.
+/// The same for logs, which take as long as they take unless the user named a time.
+pub(crate) fn run_logs<T: Send>(
+    logs: &[PathBuf],
+    shared: &Shared,
+    job: impl Fn(&PathBuf) -> Answer<T> + Sync,
+) -> Result<(Exit, Vec<T>)> {
+    run_in_parts(logs, shared, shared.reading, |log, part| part(job(log)))
+}
+
+/// The same for jobs whose answers come in parts, which are printed as they come. `time`: how long each may
+/// take, which is said with `-v`.
 pub(crate) fn run_in_parts<I: Named, T: Send>(
     inputs: &[I],
     shared: &Shared,
+    time: Option<Duration>,
     job: impl Fn(&I, &mut dyn FnMut(Answer<T>)) + Sync,
 ) -> Result<(Exit, Vec<T>)> {
     interrupt::watch();
     let workers = shared.threads.min(inputs.len()).max(1);
     if shared.verbose {
-        let (time, memory) = (shared.timeout, Bytes(shared.memory));
-        eprintln!(
-            "{} inputs, {workers} at a time; {time:?} and {memory} for each question",
-            Count(inputs.len() as u64),
-        );
+        let memory = Bytes(shared.memory);
+        let limits = match time {
+            Some(time) => format!("{time:?} and {memory}"),
+            None => format!("{memory}, and any time,"),
+        };
+        let count = Count(inputs.len() as u64);
+        eprintln!("{count} inputs, {workers} at a time; {limits} for each question");
     }
     WORKING.store(workers as u64, Ordering::Relaxed);
     let next = AtomicUsize::new(0);
@@ -124,14 +137,32 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
             });
         }
         drop(sender);
-        let printed = print(inputs, shared, receiver);
+        let mut said = Said { exit: Exit::Holds, results: Vec::new(), inputs: 0 };
+        let printed = print(inputs, shared, receiver, &mut said);
         if printed.is_err() {
             interrupt::ask();
         }
-        printed
+        match printed {
+            // A reader that has seen enough (`| head`) changes no verdict; what it did not wait for
+            // is not known.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                let rest = if said.inputs < inputs.len() { Exit::Unknown } else { Exit::Holds };
+                Ok(Said { exit: said.exit.max(rest), ..said })
+            }
+            printed => printed.map(|()| said),
+        }
     });
     terminal::clear();
-    Ok(printed?)
+    let Said { exit, results, .. } = printed?;
+    Ok((exit, results))
+}
+
+/// What was said, whether somebody read it or not.
+struct Said<T> {
+    exit: Exit,
+    results: Vec<T>,
+    /// How many inputs that is all about.
+    inputs: usize,
 }
 
 /// Prints what workers say, in the order of the inputs.
@@ -139,11 +170,9 @@ fn print<I: Named, T>(
     inputs: &[I],
     shared: &Shared,
     receiver: Receiver<(usize, News<T>)>,
-) -> std::io::Result<(Exit, Vec<T>)> {
-    let mut exit = Exit::Holds;
-    let mut results = Vec::new();
+    said: &mut Said<T>,
+) -> std::io::Result<()> {
     let mut waiting: BTreeMap<usize, Vec<News<T>>> = BTreeMap::new();
-    let mut printed = 0;
     let mut line = ProgressLine::new(shared);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     loop {
@@ -157,13 +186,13 @@ fn print<I: Named, T>(
                 }
             }
         }
-        while let Some(news) = waiting.remove(&printed) {
+        while let Some(news) = waiting.remove(&said.inputs) {
             let mut ended = false;
             for news in news {
                 match news {
                     News::Part(part) => {
-                        exit = exit.max(part.exit);
-                        results.extend(part.results);
+                        said.exit = said.exit.max(part.exit);
+                        said.results.extend(part.results);
                         if !(part.err.is_empty() && part.out.is_empty()) {
                             terminal::clear();
                         }
@@ -175,7 +204,11 @@ fn print<I: Named, T>(
                     News::End(time) => {
                         ended = true;
                         if shared.verbose {
-                            eprintln!("{}: {:.3} s", inputs[printed].name(), time.as_secs_f64());
+                            eprintln!(
+                                "{}: {:.3} s",
+                                inputs[said.inputs].name(),
+                                time.as_secs_f64()
+                            );
                         }
                     }
                 }
@@ -183,13 +216,12 @@ fn print<I: Named, T>(
             if !ended {
                 break;
             }
-            printed += 1;
+            said.inputs += 1;
         }
-        line.show(printed, inputs.len());
+        line.show(said.inputs, inputs.len());
     }
     terminal::clear();
-    out.flush()?;
-    Ok((exit, results))
+    out.flush()
 }
 
 /// How often progress is shown.

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results));
+    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results, &common.model));
     Ok(exit)
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
         true => Words { noun: "program", holds: "race free", violated: "race" },
     };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results));
+    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results, &common.model));
     Ok(exit)
 }
 

@@ -15,9 +15,8 @@ use anyhow::{Context, Result, bail};
 use weakspot_core::serial::Question;
 use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
-    Head, ProgramResult, Refusal, SerialAnswer, SerialEvidence, SerialFenced, SerialOf,
-    SerialOther, SerialWitness, Words, input_hash, limit_text, model_key, plain, program_summary,
-    program_summary_csv,
+    ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
+    SerialWitness, Words, limit_text, plain, program_summary, program_summary_csv,
 };
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
@@ -25,12 +24,11 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 use crate::args::{OutputFormat, SerialArgs, Shared};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::job::{style, summarise};
-use crate::output;
-use crate::pool::{self, Answer};
+use crate::job::{Job, defect, summarise};
+use crate::pool;
 use current::{Current, Taken};
 use show::{Found, Shown};
-use weakspot_input::{Known, TraceOf, is_stdin, open_log};
+use weakspot_input::{Known, TraceOf, hash_file, is_stdin, open_log};
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
@@ -65,50 +63,30 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
             );
         }
     }
-    let (exit, results) = pool::run(logs, &args.shared, |log| {
-        let mut job = Job {
-            args,
-            path: log,
-            file: log.display().to_string(),
-            answer: Answer::new(),
-            witnessed: None,
-            witness_of: None,
-        };
-        let mut from = None;
-        while let Some(again) = job.pass(from.take()) {
-            from = Some(again);
+    let (exit, results) = pool::run_logs(logs, &args.shared, |log| {
+        let mut asked = Asked::new(args, log, log.display().to_string());
+        asked.answer_all();
+        if let Some(trace) = asked.witness_of.take().filter(|_| !args.shared.quiet) {
+            asked.job.answer.err += &format!("note: the witness is about {}\n", plain(&trace));
         }
-        if let Some(trace) = job.witness_of.take().filter(|_| !args.shared.quiet) {
-            job.answer.err += &format!("note: the witness is about {}\n", plain(&trace));
-        }
-        job.answer
+        asked.job.answer
     })?;
     let has_traces = results.iter().any(|result| result.name != result.file);
     let noun = if has_traces { "trace" } else { "log" };
     let words = Words { noun, holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(&args.shared, logs.len(), text, || program_summary_csv(&results));
+    summarise(&args.shared, logs.len(), text, || program_summary_csv(&results, &args.model));
     Ok(exit)
 }
 
 /// What is said about a log of one SC execution, without the file that it is in.
 pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
     let args = SerialArgs::of_log(log.to_owned(), shared.clone());
-    let mut job = Job {
-        args: &args,
-        path: &args.files[0],
-        file: "this execution".to_owned(),
-        answer: Answer::new(),
-        witnessed: None,
-        witness_of: None,
-    };
-    let mut from = None;
-    while let Some(again) = job.pass(from.take()) {
-        from = Some(again);
-    }
-    match job.answer.err.trim().strip_prefix("error: ") {
+    let mut asked = Asked::new(&args, &args.files[0], "this execution".to_owned());
+    asked.answer_all();
+    match asked.job.answer.err.trim().strip_prefix("error: ") {
         Some(error) => bail!("{error}"),
-        None => Ok(job.answer.out),
+        None => Ok(asked.job.answer.out),
     }
 }
 
@@ -116,14 +94,10 @@ pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
 const TRACED: u64 = 64;
 
 /// One log on its way to answers.
-struct Job<'a> {
+struct Asked<'a> {
     args: &'a SerialArgs,
     path: &'a PathBuf,
-    file: String,
-    answer: Answer<ProgramResult>,
-    /// Whether a witness was written, and whether it is one of a violation. Of several traces the
-    /// first that is violated has it.
-    witnessed: Option<bool>,
+    job: Job<'a, ProgramResult>,
     /// The trace that it is about, if the log has several.
     witness_of: Option<String>,
 }
@@ -154,7 +128,20 @@ fn follow(questions: &[Question], has_commits: bool, tables: &LogTables, pipe: b
     if pipe { follow.with_journal() } else { follow }
 }
 
-impl Job<'_> {
+impl<'a> Asked<'a> {
+    fn new(args: &'a SerialArgs, path: &'a PathBuf, file: String) -> Asked<'a> {
+        let job = Job::new(&args.shared, &args.model, "serial", file);
+        Asked { args, path, job, witness_of: None }
+    }
+
+    /// Answers for all traces of the log.
+    fn answer_all(&mut self) {
+        let mut from = None;
+        while let Some(again) = self.pass(from.take()) {
+            from = Some(again);
+        }
+    }
+
     fn asks(&self, model: Model) -> bool {
         self.args.model.contains(&model)
     }
@@ -311,20 +298,10 @@ impl Job<'_> {
         }
     }
 
-    /// Tells how far the log was followed; the limit that was reached.
+    /// The limit that was reached.
     fn limit(&self, current: &Current, start: Instant) -> Option<Limit> {
-        let elapsed = start.elapsed();
-        let (events, memory) = (current.follow.count(), current.bytes());
-        let rate = events as f64 / elapsed.as_secs_f64().max(1e-3);
-        pool::follow_log(events, rate as u64, current.follow.found(), memory);
-        if pool::interrupted() {
-            return Some(Limit::Interrupted);
-        }
-        let shared = &self.args.shared;
-        if let Some(time) = shared.reading.filter(|&time| elapsed > time) {
-            return Some(Limit::Time(time));
-        }
-        (memory > shared.memory).then_some(Limit::Memory(shared.memory))
+        let follow = &current.follow;
+        self.job.limit_of_log(start, (follow.count(), follow.found(), current.bytes()))
     }
 
     /// Answers for a trace; false if it makes no sense.
@@ -337,12 +314,7 @@ impl Job<'_> {
             return false;
         }
         let mut remarks = Vec::new();
-        if let Some(torn) = reader.torn() {
-            remarks.push(format!("{torn}; followed up to there"));
-            if !self.args.shared.quiet {
-                self.answer.err += &format!("warning: {}: {torn}\n", self.file);
-            }
-        }
+        self.job.remark_torn(reader.torn(), &mut remarks);
         if let Some(limit) = current.limit.as_ref().filter(|limit| !matches!(limit, Limit::Torn(_)))
         {
             let why = limit_text(limit, &Names::default());
@@ -402,7 +374,7 @@ impl Job<'_> {
             };
             self.write_witness(current, witness);
         } else {
-            self.tell_no_witness();
+            self.job.lack_witness();
         }
         let of = SerialOf::Execution;
         let said = Said {
@@ -422,17 +394,9 @@ impl Job<'_> {
 
     /// Prints an answer.
     fn say(&mut self, current: &Current, said: &Said<'_>) {
-        let shared = &self.args.shared;
+        let time = current.since.elapsed();
         let answer = SerialAnswer {
-            head: Head {
-                file: &self.file,
-                question: "serial",
-                model: said.model,
-                verdict: &said.verdict,
-                limit: None,
-                time: current.since.elapsed(),
-                certified: said.certification,
-            },
+            head: self.job.head(said.model, &said.verdict, time, said.certification),
             id: current.id.as_deref(),
             tables: &current.tables,
             of: said.of,
@@ -446,43 +410,30 @@ impl Job<'_> {
             transactions: current.follow.transactions(),
             remarks: &said.remarks,
         };
-        self.answer.out += &shared.format.of(&answer, style(shared));
-        self.answer.exit = self.answer.exit.max(Exit::of(&said.verdict));
-        self.answer.results.push(ProgramResult {
-            file: self.file.clone(),
+        let written = self.job.written(&answer);
+        self.job.say(&written, &said.verdict);
+        self.job.answer.results.push(ProgramResult {
+            file: self.job.file.clone(),
             name: self.name(current),
             model: Some(said.model),
             verdict: Some(said.verdict.clone()),
         });
     }
 
-    fn tell_no_witness(&mut self) {
-        if self.args.shared.witness.is_some() {
-            let note = format!("{}: no witness is written: the answer is unknown\n", self.file);
-            self.answer.err += &note;
-        }
-    }
-
     /// Writes the witness that `--witness` asks for.
     fn write_witness(&mut self, current: &Current, mut witness: SerialWitness) {
-        let Some(path) = self.args.shared.witness.clone() else { return };
         let violated = matches!(witness.evidence, SerialEvidence::Cycle(_));
-        if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
-            return;
-        }
-        self.witnessed = Some(violated);
-        self.witness_of = current.number.map(|number| {
-            let name = self.name(current);
-            format!("{name}, trace {} of the log", number + 1)
+        let path = self.path;
+        let is_written = self.job.write_witness(violated, || {
+            let hash = hash_file(path).context("failed to read it again for the witness")?;
+            witness.input_hash = hash;
+            Ok(witness.to_json())
         });
-        let bytes = std::fs::read(self.path).context("failed to read it again for the witness");
-        let written = bytes.and_then(|bytes| {
-            witness.input_hash = input_hash(&bytes);
-            output::write(&path, witness.to_json())
-        });
-        if let Err(error) = written {
-            self.answer.exit = Exit::Bad;
-            self.answer.err += &format!("error: {}: {error:#}\n", self.file);
+        if is_written {
+            self.witness_of = current.number.map(|number| {
+                let name = self.name(current);
+                format!("{name}, trace {} of the log", number + 1)
+            });
         }
     }
 
@@ -495,49 +446,19 @@ impl Job<'_> {
     }
 
     fn refuse_defect(&mut self, model: Model, rejected: &dyn std::fmt::Display) {
-        let message = format!(
-            "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
-             weakspot, please report it with the log"
-        );
-        self.refuse_message(Some(model), &message);
+        self.refuse_message(Some(model), &defect(&model.to_string(), rejected));
     }
 
     fn refuse_message(&mut self, model: Option<Model>, message: &str) {
-        self.answer.err += &format!("error: {}: {message}\n", self.file);
-        self.refuse_json(model, message, None);
+        self.job.refuse_models(model, message, None);
     }
 
     fn refuse(&mut self, error: &LogError) {
-        let unread = error.message.starts_with("failed to read");
-        let (place, message) = match error.place {
-            LogPlace::Line { line, column } => {
-                (Some((line as usize, column as usize)), error.message.clone())
-            }
-            LogPlace::Offset(_) if unread => (None, error.message.clone()),
-            LogPlace::Offset(_) => (None, error.to_string()),
-        };
-        self.answer.err += &match unread {
-            true => format!("error: {}: {}\n", self.file, error.message),
-            false => format!("error: {}\n", error.of(&self.file)),
-        };
+        self.job.refuse_log(error);
         let is_text = error.message.starts_with("expected a thread");
         if is_text && is_stdin(self.path) && self.args.log_format.is_none() {
-            self.answer.err +=
+            self.job.answer.err +=
                 "note: this was read as a log; for a program expected --input-format\n";
-        }
-        self.refuse_json(None, &message, place);
-    }
-
-    fn refuse_json(&mut self, model: Option<Model>, message: &str, place: Option<(usize, usize)>) {
-        self.answer.exit = Exit::Bad;
-        for model in model.map_or(self.args.model.clone(), |model| vec![model]) {
-            if self.args.shared.format == OutputFormat::Json {
-                let (file, model) = (self.file.as_str(), Some(model_key(model)));
-                let refusal =
-                    Refusal { file, question: "serial", model, message, place, kind: None };
-                self.answer.out += &refusal.json();
-            }
-            self.answer.results.push(ProgramResult::error(&self.file, Some(model)));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
 use crate::args::When;
+use crate::interrupt;
 
 /// The progress line as it is on the screen; empty if there is none.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
@@ -34,7 +35,8 @@ pub(crate) fn message(text: fmt::Arguments<'_>) {
     let _ = std::io::stderr().write_fmt(text);
 }
 
-/// Text on standard output. A reader that has seen enough (`| head`) ends the program, quietly.
+/// Text on standard output. A reader that has seen enough (`| head`) gets no more, and what goes on for it
+/// ends; the exit code is that of what was found.
 pub(crate) fn print(text: fmt::Arguments<'_>) {
     clear();
     let mut out = std::io::stdout().lock();
@@ -43,7 +45,7 @@ pub(crate) fn print(text: fmt::Arguments<'_>) {
             message(format_args!("error: failed to write to standard output: {error}\n"));
             std::process::exit(2);
         }
-        std::process::exit(0);
+        interrupt::ask();
     }
 }
 

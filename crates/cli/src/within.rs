@@ -8,7 +8,8 @@ use weakspot_core::Limit;
 use weakspot_input::resident;
 
 use crate::args::Bounds;
-use crate::interrupt;
+use crate::exit::Exit;
+use crate::{interrupt, output};
 
 /// How often limits are looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -18,8 +19,25 @@ pub(crate) fn within<T: Send + 'static>(
     bounds: Bounds,
     job: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<Result<T, Limit>> {
-    interrupt::watch();
     let since = Instant::now();
+    until(move || reached(bounds, since), job)
+}
+
+/// What `job`, which writes something, comes to; if an end is asked for before, nothing of it is left.
+pub(crate) fn written(job: impl FnOnce() -> Result<Exit> + Send + 'static) -> Result<Exit> {
+    let done = until(|| interrupt::asked().then_some(Limit::Interrupted), job)?;
+    Ok(done.unwrap_or_else(|_| {
+        output::abandon();
+        eprintln!("interrupted; no file is written");
+        Exit::Unknown
+    }))
+}
+
+fn until<T: Send + 'static>(
+    reached: impl Fn() -> Option<Limit>,
+    job: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<Result<T, Limit>> {
+    interrupt::watch();
     let (sender, receiver) = sync_channel(1);
     std::thread::spawn(move || {
         let _ = sender.send(job());
@@ -32,7 +50,7 @@ pub(crate) fn within<T: Send + 'static>(
                 anyhow::bail!("a thread ended without an answer; this is a defect of weakspot")
             }
         }
-        if let Some(limit) = reached(bounds, since) {
+        if let Some(limit) = reached() {
             return Ok(Err(limit));
         }
     }

@@ -2,13 +2,14 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weakspot_report::InputHash;
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded};
 
 use crate::folders::{self, NoFiles, is_stdin};
 use crate::logs::once;
-use crate::patient::{Stop, source};
+use crate::patient::{Patience, Stop, patient_source, source};
 
 /// The endings of the files that hold histories.
 const ENDINGS: [&str; 8] = ["jsonl", "json", "wshist", "axe", "hist", "plume", "awdit", "edn"];
@@ -23,7 +24,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoFiles> {
 }
 
 /// Opens a file of histories: in the given format, or in the one that its ending or its beginning
-/// tells.
+/// tells. Where there is patience, it ends with it.
 ///
 /// # Errors
 ///
@@ -32,8 +33,12 @@ pub fn open(
     path: &Path,
     format: Option<HistoryFormat>,
     stop: Stop,
+    patience: Option<Arc<Patience>>,
 ) -> Result<HistoryReader, LogError> {
-    let source = source(path, stop)?;
+    let source = match patience {
+        Some(patience) => patient_source(path, stop, patience)?,
+        None => source(path, stop)?,
+    };
     match format.or_else(|| HistoryFormat::from_path(path)) {
         Some(format) => Ok(HistoryReader::new(source, format)),
         None => HistoryReader::sniff(source),
@@ -78,7 +83,7 @@ pub fn read_history(
     number: usize,
     stop: Stop,
 ) -> Result<Option<Recorded>, LogError> {
-    let mut reader = open(path, format, stop)?;
+    let mut reader = open(path, format, stop, None)?;
     for _ in 1..number {
         // Wrong ones count as well.
         if let (Err(error), true) = (reader.next().map(drop), reader.has_ended()) {

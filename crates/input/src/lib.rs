@@ -18,7 +18,7 @@ pub use histories::{
 pub use logs::{
     ENDINGS as LOG_ENDINGS, expand as expand_logs, is_log, open as open_log, read_trace,
 };
-pub use patient::{Stop, growing, source};
+pub use patient::{Patience, Stop, growing, source};
 pub use process::resident;
 pub use programs::{Input, Loaded, PROGRAM_ENDINGS, Source, Unread, Unreadable, expand};
 pub use traces::{Known, TraceOf};

@@ -3,11 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use weakspot_core::{Limit, Limits};
 use weakspot_trace::{LogError, LogPlace};
 
 use crate::folders::is_stdin;
+use crate::process::resident;
 
 /// What ends reading before a file does.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +27,102 @@ impl Stop {
     }
 }
 
+/// How long one of the histories of a file may be read, and in how much memory.
+#[derive(Debug)]
+pub struct Patience {
+    /// What reading may take, since the history began.
+    limits: Mutex<Limits>,
+    /// How many inputs share the memory of this process.
+    working: u64,
+    reached: Mutex<Option<Limit>>,
+}
+
+impl Patience {
+    /// Before the first history. `working`: how many inputs share the memory of this process.
+    #[must_use]
+    pub fn new(limits: Limits, working: u64) -> Arc<Patience> {
+        let (limits, reached) = (Mutex::new(limits.begin()), Mutex::new(None));
+        Arc::new(Patience { limits, working: working.max(1), reached })
+    }
+
+    /// Another history begins.
+    pub fn begin(&self) {
+        let mut limits = lock(&self.limits);
+        *limits = limits.since(Instant::now());
+    }
+
+    /// The limits of the history that is read, from its beginning on.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        *lock(&self.limits)
+    }
+
+    /// The limit that was reached, after which nothing was read.
+    #[must_use]
+    pub fn reached(&self) -> Option<Limit> {
+        lock(&self.reached).clone()
+    }
+
+    fn is_over(&self) -> bool {
+        let over = lock(&self.limits).check(resident() / self.working).err();
+        let is_over = over.is_some();
+        if is_over {
+            *lock(&self.reached) = over;
+        }
+        is_over
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same as [`source`], but what is read ends when patience does.
+pub(crate) fn patient_source(
+    path: &Path,
+    stop: Stop,
+    patience: Arc<Patience>,
+) -> Result<Box<dyn Read + Send>, LogError> {
+    if !is_stdin(path) && path.metadata().map_err(failed)?.is_file() {
+        let inner = std::fs::File::open(path).map_err(failed)?;
+        return Ok(Box::new(Bounded { inner, patience }));
+    }
+    let mut patient = piped(path, stop);
+    patient.patience = Some(patience);
+    Ok(Box::new(patient))
+}
+
+/// Standard input, or what is no file: to open a pipe takes until somebody writes to it.
+fn piped(path: &Path, stop: Stop) -> Patient {
+    if is_stdin(path) {
+        return Patient::new(|| Ok(std::io::stdin()), stop);
+    }
+    let path = path.to_owned();
+    Patient::new(move || std::fs::File::open(path), stop)
+}
+
+/// A file that ends when patience does.
+struct Bounded {
+    inner: std::fs::File,
+    patience: Arc<Patience>,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.patience.is_over() { Ok(0) } else { self.inner.read(buffer) }
+    }
+}
+
 /// The bytes of a file, or of standard input, which ends when `stop` says so.
 ///
 /// # Errors
 ///
 /// It cannot be opened.
 pub fn source(path: &Path, stop: Stop) -> Result<Box<dyn Read + Send>, LogError> {
-    if is_stdin(path) {
-        return Ok(Box::new(Patient::new(|| Ok(std::io::stdin()), stop)));
-    }
-    if path.metadata().map_err(failed)?.is_file() {
+    if !is_stdin(path) && path.metadata().map_err(failed)?.is_file() {
         return Ok(Box::new(std::fs::File::open(path).map_err(failed)?));
     }
-    // To open a pipe takes until somebody writes to it.
-    let path = path.to_owned();
-    Ok(Box::new(Patient::new(move || std::fs::File::open(path), stop)))
+    Ok(Box::new(piped(path, stop)))
 }
 
 /// The bytes of a file, which is waited for when there are no more, or of standard input. Whoever
@@ -48,14 +132,11 @@ pub fn source(path: &Path, stop: Stop) -> Result<Box<dyn Read + Send>, LogError>
 ///
 /// It cannot be opened.
 pub fn growing(path: &Path, stop: Stop) -> Result<Box<dyn Read + Send>, LogError> {
-    let mut patient = if is_stdin(path) {
-        Patient::new(|| Ok(std::io::stdin()), stop)
-    } else if path.metadata().map_err(failed)?.is_file() {
+    let mut patient = if !is_stdin(path) && path.metadata().map_err(failed)?.is_file() {
         let file = std::fs::File::open(path).map_err(failed)?;
         Patient::new(|| Ok(Growing { file, read: 0 }), stop)
     } else {
-        let path = path.to_owned();
-        Patient::new(move || std::fs::File::open(path), stop)
+        piped(path, stop)
     };
     patient.idle = Some(IDLE);
     Ok(Box::new(patient))
@@ -94,6 +175,7 @@ impl Read for Growing {
 /// ended.
 struct Patient {
     stop: Stop,
+    patience: Option<Arc<Patience>>,
     /// If set, an error says that nothing was there for so long, and the pipe does not end early.
     idle: Option<Duration>,
     blocks: Receiver<std::io::Result<Vec<u8>>>,
@@ -133,7 +215,7 @@ impl Patient {
                 }
             }
         });
-        Patient { stop, idle: None, blocks, block: Vec::new(), used: 0 }
+        Patient { stop, patience: None, idle: None, blocks, block: Vec::new(), used: 0 }
     }
 }
 
@@ -142,7 +224,9 @@ impl Read for Patient {
         let since = Instant::now();
         while self.used == self.block.len() {
             // An endless device always has more.
-            if self.idle.is_none() && self.stop.is_over() {
+            let is_over =
+                || self.stop.is_over() || self.patience.as_ref().is_some_and(|p| p.is_over());
+            if self.idle.is_none() && is_over() {
                 return Ok(0);
             }
             match self.blocks.recv_timeout(Duration::from_millis(50)) {

@@ -459,6 +459,12 @@ impl<const W: usize> Engine<W> {
         self.side.middles.compacted();
     }
 
+    /// As if stores had been forgotten.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self) {
+        self.side.middles.coarse = true;
+    }
+
     /// Whether stores had to be forgotten, so that reports may be missing.
     pub(crate) fn coarse(&self) -> bool {
         self.side.middles.coarse || self.mixed.coarse()

@@ -6,7 +6,7 @@ use weakspot_core::{LogEvent, LogKind, LogTables, Model, Overtaking};
 
 use crate::engine::{Engine, PSO, Refused, Setup, TSO};
 use crate::reference::Form;
-use crate::run::Compaction;
+use crate::run::{Compaction, MAX_BYTES};
 
 /// monitor_TSO, monitor_PSO, or both at once.
 #[derive(Clone, Debug)]
@@ -122,6 +122,9 @@ impl Monitor {
         each!(&self.wide, engine => engine.events)
     }
 
+    /// Pending stores that take more than this many bytes are forgotten.
+    pub const MOST_MEMORY: u64 = MAX_BYTES;
+
     /// Whether older stores of runs had to be forgotten to bound memory, so that the form is now
     /// between [`Form::All`] and [`Form::Last`].
     #[must_use]
@@ -133,6 +136,12 @@ impl Monitor {
     #[must_use]
     pub fn memory(&self) -> usize {
         each!(&self.wide, engine => engine.memory())
+    }
+
+    /// As if stores had been forgotten.
+    #[cfg(test)]
+    pub(crate) fn forget(&mut self) {
+        each!(&mut self.wide, engine => engine.forget());
     }
 
     fn widen(&mut self, threads: usize) {

@@ -210,7 +210,8 @@ impl Watch {
         Ok(shown)
     }
 
-    /// The answer under a model when the log has been followed to its end, or to `limit`.
+    /// The answer under a model when the log has been followed to its end, or to `limit`. It is unknown
+    /// if stores had to be forgotten and nothing was reported.
     ///
     /// # Errors
     /// When a run is not accepted, or the monitor is silent where its definition is not.
@@ -221,7 +222,10 @@ impl Watch {
         limit: Option<&Limit>,
     ) -> Result<Certified<Findings>, Rejected> {
         let reports = self.reports(tables, model)?;
-        let verdict = match (self.total(model), limit) {
+        // What was forgotten might have been reported.
+        let is_coarse = self.monitor(model).is_some_and(Monitor::is_coarse);
+        let forgot = is_coarse.then_some(Limit::Memory(Monitor::MOST_MEMORY));
+        let verdict = match (self.total(model), limit.or(forgot.as_ref())) {
             (1.., _) => Verdict::Violated,
             (0, Some(limit)) => Verdict::Unknown(limit.clone()),
             (0, None) => Verdict::Holds,
@@ -285,4 +289,21 @@ pub fn show(
         certify::delayed(events, tables, run)?;
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_forgotten_is_not_known() {
+        let tables = LogTables::default();
+        let answer = |watch: &Watch| {
+            watch.answer(&tables, Model::Tso, None).expect("an answer").verdict.clone()
+        };
+        let mut watch = Watch::new(&[Model::Tso], Algorithm::Monitor(Form::All));
+        assert_eq!(answer(&watch), Verdict::Holds);
+        watch.monitors[0].1.forget();
+        assert_eq!(answer(&watch), Verdict::Unknown(Limit::Memory(Monitor::MOST_MEMORY)));
+    }
 }

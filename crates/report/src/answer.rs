@@ -6,6 +6,7 @@ use std::time::Duration;
 use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
 
 use crate::json::keys::model_key;
+use crate::text::show::model_name;
 use crate::text::table::Style;
 
 /// The head of an answer: about what, which question, and what came out.
@@ -38,21 +39,39 @@ impl<'a, M> Head<'a, M> {
     }
 }
 
+impl<M: ModelName> Head<'_, M> {
+    /// The model, if the evidence is too large for the checker.
+    pub(crate) fn too_large(&self) -> Option<String> {
+        (self.certified == Certification::TooLarge).then(|| self.model.name())
+    }
+}
+
 /// The name of a model.
 pub trait ModelName: Copy {
     /// As scripts write it.
     fn key(self) -> &'static str;
+
+    /// As people write it.
+    fn name(self) -> String;
 }
 
 impl ModelName for Model {
     fn key(self) -> &'static str {
         model_key(self)
     }
+
+    fn name(self) -> String {
+        self.to_string()
+    }
 }
 
 impl ModelName for HistoryModel {
     fn key(self) -> &'static str {
         HistoryModel::key(self)
+    }
+
+    fn name(self) -> String {
+        model_name(self).to_owned()
     }
 }
 
@@ -64,8 +83,16 @@ pub trait Answer {
     /// For scripts: JSON objects, each on a line of its own.
     fn json(&self) -> String;
 
+    /// The models whose evidence is too large for the checker, if there are any.
+    fn too_large(&self) -> Option<String>;
+
     /// For Graphviz; nothing if there is nothing to draw.
     fn dot(&self) -> String;
+}
+
+/// What people read about evidence that is too large for the checker.
+pub(crate) fn note(models: impl std::fmt::Display) -> String {
+    format!("  note: {models}: too large to be checked again\n")
 }
 
 /// A format of answers. A new one is a variant here, and a file that writes it.
@@ -121,7 +148,13 @@ impl Format {
     #[must_use]
     pub fn of(self, answer: &dyn Answer, style: Style) -> String {
         match self {
-            Format::Text => answer.text(style),
+            Format::Text => {
+                let mut text = answer.text(style);
+                if let Some(models) = answer.too_large().filter(|_| style.details) {
+                    text += &note(models);
+                }
+                text
+            }
             Format::Json => answer.json(),
             Format::Dot => answer.dot(),
             Format::Csv | Format::Junit => String::new(),

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
-use crate::answer::Format;
+use crate::answer::{Format, ModelName};
 
 /// The rows of a table while it is written, each of which comes as a JSON object.
 #[derive(Clone, Debug)]
@@ -63,18 +63,15 @@ impl Rows {
     }
 }
 
-/// How many answers came to what, a line per model. Each answer is the key of its model, or none for
+/// How many answers came to what, a line for each of these models. Each answer is the key of its model, or none for
 /// an error that concerns them all, and `holds`, `violated`, `unknown` or `error`.
-pub(crate) fn summary<'a>(answers: &[(Option<&'a str>, &'a str)]) -> String {
+pub(crate) fn summary<'a, M: ModelName>(
+    models: &[M],
+    answers: &[(Option<&'a str>, &'a str)],
+) -> String {
     const ENDS: [&str; 4] = ["holds", "violated", "unknown", "error"];
-    let mut models: Vec<&str> = Vec::new();
-    for model in answers.iter().filter_map(|(model, _)| *model) {
-        if !models.contains(&model) {
-            models.push(model);
-        }
-    }
     let mut out = line(["model"].into_iter().chain(ENDS));
-    for model in models {
+    for model in models.iter().map(|model| model.key()) {
         let count = |end: &str| {
             let here = |of: Option<&str>| of.is_none_or(|of| of == model);
             answers.iter().filter(|(of, came)| here(*of) && *came == end).count().to_string()
@@ -165,11 +162,14 @@ mod tests {
 
     #[test]
     fn summaries() {
+        use weakspot_core::{Drain, Model};
+        let bad = summary(&[Model::Tso], &[(None, "error"), (None, "error")]);
+        assert_eq!(bad, "model,holds,violated,unknown,error\ntso,0,0,0,2\n");
         let tso = Some("tso");
         let answers =
             [(tso, "holds"), (tso, "violated"), (None, "error"), (Some("pso"), "unknown")];
         assert_eq!(
-            summary(&answers),
+            summary(&[Model::Tso, Model::Pso(Drain::All)], &answers),
             "model,holds,violated,unknown,error\ntso,1,1,0,1\npso,0,0,1,1\n"
         );
     }

@@ -419,8 +419,7 @@ pub fn real_statistics(explored: &Explored<'_>) -> String {
     let seconds = explored.time.as_secs_f64();
     let rate = explored.executions as f64 / seconds.max(1e-6);
     out.push_str(&counted(explored.executions, "execution"));
-    // Who is stopped may not come to say how many there were.
-    if explored.steps > 0 || explored.executions == 0 {
+    if explored.knows_steps() {
         let _ = write!(out, " with {}", counted(explored.steps, "step"));
     }
     let _ = writeln!(
@@ -613,8 +612,19 @@ fn opening(
     o
 }
 
+impl Explored<'_> {
+    /// Who is stopped, such as by `--fail-fast`, may not come to say how many steps there were.
+    fn knows_steps(&self) -> bool {
+        self.steps > 0 || self.executions == 0
+    }
+}
+
 fn closing(mut o: Object, explored: &Explored<'_>) -> String {
-    o.raw("executions", explored.executions).raw("steps", explored.steps);
+    o.raw("executions", explored.executions);
+    match explored.knows_steps() {
+        true => o.raw("steps", explored.steps),
+        false => o.raw("steps", "null"),
+    };
     o.string("strategy", explored.strategy);
     strings(o.key("remarks"), explored.remarks);
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Usage, or, refuse};
+use super::{Usage, file, or, refuse};
 use crate::typed::{self, HistoryTable, SerialTable};
 use crate::values::OutputFormat;
 
@@ -20,10 +20,11 @@ pub struct ProgramsArgs {
     pub format: OutputFormat,
 }
 
-pub(super) fn programs(typed: typed::BenchPrograms) -> ProgramsArgs {
+pub(super) fn programs(typed: typed::BenchPrograms) -> Result<ProgramsArgs, Usage> {
     let typed::BenchPrograms { programs, timeout, svg, format } = typed;
     let timeout = timeout.unwrap_or(Duration::from_secs(20));
-    ProgramsArgs { programs, timeout, svg, format: self::format(format) }
+    let svg = file("--svg", svg)?;
+    Ok(ProgramsArgs { programs, timeout, svg, format: self::format(format) })
 }
 
 #[derive(Debug)]
@@ -64,7 +65,7 @@ pub(super) fn history(typed: typed::BenchHistory) -> Result<BenchHistoryArgs, Us
         quick,
         large,
         timeout: timeout.unwrap_or(Duration::from_secs(10)),
-        svg,
+        svg: file("--svg", svg)?,
         format: self::format(format),
     })
 }

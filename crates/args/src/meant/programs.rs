@@ -1,11 +1,11 @@
 //! What is meant for the questions about programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 
-use super::{Common, PSO, TSO, Usage, refuse, refuse_csv};
+use super::{Common, PSO, TSO, Usage, file, refuse, refuse_csv};
 use crate::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
 use crate::values::{Cost, OutputFormat};
 
@@ -122,9 +122,7 @@ pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
     if output.is_some() && common.model.len() > 1 {
         return Err(Usage("--output takes one file and one model".to_owned()));
     }
-    if output.as_deref() == Some(Path::new("-")) {
-        return Err(Usage("--output takes the name of a file, not `-`".to_owned()));
-    }
+    let output = file("--output", output)?;
     let cost = cost.unwrap_or(Cost { full: 1, store_store: 1 });
     Ok(FenceArgs { files, goal, cost, output, common })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weakspot_core::Model;
 use weakspot_live::Schedule;
 
-use super::{PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
+use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
 use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
 use crate::values::OutputFormat;
 
@@ -177,7 +177,7 @@ fn explore(
     )?;
     let shared = Shared {
         timeout: shared.timeout.unwrap_or(timeout),
-        ..super::shared(shared, threads, None)
+        ..super::shared(shared, threads, None)?
     };
     refuse_csv(&shared)?;
     if shared.format == OutputFormat::Dot {
@@ -208,7 +208,7 @@ fn explore(
         transactions,
         fence_transactions,
         fences,
-        log,
+        log: file("--log", log)?,
         shared,
     })
 }

@@ -181,6 +181,11 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         ];
         refuse(&of_programs, "is about programs, and --input-format names a format of logs")?;
     }
+    let is_log = |file: &PathBuf| file.as_os_str() == "-" || LogFormat::from_path(file).is_some();
+    if log_format.is_none() && input_format.is_none() && files.iter().all(is_log) {
+        let of_programs = [("--buffer-limit", buffers.buffer_limit.is_some())];
+        refuse(&of_programs, "is about programs: a log says itself what was buffered")?;
+    }
     Ok(SerialArgs {
         files,
         model,
@@ -193,7 +198,7 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         literal,
         shared: Shared {
             reading: shared.timeout,
-            ..super::shared(shared, Some(&threads), Some(witness))
+            ..super::shared(shared, Some(&threads), Some(witness))?
         },
     })
 }
@@ -265,7 +270,7 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
     };
     let shared = Shared {
         reading: shared.timeout.filter(|_| follow),
-        ..super::shared(shared, Some(&threads), Some(witness))
+        ..super::shared(shared, Some(&threads), Some(witness))?
     };
     if follow {
         refuse_csv(&shared)?;

@@ -58,8 +58,8 @@ Example:
   weakspot bench programs lamport fig12 --timeout 5s
   weakspot bench programs --format json --svg times.svg > times.jsonl",
     after_help = "\
-Each question is answered in a process of its own, so that processor time and memory are its own.
-`weakspot gen family --list` tells about the families."
+Each question is answered in a process of its own, so that processor time and
+memory are its own. `weakspot gen family --list` tells about the families."
 )]
 pub(crate) struct BenchPrograms {
     /// Only these programs and families; all if none is named.
@@ -111,9 +111,10 @@ Example:
   weakspot bench history --quick
   weakspot bench history operations --large --svg times.svg",
     after_help = "\
-The tables of times compare the command's own way (auto) with saturation and then SAT (sat) or
-enumeration (enum), and with a SAT encoding of everything (plain). Each cell is measured in a
-process of its own. All histories are made from seeds: the same ones in every run."
+The tables of times compare the command's own way (auto) with saturation and
+then SAT (sat) or enumeration (enum), and with a SAT encoding of everything
+(plain). Each cell is measured in a process of its own. All histories are made
+from seeds: the same ones in every run."
 )]
 pub(crate) struct BenchHistory {
     /// Only these tables; all if none is named.

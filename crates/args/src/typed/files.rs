@@ -58,12 +58,13 @@ Example:
   weakspot convert --from std --to jsonl - - < trace.txt
   weakspot convert corpus/histories/store-buffering.axe sb.jsonl",
     after_help = "\
-Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
-STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
-.axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
-become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
-cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
-with a warning."
+Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines,
+.std is RAPID's STD, .wslog is binary. Histories: .wshist is text for people,
+.jsonl and .json are JSON Lines, .axe, .hist (dbcop), .plume, .awdit and .edn
+are those of other checkers. If text or JSON Lines become text or JSON Lines,
+what INPUT looks like decides. Nothing is left out: what OUTPUT's format cannot
+say is an error with its place. If a .wslog has a torn tail, all before it is
+converted, with a warning."
 )]
 pub(crate) struct Convert {
     /// The log or the histories; `-` is standard input.
@@ -133,9 +134,9 @@ Example:
   weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
   weakspot gen history --list",
     after_help = "\
-JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
-value is written twice. History number i is that of the seed plus i; the same seed, the same
-history."
+JSON Lines, one history per line, to standard output unless -o names a file. Of
+each variable no value is written twice. History number i is that of the seed
+plus i; the same seed, the same history."
 )]
 pub(crate) struct History {
     /// Who runs the clients; --list tells which there are [default: atomic].
@@ -199,9 +200,10 @@ Example:
   weakspot record --cpus 2 --operations 1000000 -o cpu.jsonl
   weakspot gen history --cpus 2 --count 1000 | weakspot record - > cpu.jsonl",
     after_help = "\
-Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
-thread per CPU of the client, started together. The history is written as by `gen history`. Of
-the histories in FILE only the operations count, not what they read; each is run once."
+Plain loads and stores for reads and writes, exchanges for updates, full fences
+for fences; one thread per CPU of the client, started together. The history is
+written as by `gen history`. Of the histories in FILE only the operations count,
+not what they read; each is run once."
 )]
 pub(crate) struct Record {
     /// Clients: histories in any format, `-` is standard input; without it, a random client.

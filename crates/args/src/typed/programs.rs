@@ -16,9 +16,10 @@ Example:
   weakspot litmus --model tso --show corpus/litmus/SB.litmus
   weakspot litmus --format json --states my-tests/ > answers.jsonl",
     after_help = "\
-For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
-that the test's condition is valid under the model, `No` that it is not. Positive and negative
-count final states. A folder stands for every .litmus file in it; `-` is standard input."
+For each test and model: the exact set of final states, in the lines that herd7
+prints. `Ok` says that the test's condition is valid under the model, `No` that
+it is not. Positive and negative count final states. A folder stands for every
+.litmus file in it; `-` is standard input."
 )]
 pub(crate) struct Litmus {
     /// Litmus tests, programs with a condition on final states, or folders of litmus tests.
@@ -49,9 +50,9 @@ Example:
   weakspot reach --model tso corpus/programs/peterson.weak
   weakspot reach corpus/programs/*.weak",
     after_help = "\
-Holds if the control points that the program forbids are never reached together, no assertion
-fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-drawing out.",
+Holds if the control points that the program forbids are never reached together,
+no assertion fails, and the final states satisfy the condition. A violation is
+drawn as a run; -q leaves the drawing out.",
     mut_arg("threads", |a| a.help(
         "How many files to work on at a time, or, with one file, how many threads search; by \
 default one per processor"
@@ -95,11 +96,12 @@ Example:
   weakspot robust --model tso corpus/programs/peterson.weak
   weakspot robust corpus/programs/*.weak",
     after_help = "\
-A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts (but
-for control points inside of atomic blocks). For one that is not: the store and the later access that
-overtakes it, with their lines, a run as short as possible, and the cycle of events that shows that SC
-has no such run; -q leaves all but the first line out. The search explores SC runs only, never store
-buffers.",
+A robust program behaves as if memory were sequentially consistent, whatever it
+asks or asserts (but for control points inside of atomic blocks). For one that
+is not: the store and the later access that overtakes it, with their lines, a
+run as short as possible, and the cycle of events that shows that SC has no such
+run; -q leaves all but the first line out. The search explores SC runs only,
+never store buffers.",
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \
 [default: tso,pso; with --trf and --algorithm attack tso]"
@@ -140,12 +142,13 @@ pub enum RobustAlgorithm {
     before_help = "\
 Example:
   weakspot fence corpus/programs/dekker.weak
-  weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+  weakspot fence --goal safe -m pso -o fenced.weak corpus/programs/dekker.weak
   weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus",
     after_help = "\
-Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
-cheaper do) unless a limit was reached, which is then said. A fence may go between any two
-statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.",
+Prints where fences go and what changes in the text. The fences are optimal
+(none fewer, none cheaper do) unless a limit was reached, which is then said. A
+fence may go between any two statements. Exit code 0: no fence is needed; 1:
+fences are needed, or none help.",
     mut_arg("format", |a| a.value_parser(plain())),
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \

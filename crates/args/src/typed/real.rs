@@ -19,10 +19,11 @@ Example:
   weakspot cc -O1 -pthread -o dekker corpus/c/dekker.c && weakspot run ./dekker
   CC=weakspot-cc CXX=weakspot-cxx make",
     after_help = "\
-The compiler is gcc or clang, whichever is there; WEAKSPOT_CC (for c++ WEAKSPOT_CXX) names another one.
-Accesses to memory are instrumented (by way of -fsanitize=thread), fences in inline assembly are
-recognised, and the program is linked with the runtime library of weakspot. On its own it runs as
-ever. Assembly that cannot be seen through is told with its file and line."
+The compiler is gcc or clang, whichever is there; WEAKSPOT_CC (for c++
+WEAKSPOT_CXX) names another one. Accesses to memory are instrumented (by way of
+-fsanitize=thread), fences in inline assembly are recognised, and the program is
+linked with the runtime library of weakspot. On its own it runs as ever.
+Assembly that cannot be seen through is told with its file and line."
 )]
 pub(crate) struct Compiler {
     /// The arguments of the compiler.
@@ -39,11 +40,12 @@ Example:
   weakspot run --model tso --strategy bounded --preemptions 2 ./dekker
   weakspot run --fences ./dekker | patch -p0",
     after_help = "\
-The program is executed again and again with another schedule, its threads one at a time. Each
-execution is watched by monitors that report where TSO or PSO would let an access overtake a store;
-failed assertions, crashes and deadlocks are reported, too. Holds only if all executions were
-explored, up to the order of steps that do not conflict. What the program reads from the outside
-(files, time, random numbers) should not change.",
+The program is executed again and again with another schedule, its threads one
+at a time. Each execution is watched by monitors that report where TSO or PSO
+would let an access overtake a store; failed assertions, crashes and deadlocks
+are reported, too. Holds only if all executions were explored, up to the order
+of steps that do not conflict. What the program reads from the outside (files,
+time, random numbers) should not change.",
     mut_arg("format", |a| a.value_parser(plain()))
 )]
 pub(crate) struct Run {
@@ -74,16 +76,19 @@ Example:
   weakspot cargo test
   weakspot cargo test --model tso --timeout 60s --release -p my-crate queue
   weakspot cargo test -- --exact tests::push_and_pop
-  weakspot cargo test --replay SCHEDULE --log push.wslog -- --exact tests::push_and_pop",
+  weakspot cargo test --replay SCHEDULE --log push.wslog -- --exact tests::push",
     after_help = "\
-The crate is built as `cargo test` would, with instrumentation, in target/weakspot; nothing in it
-changes. Each #[test] is explored as `weakspot run` explores a program: a test that panics is a failure,
-with the schedule that shows it. Options of `cargo test` are taken, too, in any order; after `--` come
-names of tests, --exact, --skip, --ignored, --include-ignored and --list. Tests in documentation, tests
-without the usual harness and those of procedural macros are left out, with a note. Code inside of the
-standard library is not seen unless it is generic or inlined.
+The crate is built as `cargo test` would, with instrumentation, in
+target/weakspot; nothing in it changes. Each #[test] is explored as `weakspot
+run` explores a program: a test that panics is a failure, with the schedule that
+shows it. Options of `cargo test` are taken, too, in any order; after `--` come
+names of tests, --exact, --skip, --ignored, --include-ignored and --list. Tests
+in documentation, tests without the usual harness and those of procedural macros
+are left out, with a note. Code inside of the standard library is not seen
+unless it is generic or inlined.
 
-`cargo weakspot test` is the same, and `weakspot cargo +TOOLCHAIN test` takes another toolchain.",
+`cargo weakspot test` is the same, and `weakspot cargo +TOOLCHAIN test` takes
+another toolchain.",
     mut_arg("format", |a| a.value_parser(tests())),
     mut_arg("timeout", |a| a.help("Give up on a test after this time [default: 10s]")),
     mut_arg("threads", |a| a.help(
@@ -114,9 +119,10 @@ Example:
   weakspot cargo run
   weakspot cargo run --model tso --example queue -- 3 4",
     after_help = "\
-The crate is built as `cargo run` would, with instrumentation, in target/weakspot; nothing in it changes.
-The program is explored as by `weakspot run`; an exit code that is not 0 is a failure, too. Options of
-`cargo run` are taken, too, in any order; after `--` come arguments of the program.",
+The crate is built as `cargo run` would, with instrumentation, in
+target/weakspot; nothing in it changes. The program is explored as by `weakspot
+run`; an exit code that is not 0 is a failure, too. Options of `cargo run` are
+taken, too, in any order; after `--` come arguments of the program.",
     mut_arg("format", |a| a.value_parser(plain()))
 )]
 pub(crate) struct CargoRun {

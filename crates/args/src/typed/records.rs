@@ -22,16 +22,19 @@ Example:
   weakspot monitor --program --random 10000 --seed 7 corpus/programs/bakery.weak",
     override_usage = "\
 weakspot monitor [OPTIONS] LOG...
-       weakspot monitor --program [--schedules all | --preemptions K | --random N [--seed S]] [OPTIONS] FILE...",
+       weakspot monitor --program [--schedules all | --preemptions K |
+              --random N [--seed S]] [OPTIONS] FILE...",
     after_help = "\
-A log is one SC execution: text, JSONL, RAPID's STD or .wslog; `-` is standard input, which may be a
-program that still runs. Reported is each pair of a store and an access of another thread that the
-model would have let take effect before it, though it comes after it.
+A log is one SC execution: text, JSONL, RAPID's STD or .wslog; `-` is standard
+input, which may be a program that still runs. Reported is each pair of a store
+and an access of another thread that the model would have let take effect before
+it, though it comes after it.
 
-With --program SC executions of programs are monitored: all of them (then it is a proof if there are
-no violations), those with few preemptions, or random ones. A table counts executions and distinct
-pairs; each pair has a run under the model that SC does not have, drawn for the first one; -q leaves
-the pairs and the drawing out.",
+With --program SC executions of programs are monitored: all of them (then it is
+a proof if there are no violations), those with few preemptions, or random ones.
+A table counts executions and distinct pairs; each pair has a run under the
+model that SC does not have, drawn for the first one; -q leaves the pairs and
+the drawing out.",
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address, \
 as in the paper [default: tso,pso; with --program also pso-own]"
@@ -129,15 +132,16 @@ Example:
   weakspot serial --fence-transactions corpus/transactions/task-pool.wstrace",
     after_help = "\
 Of programs all executions are asked about. A transaction is what stands in
-`transaction { ... }`, or in the lines that --transaction names; anything else is
-one of its own. A violation comes with a run.
+`transaction { ... }`, or in the lines that --transaction names; anything else
+is one of its own. A violation comes with a run.
 
-In logs a transaction is what a thread does between `begin` and `end`, or under one
-number; anything else is a transaction of its own. A log with `com` events is one
-execution of TSO, and is asked about under both models. One without is an execution
-of SC, and under TSO a trace: it stands for all executions in which the threads do
-the same in the same order, whenever their stores reach memory. A violation comes
-with a cycle through transactions, two events for each; -q leaves it out.",
+In logs a transaction is what a thread does between `begin` and `end`, or under
+one number; anything else is a transaction of its own. A log with `com` events
+is one execution of TSO, and is asked about under both models. One without is an
+execution of SC, and under TSO a trace: it stands for all executions in which
+the threads do the same in the same order, whenever their stores reach memory. A
+violation comes with a cycle through transactions, two events for each; -q
+leaves it out.",
     mut_arg("timeout", |a| a.help(
         "Give up on a question after this time, from opening its file [default: 60s; none for logs]"
     )),
@@ -188,18 +192,21 @@ Example:
   weakspot record --operations 100000 | weakspot history --model tso,sc -
   weakspot history --follow run.wshist",
     after_help = "\
-A history says what each thread read and wrote, in the order of that thread. It satisfies a model
-if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
-causal memory (cm), convergent causal memory (ccm), what is left of it under TSO (wccm), partial
-store order (pso), total store order (tso) and sequential consistency (sc). `all` draws which of
-them are satisfied, the stronger above the weaker.
+A history says what each thread read and wrote, in the order of that thread. It
+satisfies a model if the model explains all of it. The models are causal
+consistency (cc), causal convergence (ccv), causal memory (cm), convergent
+causal memory (ccm), what is left of it under TSO (wccm), partial store order
+(pso), total store order (tso) and sequential consistency (sc). `all` draws
+which of them are satisfied, the stronger above the weaker.
 
-A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
-`-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
-operations, each before the next one for the reason given; -q leaves all but the first line out.
+A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
+AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
+it. A violation is shown as a cycle of operations, each before the next one for
+the reason given; -q leaves all but the first line out.
 
---follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
-together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.",
+--follow waits for more at the end of a file, as `tail -f` does, and looks at
+the last operations together, in constant memory. Such a file is text, Axe,
+Plume, or JSON with one operation per line.",
     mut_arg("timeout", |a| a.help(
         "Give up on a question after this time [default: 60s; with --follow none]; with --follow end after it"
     )),

@@ -7,9 +7,9 @@ use weakspot_report::{SerialEvent, SerialFenced, SerialOf, SerialRole, monitor_n
 use weakspot_serial::fence_transactions;
 
 use super::current::Current;
-use super::{Job, Said};
+use super::{Asked, Said};
 
-impl Job<'_> {
+impl Asked<'_> {
     /// The answer about a log with the fences: under SC, whether a store can be overtaken, and for all
     /// executions of the trace.
     pub(super) fn answer_fenced(&mut self, current: &mut Current, remarks: Vec<String>) {

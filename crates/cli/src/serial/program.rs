@@ -78,7 +78,7 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     let (exit, results) = pool::run(inputs, shared, asked)?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(shared, inputs.len(), text, || program_summary_csv(&results));
+    summarise(shared, inputs.len(), text, || program_summary_csv(&results, &args.model));
     Ok(exit)
 }
 

@@ -13,7 +13,7 @@ use weakspot_serial::{
     CycleEvents, ExecutionAnswer, ExecutionEvidence, Extent, Extents, Pass, Touched, sc_equivalent,
 };
 
-use super::Job;
+use super::Asked;
 use super::current::Current;
 use super::delays::{Timed, delays};
 
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub(super) remark: Option<String>,
 }
 
-impl Job<'_> {
+impl Asked<'_> {
     /// What was found about an execution.
     pub(super) fn show(
         &self,

@@ -15,7 +15,7 @@ use weakspot_serial::{Extents, NoTraceAnswer, Touched, TxnReader, check_whole_tr
 use super::current::Current;
 use super::delays::{Timed, delays};
 use super::show::{Shown, event, from_first, txn};
-use super::{Job, Said};
+use super::{Asked, Said};
 use crate::pool::{self, Listener};
 
 /// A trace, event by event.
@@ -44,7 +44,7 @@ struct Decided {
     decided_by: Option<&'static str>,
 }
 
-impl Job<'_> {
+impl Asked<'_> {
     /// The answer about all executions of a trace.
     pub(super) fn answer_trace(&mut self, current: &Current, remarks: Vec<String>) {
         let model = Model::Tso;
@@ -81,7 +81,7 @@ impl Job<'_> {
         }
         match &decided.evidence {
             Some(evidence) => self.write_witness(current, witness(current, evidence)),
-            None => self.tell_no_witness(),
+            None => self.job.lack_witness(),
         }
         let said = Said {
             model,

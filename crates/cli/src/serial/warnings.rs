@@ -3,13 +3,13 @@
 use weakspot_report::plain;
 use weakspot_trace::LogPlace;
 
-use super::Job;
+use super::Asked;
 use super::current::Current;
 
 /// How many transactions without an end are listed.
 const MAX_UNENDED: usize = 5;
 
-impl Job<'_> {
+impl Asked<'_> {
     /// What a user may not have meant.
     pub(super) fn warnings(&self, current: &Current) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -42,15 +42,15 @@ impl Job<'_> {
     pub(super) fn warn(&mut self, current: &Current, warning: &str) {
         if !self.args.shared.quiet {
             let of = self.name(current);
-            self.answer.err += &format!("warning: {}: {}\n", plain(&of), plain(warning));
+            self.job.answer.err += &format!("warning: {}: {}\n", plain(&of), plain(warning));
         }
     }
 
     /// The file, and the trace if it has a name.
     pub(super) fn name(&self, current: &Current) -> String {
         match &current.id {
-            Some(id) => format!("{} {id}", self.file),
-            None => self.file.clone(),
+            Some(id) => format!("{} {id}", self.job.file),
+            None => self.job.file.clone(),
         }
     }
 }

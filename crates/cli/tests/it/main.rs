@@ -6,6 +6,7 @@
 //! - `convert`: logs and histories from format to format;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
+//! - `ends`: exit codes, limits and signals at the edges;
 //! - `fences`: what `weakspot fence` prints;
 //! - `follow`: `weakspot history --follow`;
 //! - `graph`: the crates depend on each other as ARCHITECTURE.md says;
@@ -30,6 +31,7 @@ mod cargo;
 mod certified;
 mod convert;
 mod corpus_c;
+mod ends;
 mod fences;
 mod follow;
 mod formats;

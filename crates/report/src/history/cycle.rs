@@ -7,7 +7,8 @@ use weakspot_core::{
     initial_write_var,
 };
 
-use super::{ShowOps, model_name};
+use super::ShowOps;
+use crate::text::show::model_name;
 use crate::text::show::{counted, grouped};
 use crate::text::table::{beside_each_other, cut, pad, paragraph, width};
 

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use weakspot_core::{HistoryCycle, HistoryEdge, HistoryEvidence, initial_write_var};
 
 use super::cycle::link;
-use super::{HistoryAnswer, ShowOps, head, model_name, same_violation};
+use super::{HistoryAnswer, ShowOps, head, same_violation};
 use crate::run::dot::quoted;
+use crate::text::show::model_name;
 
 /// The cycles that show violations, or the first ones of proofs by cases, as graphs for Graphviz:
 /// derived edges are dashed. A cycle of several models is drawn once, and nothing for models that

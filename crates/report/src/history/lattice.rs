@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use weakspot_core::{HistoryModel, Verdict};
 
-use super::{HistoryAnswer, head, model_name, outcome, push_notes, same_violation, unchecked, why};
+use super::{HistoryAnswer, head, outcome, push_notes, same_violation, unchecked, why};
+use crate::text::show::model_name;
 use crate::text::table::{Paint, Style, paragraph};
 
 /// Stronger models are above the weaker ones that they imply.

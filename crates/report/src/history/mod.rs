@@ -18,7 +18,7 @@ use crate::answer::{Answer, Head};
 use crate::csv;
 use crate::json::verdict_key;
 use crate::text::limit::limit_text;
-use crate::text::show::{counted, grouped, plain};
+use crate::text::show::{counted, grouped, model_name, plain};
 use crate::text::table::{Style, paragraph};
 
 use dot::history_dot;
@@ -77,6 +77,12 @@ impl Answer for HistoryAnswers<'_> {
 
     fn json(&self) -> String {
         self.answers.iter().map(history_json).collect()
+    }
+
+    fn too_large(&self) -> Option<String> {
+        let models: Vec<String> =
+            self.answers.iter().filter_map(|answer| answer.head.too_large()).collect();
+        (!models.is_empty()).then(|| models.join(", "))
     }
 
     fn dot(&self) -> String {
@@ -179,30 +185,20 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
 
 /// The counts of [`history_summary`] as a table with commas.
 #[must_use]
-pub fn history_summary_csv(results: &[(HistoryModel, Option<Verdict>)]) -> String {
+pub fn history_summary_csv(
+    results: &[(HistoryModel, Option<Verdict>)],
+    models: &[HistoryModel],
+) -> String {
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|(model, verdict)| (Some(model.key()), end(verdict))).collect();
-    csv::summary(&answers)
+    csv::summary(models, &answers)
 }
 
 /// The name of a model as people write it.
 #[must_use]
 pub fn history_model_name(model: HistoryModel) -> &'static str {
     model_name(model)
-}
-
-pub(crate) fn model_name(model: HistoryModel) -> &'static str {
-    match model {
-        HistoryModel::Cc => "CC",
-        HistoryModel::Ccv => "CCv",
-        HistoryModel::Cm => "CM",
-        HistoryModel::Ccm => "CCM",
-        HistoryModel::Wccm => "wCCM",
-        HistoryModel::Pso => "PSO",
-        HistoryModel::Tso => "TSO",
-        HistoryModel::Sc => "SC",
-    }
 }
 
 /// The file, and which history of it.

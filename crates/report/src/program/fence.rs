@@ -6,7 +6,7 @@ use serde::Serialize;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Fence, Goal, Limit, Names, Program, Span, ThreadId, Verdict};
 
-use crate::answer::{Answer, Head};
+use crate::answer::{Answer, Head, note};
 use crate::json::of_program;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
@@ -43,12 +43,20 @@ pub struct FenceAnswer<'a> {
 }
 
 impl Answer for FenceAnswer<'_> {
-    fn text(&self, _style: Style) -> String {
-        fence_text(self)
+    fn text(&self, style: Style) -> String {
+        fence_text(
+            self,
+            &self.head.too_large().filter(|_| style.details).map_or(String::new(), note),
+        )
     }
 
     fn json(&self) -> String {
         fence_json(self)
+    }
+
+    fn too_large(&self) -> Option<String> {
+        // The note stands before the diff, which is what the text ends with.
+        None
     }
 
     fn dot(&self) -> String {
@@ -72,7 +80,7 @@ pub struct FenceLine {
 }
 
 /// A line that says what was found, a line for each fence, and what changes in the text.
-fn fence_text(a: &FenceAnswer<'_>) -> String {
+fn fence_text(a: &FenceAnswer<'_>, note: &str) -> String {
     let mut out = format!("{} {} ", plain(&a.names.program), a.head.model);
     let (is, to_be) = match a.goal {
         Goal::Robust => ("robust", "to be robust"),
@@ -86,9 +94,11 @@ fn fence_text(a: &FenceAnswer<'_>) -> String {
         }
         (Verdict::Holds, _) => {
             let _ = writeln!(out, "is {is} without fences");
+            out.push_str(note);
         }
         (Verdict::Violated, None) if a.optimal => {
             let _ = writeln!(out, "is not {is}, and no fences make it so");
+            out.push_str(note);
         }
         (Verdict::Violated, None) => {
             let _ = writeln!(
@@ -117,6 +127,7 @@ fn fence_text(a: &FenceAnswer<'_>) -> String {
             for fence in fences {
                 out.push_str(&fence_line(a, fence));
             }
+            out.push_str(note);
             if let Some(patched) = a.patched {
                 out.push_str(&unified_diff(a.head.file, a.source, patched));
             }

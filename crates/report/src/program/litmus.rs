@@ -78,6 +78,10 @@ impl Answer for LitmusAnswer<'_> {
         litmus_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         let LitmusAnswer { head, program, names, source, .. } = *self;
         let run = self.shown.and_then(|shown| shown.run);

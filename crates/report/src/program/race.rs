@@ -33,6 +33,10 @@ impl Answer for RaceAnswer<'_> {
         race_json(&self.robust, self.race)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.robust.head.too_large()
+    }
+
     fn dot(&self) -> String {
         self.robust.dot()
     }

@@ -53,6 +53,10 @@ impl Answer for ReachAnswer<'_> {
         reach_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         let ReachAnswer { head, program, names, source, run, .. } = *self;
         run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))

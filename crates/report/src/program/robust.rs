@@ -57,6 +57,10 @@ impl Answer for RobustAnswer<'_> {
         robust_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         let RobustAnswer { head, program, names, source, run, .. } = *self;
         run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))

@@ -116,7 +116,7 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
 
 /// The counts of [`litmus_summary`] as a table with commas.
 #[must_use]
-pub fn litmus_summary_csv(results: &[LitmusResult]) -> String {
+pub fn litmus_summary_csv(results: &[LitmusResult], models: &[Model]) -> String {
     let end = |result: &LitmusResult| match result.end {
         LitmusEnd::Answer { ok: Some(true), .. } => "holds",
         LitmusEnd::Answer { ok: Some(false), .. } => "violated",
@@ -124,7 +124,7 @@ pub fn litmus_summary_csv(results: &[LitmusResult]) -> String {
         LitmusEnd::Error => "error",
     };
     let answers: Vec<_> = results.iter().map(|r| (r.model.map(model_key), end(r))).collect();
-    csv::summary(&answers)
+    csv::summary(models, &answers)
 }
 
 fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model]) {

@@ -85,13 +85,13 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
     out
 }
 
-/// The counts of [`program_summary`] as a table with commas.
+/// The counts of [`program_summary`] as a table with commas, for all models that were asked about.
 #[must_use]
-pub fn program_summary_csv(results: &[ProgramResult]) -> String {
+pub fn program_summary_csv(results: &[ProgramResult], models: &[Model]) -> String {
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|r| (r.model.map(model_key), end(&r.verdict))).collect();
-    csv::summary(&answers)
+    csv::summary(models, &answers)
 }
 
 /// The results of each program, or trace of a log: another one begins with another file, or with a

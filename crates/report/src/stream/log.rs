@@ -52,6 +52,10 @@ impl Answer for MonitorAnswer<'_> {
         monitor_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         monitor_dot(self)
     }

@@ -47,6 +47,10 @@ impl Answer for ProgramMonitorAnswer<'_> {
         program_monitor_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         let ProgramMonitorAnswer { head, program, names, source, run, .. } = *self;
         run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))

@@ -4,8 +4,23 @@
 use std::borrow::Cow;
 
 use weakspot_core::{
-    BinOp, Edge, Expr, Fence, Instr, Names, Program, RegId, Span, ThreadId, UnOp, Value,
+    BinOp, Edge, Expr, Fence, HistoryModel, Instr, Names, Program, RegId, Span, ThreadId, UnOp,
+    Value,
 };
+
+/// The name of a model of histories.
+pub(crate) fn model_name(model: HistoryModel) -> &'static str {
+    match model {
+        HistoryModel::Cc => "CC",
+        HistoryModel::Ccv => "CCv",
+        HistoryModel::Cm => "CM",
+        HistoryModel::Ccm => "CCM",
+        HistoryModel::Wccm => "wCCM",
+        HistoryModel::Pso => "PSO",
+        HistoryModel::Tso => "TSO",
+        HistoryModel::Sc => "SC",
+    }
+}
 
 /// A program with its names and its text.
 #[derive(Clone, Copy)]

@@ -53,6 +53,10 @@ impl Answer for SerialAnswer<'_> {
         serial_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         serial_dot(self)
     }

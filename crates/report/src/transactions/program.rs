@@ -60,6 +60,10 @@ impl Answer for SerialProgramAnswer<'_> {
         serial_program_json(self)
     }
 
+    fn too_large(&self) -> Option<String> {
+        self.head.too_large()
+    }
+
     fn dot(&self) -> String {
         serial_program_dot(self)
     }

@@ -1,0 +1,101 @@
+//! How commands end: exit codes, limits and signals at the edges.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{run, weakspot};
+
+fn start(args: &[&str]) -> Child {
+    let mut command = weakspot();
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the command starts")
+}
+
+/// A table has a line for each model, also if there is nothing but bad input.
+#[test]
+fn tables_of_bad_inputs() {
+    let head = "model,holds,violated,unknown,error\n";
+    for (args, expected) in [
+        (&["robust", "-f", "csv", "none.weak", "also-none.weak"][..], "tso,0,0,0,2\npso,0,0,0,2\n"),
+        (&["litmus", "-f", "csv", "-m", "sc", "none.litmus"], "sc,0,0,0,1\n"),
+        (&["history", "-f", "csv", "-m", "cc", "none.jsonl"], "cc,0,0,0,1\n"),
+        (&["monitor", "-f", "csv", "-m", "tso", "none.wslog"], "tso,0,0,0,1\n"),
+    ] {
+        let ran = run(args, "");
+        assert_eq!((ran.out, ran.code), (format!("{head}{expected}"), Some(2)), "{args:?}");
+    }
+}
+
+/// A reader that has gone changes no verdict.
+#[test]
+fn a_reader_that_has_gone_changes_no_exit_code() {
+    for (args, code) in [
+        (&["robust", "--model", "tso", "corpus/programs/dekker.weak"][..], 1),
+        (&["robust", "-f", "json", "--model", "tso", "corpus/programs/dekker.weak"], 1),
+        (&["reach", "--model", "sc", "corpus/programs/dekker.weak"], 0),
+        (&["robust", "-f", "csv", "--model", "tso", "corpus/programs/dekker.weak"], 1),
+        (&["monitor", "--program", "--model", "tso", "corpus/programs/dekker.weak"], 1),
+    ] {
+        let mut child = start(args);
+        drop(child.stdout.take());
+        let ended = child.wait().expect("it ends");
+        assert_eq!(ended.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn histories_are_read_within_limits() {
+    let ran =
+        run(&["history", "--timeout", "0s", "-m", "sc", "corpus/histories/classic.wshist"], "");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("SC unknown: not read to its end: "), "{}", ran.out);
+    let ran = run(&["history", "--timeout", "0s", "-f", "json", "-m", "sc", "-"], "t0: w x 1\n");
+    let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((&json["verdict"], &json["limit"]["kind"]), (&"unknown".into(), &"time".into()));
+    // A history that begins and does not end, on a pipe that stays open.
+    let since = Instant::now();
+    let mut child = start(&["history", "--timeout", "500ms", "-m", "sc", "-"]);
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"t0: w x 1\n").expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    drop(pipe);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(since.elapsed() < Duration::from_secs(20));
+}
+
+/// The first signal ends what writes files, and nothing is left of them.
+#[cfg(unix)]
+#[test]
+fn interrupted_writers_leave_nothing_behind() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("many.jsonl");
+    let path = path.to_str().expect("UTF-8");
+    let child = start(&["gen", "history", "--count", "100000000", "-o", path]);
+    let since = Instant::now();
+    while folder.path().read_dir().expect("a folder").next().is_none() {
+        assert!(since.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted; no file is written\n");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
+    let child = start(&["bench", "serial", "shapes", "--large"]);
+    std::thread::sleep(Duration::from_millis(300));
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn logs_have_no_time_limit_by_themselves_and_names_in_the_summary() {
+    let ran = run(&["monitor", "-v", "corpus/traces"], "");
+    assert!(ran.err.contains("4.0 GiB, and any time, for each question"), "{}", ran.err);
+    let differs = ran.err.lines().last().expect("a line");
+    assert!(differs.starts_with("  corpus/traces/"), "{}", ran.err);
+    let ran = run(&["monitor", "-v", "--timeout", "9s", "corpus/traces"], "");
+    assert!(ran.err.contains("9s and 4.0 GiB for each question"), "{}", ran.err);
+}
