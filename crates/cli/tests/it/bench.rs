@@ -66,8 +66,8 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            Each question is answered in a process of its own, so that processor time and memory are its own.
-            `weakspot gen family --list` tells about the families.
+            Each question is answered in a process of its own, so that processor time and
+            memory are its own. `weakspot gen family --list` tells about the families.
             --- exit 0
         "#]],
     );

@@ -75,12 +75,13 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines, .std is RAPID's
-            STD, .wslog is binary. Histories: .wshist is text for people, .jsonl and .json are JSON Lines,
-            .axe, .hist (dbcop), .plume, .awdit and .edn are those of other checkers. If text or JSON Lines
-            become text or JSON Lines, what INPUT looks like decides. Nothing is left out: what OUTPUT's format
-            cannot say is an error with its place. If a .wslog has a torn tail, all before it is converted,
-            with a warning.
+            Logs by ending: .wstrace is text for people, .jsonl and .json are JSON Lines,
+            .std is RAPID's STD, .wslog is binary. Histories: .wshist is text for people,
+            .jsonl and .json are JSON Lines, .axe, .hist (dbcop), .plume, .awdit and .edn
+            are those of other checkers. If text or JSON Lines become text or JSON Lines,
+            what INPUT looks like decides. Nothing is left out: what OUTPUT's format cannot
+            say is an error with its place. If a .wslog has a torn tail, all before it is
+            converted, with a warning.
             --- exit 0
         "#]],
     );

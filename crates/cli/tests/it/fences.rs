@@ -30,29 +30,30 @@ fn a_weak_program() {
         &["fence", "corpus/programs/dekker.weak"],
         "",
         expect![[r#"
-        dekker TSO needs 3 fences to be robust; no fewer do
-          corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
-          corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
-          corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
-        --- corpus/programs/dekker.weak
-        +++ corpus/programs/dekker.weak
-        @@ -14,11 +14,14 @@
-             var i = 0, c
-             while (i < ROUNDS) {
-                 flag[me] = 1
-        +        fence
-                 while (flag[1 - me] == 1) {
-                     if (turn != me) {
-                         flag[me] = 0
-        +                fence
-                         await (turn == me)
-                         flag[me] = 1
-        +                fence
+            dekker TSO needs 3 fences to be robust; no fewer do
+              corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
+              corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
+              corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
+              note: TSO: too large to be checked again
+            --- corpus/programs/dekker.weak
+            +++ corpus/programs/dekker.weak
+            @@ -14,11 +14,14 @@
+                 var i = 0, c
+                 while (i < ROUNDS) {
+                     flag[me] = 1
+            +        fence
+                     while (flag[1 - me] == 1) {
+                         if (turn != me) {
+                             flag[me] = 0
+            +                fence
+                             await (turn == me)
+                             flag[me] = 1
+            +                fence
+                         }
                      }
-                 }
-                 cs: c = count
-        --- exit 1
-    "#]],
+                     cs: c = count
+            --- exit 1
+        "#]],
     );
 }
 
@@ -63,33 +64,34 @@ fn the_goal_may_be_less() {
         &args,
         "",
         expect![[r#"
-        dekker PSO needs 3 fences to be safe; no fewer do
-          corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
-          corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
-          corpus/programs/dekker.weak:25: a store-store fence in p[0], p[1], between `count = c + 1` and `turn = 1 - me`: the store of line 25 reaches memory before the store of line 26
-        --- corpus/programs/dekker.weak
-        +++ corpus/programs/dekker.weak
-        @@ -14,15 +14,18 @@
-             var i = 0, c
-             while (i < ROUNDS) {
-                 flag[me] = 1
-        +        fence
-                 while (flag[1 - me] == 1) {
-                     if (turn != me) {
-                         flag[me] = 0
-                         await (turn == me)
-                         flag[me] = 1
-        +                fence
+            dekker PSO needs 3 fences to be safe; no fewer do
+              corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
+              corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
+              corpus/programs/dekker.weak:25: a store-store fence in p[0], p[1], between `count = c + 1` and `turn = 1 - me`: the store of line 25 reaches memory before the store of line 26
+              note: PSO: too large to be checked again
+            --- corpus/programs/dekker.weak
+            +++ corpus/programs/dekker.weak
+            @@ -14,15 +14,18 @@
+                 var i = 0, c
+                 while (i < ROUNDS) {
+                     flag[me] = 1
+            +        fence
+                     while (flag[1 - me] == 1) {
+                         if (turn != me) {
+                             flag[me] = 0
+                             await (turn == me)
+                             flag[me] = 1
+            +                fence
+                         }
                      }
-                 }
-                 cs: c = count
-                 count = c + 1
-        +        fence.ss
-                 turn = 1 - me
-                 flag[me] = 0
-                 i = i + 1
-        --- exit 1
-    "#]],
+                     cs: c = count
+                     count = c + 1
+            +        fence.ss
+                     turn = 1 - me
+                     flag[me] = 0
+                     i = i + 1
+            --- exit 1
+        "#]],
     );
 }
 
@@ -141,61 +143,63 @@ fn trencher_and_memorax() {
         &["fence", "corpus/trencher/dekker.txt"],
         "",
         expect![[r#"
-        dekker TSO needs 2 fences to be robust; no fewer do
-          corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
-          corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
-        --- corpus/trencher/dekker.txt
-        +++ corpus/trencher/dekker.txt
-        @@ -9,7 +9,8 @@
-         initial start
-         final critical
-         transition start raised write 1 0
-        -transition raised looked read other 1
-        +transition raised raised_fenced mfence
-        +transition raised_fenced looked read other 1
-         transition looked critical check == other 0
-         transition looked raised check != other 0
-         transition critical start write 0 0
-        @@ -19,7 +20,8 @@
-         initial start
-         final critical
-         transition start raised write 1 1
-        -transition raised looked read other 0
-        +transition raised raised_fenced mfence
-        +transition raised_fenced looked read other 0
-         transition looked critical check == other 0
-         transition looked raised check != other 0
-         transition critical start write 0 1
-        --- exit 1
-    "#]],
+            dekker TSO needs 2 fences to be robust; no fewer do
+              corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
+              corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
+              note: TSO: too large to be checked again
+            --- corpus/trencher/dekker.txt
+            +++ corpus/trencher/dekker.txt
+            @@ -9,7 +9,8 @@
+             initial start
+             final critical
+             transition start raised write 1 0
+            -transition raised looked read other 1
+            +transition raised raised_fenced mfence
+            +transition raised_fenced looked read other 1
+             transition looked critical check == other 0
+             transition looked raised check != other 0
+             transition critical start write 0 0
+            @@ -19,7 +20,8 @@
+             initial start
+             final critical
+             transition start raised write 1 1
+            -transition raised looked read other 0
+            +transition raised raised_fenced mfence
+            +transition raised_fenced looked read other 0
+             transition looked critical check == other 0
+             transition looked raised check != other 0
+             transition critical start write 0 1
+            --- exit 1
+        "#]],
     );
     check(
         &["fence", "--goal", "safe", "corpus/memorax/peterson.rmm"],
         "",
         expect![[r#"
-        peterson TSO needs 2 fences to be safe; no fewer do
-          corpus/memorax/peterson.rmm:18: a fence in P0, between `write: turn := 1` and `read: $flag := flag[0]`: the store of line 17 reaches memory before line 19 takes effect
-          corpus/memorax/peterson.rmm:36: a fence in P1, between `write: turn := 0` and `read: $flag := flag[0]`: the store of line 35 reaches memory before line 37 takes effect
-        --- corpus/memorax/peterson.rmm
-        +++ corpus/memorax/peterson.rmm
-        @@ -16,6 +16,7 @@
-         text
-           START: write: flag[my] := 1;
-           write: turn := 1;
-        +  fence;
-           read: $flag := flag[0];
-           read: $turn := turn;
-           while $flag = 1 && $turn = 1 do {
-        @@ -34,6 +35,7 @@
-         text
-           START: write: flag[my] := 1;
-           write: turn := 0;
-        +  fence;
-           read: $flag := flag[0];
-           read: $turn := turn;
-           while $flag = 1 && $turn = 0 do {
-        --- exit 1
-    "#]],
+            peterson TSO needs 2 fences to be safe; no fewer do
+              corpus/memorax/peterson.rmm:18: a fence in P0, between `write: turn := 1` and `read: $flag := flag[0]`: the store of line 17 reaches memory before line 19 takes effect
+              corpus/memorax/peterson.rmm:36: a fence in P1, between `write: turn := 0` and `read: $flag := flag[0]`: the store of line 35 reaches memory before line 37 takes effect
+              note: TSO: too large to be checked again
+            --- corpus/memorax/peterson.rmm
+            +++ corpus/memorax/peterson.rmm
+            @@ -16,6 +16,7 @@
+             text
+               START: write: flag[my] := 1;
+               write: turn := 1;
+            +  fence;
+               read: $flag := flag[0];
+               read: $turn := turn;
+               while $flag = 1 && $turn = 1 do {
+            @@ -34,6 +35,7 @@
+             text
+               START: write: flag[my] := 1;
+               write: turn := 0;
+            +  fence;
+               read: $flag := flag[0];
+               read: $turn := turn;
+               while $flag = 1 && $turn = 0 do {
+            --- exit 1
+        "#]],
     );
 }
 
@@ -426,7 +430,7 @@ fn help() {
         expect![[r#"
             Example:
               weakspot fence corpus/programs/dekker.weak
-              weakspot fence --goal safe --model pso -o fenced.weak corpus/programs/dekker.weak
+              weakspot fence --goal safe -m pso -o fenced.weak corpus/programs/dekker.weak
               weakspot fence --model pso --cost full=5,ss=1 corpus/litmus/MP.litmus
 
             Which fences make a program robust, or safe, at the least cost?
@@ -466,9 +470,10 @@ fn help() {
                                              auto, always, never]
               -h, --help                     Print help (see more with '--help')
 
-            Prints where fences go and what changes in the text. The fences are optimal (none fewer, none
-            cheaper do) unless a limit was reached, which is then said. A fence may go between any two
-            statements. Exit code 0: no fence is needed; 1: fences are needed, or none help.
+            Prints where fences go and what changes in the text. The fences are optimal
+            (none fewer, none cheaper do) unless a limit was reached, which is then said. A
+            fence may go between any two statements. Exit code 0: no fence is needed; 1:
+            fences are needed, or none help.
             --- exit 0
         "#]],
     );

@@ -500,9 +500,9 @@ fn sources() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            JSON Lines, one history per line, to standard output unless -o names a file. Of each variable no
-            value is written twice. History number i is that of the seed plus i; the same seed, the same
-            history.
+            JSON Lines, one history per line, to standard output unless -o names a file. Of
+            each variable no value is written twice. History number i is that of the seed
+            plus i; the same seed, the same history.
             --- exit 0
         "#]],
     );
@@ -581,9 +581,10 @@ fn sources() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            Plain loads and stores for reads and writes, exchanges for updates, full fences for fences; one
-            thread per CPU of the client, started together. The history is written as by `gen history`. Of
-            the histories in FILE only the operations count, not what they read; each is run once.
+            Plain loads and stores for reads and writes, exchanges for updates, full fences
+            for fences; one thread per CPU of the client, started together. The history is
+            written as by `gen history`. Of the histories in FILE only the operations count,
+            not what they read; each is run once.
             --- exit 0
         "#]],
     );

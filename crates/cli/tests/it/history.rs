@@ -453,18 +453,21 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            A history says what each thread read and wrote, in the order of that thread. It satisfies a model
-            if the model explains all of it. The models are causal consistency (cc), causal convergence (ccv),
-            causal memory (cm), convergent causal memory (ccm), what is left of it under TSO (wccm), partial
-            store order (pso), total store order (tso) and sequential consistency (sc). `all` draws which of
-            them are satisfied, the stronger above the weaker.
+            A history says what each thread read and wrote, in the order of that thread. It
+            satisfies a model if the model explains all of it. The models are causal
+            consistency (cc), causal convergence (ccv), causal memory (cm), convergent
+            causal memory (ccm), what is left of it under TSO (wccm), partial store order
+            (pso), total store order (tso) and sequential consistency (sc). `all` draws
+            which of them are satisfied, the stronger above the weaker.
 
-            A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume, AWDIT and Jepsen.
-            `-` is standard input, a folder stands for all histories in it. A violation is shown as a cycle of
-            operations, each before the next one for the reason given; -q leaves all but the first line out.
+            A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
+            AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
+            it. A violation is shown as a cycle of operations, each before the next one for
+            the reason given; -q leaves all but the first line out.
 
-            --follow waits for more at the end of a file, as `tail -f` does, and looks at the last operations
-            together, in constant memory. Such a file is text, Axe, Plume, or JSON with one operation per line.
+            --follow waits for more at the end of a file, as `tail -f` does, and looks at
+            the last operations together, in constant memory. Such a file is text, Axe,
+            Plume, or JSON with one operation per line.
             --- exit 0
         "#]],
     );

@@ -593,13 +593,12 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            A robust program behaves as if memory were sequentially consistent, whatever it asks or asserts (but
-            for control points inside of atomic blocks). For one that is not: the store and the later access
-            that
-            overtakes it, with their lines, a run as short as possible, and the cycle of events that shows that
-            SC
-            has no such run; -q leaves all but the first line out. The search explores SC runs only, never store
-            buffers.
+            A robust program behaves as if memory were sequentially consistent, whatever it
+            asks or asserts (but for control points inside of atomic blocks). For one that
+            is not: the store and the later access that overtakes it, with their lines, a
+            run as short as possible, and the cycle of events that shows that SC has no such
+            run; -q leaves all but the first line out. The search explores SC runs only,
+            never store buffers.
             --- exit 0
         "#]],
     );

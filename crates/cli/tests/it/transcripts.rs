@@ -650,8 +650,8 @@ fn help() {
             Example:
               weakspot litmus --model tso --show corpus/litmus/SB.litmus
 
-            Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input or usage;
-            3 no violation, but at least one question was given up at a limit.
+            Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input
+            or usage; 3 no violation, but at least one question was given up at a limit.
             --- exit 2
         "#]],
     );
@@ -739,9 +739,10 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            For each test and model: the exact set of final states, in the lines that herd7 prints. `Ok` says
-            that the test's condition is valid under the model, `No` that it is not. Positive and negative
-            count final states. A folder stands for every .litmus file in it; `-` is standard input.
+            For each test and model: the exact set of final states, in the lines that herd7
+            prints. `Ok` says that the test's condition is valid under the model, `No` that
+            it is not. Positive and negative count final states. A folder stands for every
+            .litmus file in it; `-` is standard input.
             --- exit 0
         "#]],
     );
@@ -831,9 +832,9 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
-            Holds if the control points that the program forbids are never reached together, no assertion
-            fails, and the final states satisfy the condition. A violation is drawn as a run; -q leaves the
-            drawing out.
+            Holds if the control points that the program forbids are never reached together,
+            no assertion fails, and the final states satisfy the condition. A violation is
+            drawn as a run; -q leaves the drawing out.
             --- exit 0
         "#]],
     );
