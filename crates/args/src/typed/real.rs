@@ -140,8 +140,8 @@ pub(crate) struct CargoRun {
 #[derive(Debug, Args)]
 pub(crate) struct Explore {
     /// Memory models: tso, pso (which heeds the orders of C11 atomics), pso-own (in which an atomic
-    /// update waits only for stores to its own address) [default: tso, and pso as advice that does not
-    /// count for the exit code].
+    /// update waits only for stores to its own address); by default tso, and pso as advice that does not
+    /// count for the exit code.
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = model)]
     pub(crate) model: Vec<Model>,
     /// Pairs of accesses count for the exit code even if no execution fails because of them.
