@@ -219,7 +219,7 @@ fn components(parsed: &Parsed, text: &str) -> Result<BTreeSet<(usize, Value)>, S
             let value = value.trim();
             let number = value.parse().ok().or_else(|| {
                 let loc = names.locs.iter().position(|n| n == value)?;
-                Some(parsed.program.locs[loc].addr)
+                parsed.program.address(weakspot_core::LocId::new(loc))
             });
             let number = number.ok_or_else(|| format!("bad value `{value}` in --show"))?;
             Ok((column, number))

@@ -42,6 +42,7 @@ pub use program::expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use program::fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use program::source::{Names, Span};
 pub use program::transactions::{Open, Part, Transactions, TxnMark, is_event};
+pub use program::wide::{Wide, WideCell};
 pub use program::{
     Condition, Edge, Fence, Instr, Location, Observable, Observed, Point, Program, Quantifier,
     Thread, Undeclared, Value, View,

@@ -8,6 +8,10 @@
 //!
 //! The papers let an update *drain* the buffer as part of its step. Here it *waits* until commits
 //! have emptied the buffer, which reaches the same states and keeps each step small.
+//!
+//! Accesses may overlap without being equal (see [`Wide`](crate::Wide)): a load then takes each of
+//! its cells from the newest buffered store that covers it, else from memory, and under PSO a store
+//! overtakes older ones with which it shares no cell.
 
 use std::collections::BTreeMap;
 
@@ -255,7 +259,10 @@ impl<'p> Machine<'p> {
         use crate::Observable;
         let value = |what| match what {
             Observable::Reg(t, r) => state.threads[ThreadId::index(t)].regs[r.index()],
-            Observable::Loc(l) => state.memory[&self.program.locs[l.index()].addr],
+            Observable::Loc(l) => match self.program.wide(l) {
+                None => state.memory[&self.program.locs[l.index()].addr],
+                Some(wide) => self.program.content(&state.memory, wide.addr).unwrap_or(0),
+            },
         };
         self.program.observed.iter().map(|o| o.view.apply(value(o.what))).collect()
     }
@@ -271,9 +278,44 @@ impl<'p> Machine<'p> {
             Model::Sc => None,
             Model::Tso => buffer.first().filter(|e| to_addr(e)).map(|_| 0),
             Model::Pso(_) => {
-                buffer.iter().take_while(|e| !matches!(e, Entry::Barrier)).position(to_addr)
+                let at =
+                    buffer.iter().take_while(|e| !matches!(e, Entry::Barrier)).position(to_addr)?;
+                let free = self.program.wides.is_empty() || !self.is_covered(&buffer[..at], addr);
+                free.then_some(at)
             }
         }
+    }
+
+    /// Whether some store in `buffer` shares a location with `addr`.
+    fn is_covered(&self, buffer: &[Entry], addr: Value) -> bool {
+        buffer.iter().any(|e| {
+            matches!(e, Entry::Store { addr: a, .. } if self.program.addresses_overlap(*a, addr))
+        })
+    }
+
+    /// What a load from `addr` finds in the buffer of its thread or else in memory.
+    fn find(
+        &self,
+        buffer: &[Entry],
+        memory: &BTreeMap<Value, Value>,
+        addr: Value,
+    ) -> Result<Value, FailureKind> {
+        let program = self.program;
+        let in_memory = self.read(memory, addr)?;
+        let newest = |found: &dyn Fn(Value, Value) -> Option<Value>| {
+            buffer.iter().rev().find_map(|e| match e {
+                Entry::Store { addr, value } => found(*addr, *value),
+                Entry::Barrier => None,
+            })
+        };
+        let (false, Some(loc)) = (program.wides.is_empty(), program.loc_at(addr)) else {
+            return Ok(newest(&|a, value| (a == addr).then_some(value)).unwrap_or(in_memory));
+        };
+        let cell = |cell| {
+            let found = newest(&|a, value| program.part(program.loc_at(a)?, value, cell));
+            found.unwrap_or_else(|| memory[&program.locs[cell.index()].addr])
+        };
+        Ok(program.wide(loc).map_or_else(|| cell(loc), |wide| wide.join(cell)))
     }
 
     fn commit(&self, state: &State, thread: ThreadId, addr: Value) -> Outcome {
@@ -283,7 +325,7 @@ impl<'p> Machine<'p> {
         let mut next = state.clone();
         let buffer = &mut next.threads[thread.index()].buffer;
         if let Entry::Store { addr, value } = buffer.remove(at) {
-            next.memory.insert(addr, value);
+            self.program.put(&mut next.memory, addr, value);
         }
         while buffer.first() == Some(&Entry::Barrier) {
             buffer.remove(0);
@@ -324,18 +366,13 @@ impl<'p> Machine<'p> {
             }
             Instr::Load { reg, addr } => {
                 let addr = eval(addr, regs)?;
-                let in_memory = self.read(memory, addr)?;
-                let buffered = buffer.iter().rev().find_map(|e| match e {
-                    Entry::Store { addr: a, value } if *a == addr => Some(*value),
-                    _ => None,
-                });
-                regs[reg.index()] = buffered.unwrap_or(in_memory);
+                regs[reg.index()] = self.find(buffer, memory, addr)?;
             }
             Instr::Store { addr, value } => {
                 let (addr, value) = (eval(addr, regs)?, eval(value, regs)?);
                 self.check_store(addr, value)?;
                 if self.model == Model::Sc {
-                    memory.insert(addr, value);
+                    self.program.put(memory, addr, value);
                 } else {
                     buffer.push(Entry::Store { addr, value });
                 }
@@ -349,7 +386,7 @@ impl<'p> Machine<'p> {
                 regs[reg.index()] = old;
                 let value = eval(value, regs)?;
                 self.check_store(addr, value)?;
-                memory.insert(addr, value);
+                self.program.put(memory, addr, value);
             }
             Instr::Fence(Fence::Full) => {
                 if !buffer.is_empty() {
@@ -381,16 +418,15 @@ impl<'p> Machine<'p> {
     fn update_may_run(&self, buffer: &[Entry], addr: Value) -> bool {
         match self.model {
             Model::Sc | Model::Tso | Model::Pso(Drain::All) => buffer.is_empty(),
-            Model::Pso(Drain::Own) => buffer.iter().all(|e| match e {
-                Entry::Store { addr: a, .. } => *a != addr,
-                Entry::Barrier => false,
-            }),
+            Model::Pso(Drain::Own) => {
+                !buffer.contains(&Entry::Barrier) && !self.is_covered(buffer, addr)
+            }
         }
     }
 
     fn read(&self, memory: &BTreeMap<Value, Value>, addr: Value) -> Result<Value, FailureKind> {
-        match (memory.get(&addr), self.program.undeclared) {
-            (Some(&v), _) => Ok(v),
+        match (self.program.content(memory, addr), self.program.undeclared) {
+            (Some(v), _) => Ok(v),
             (None, Undeclared::Zero) => Ok(0),
             (None, Undeclared::Fault) => Err(FailureKind::BadAddress(addr)),
         }
@@ -398,7 +434,7 @@ impl<'p> Machine<'p> {
 
     fn check_store(&self, addr: Value, value: Value) -> Result<(), FailureKind> {
         match self.program.loc_at(addr) {
-            Some(l) => match self.program.locs[l.index()].range {
+            Some(l) => match self.program.locs.get(l.index()).and_then(|l| l.range) {
                 Some((low, high)) if !(low..=high).contains(&value) => {
                     Err(FailureKind::OutOfRange(value))
                 }

@@ -12,6 +12,7 @@ mod log;
 mod ops;
 mod serial;
 mod transactions;
+mod wide;
 
 pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
 pub use history::{HistorySize, random_history};
@@ -21,6 +22,7 @@ pub use ops::{
 };
 pub use serial::{TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of};
 pub use transactions::{TxnLog, TxnLogSize};
+pub use wide::random_wide_program;
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.
 #[derive(Clone, Debug)]
@@ -93,6 +95,7 @@ pub fn random_program(rng: &mut Rng, size: Size) -> Program {
         locs: (0..locs)
             .map(|i| Location { addr: i as Value, init: vec![0], range: None })
             .collect(),
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: Vec::new(),
         condition: None,

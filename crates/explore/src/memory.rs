@@ -2,12 +2,13 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::FailureKind;
-use weakspot_core::{Program, Undeclared, Value};
+use weakspot_core::{LocId, Program, Undeclared, Value, Wide};
 
 use crate::intern::Interner;
 
-/// All memory contents that were met. Declared locations have the numbers of the program; where
-/// every address exists, the others get the following numbers when they are first met.
+/// All memory contents that were met. Declared locations and wide places have the numbers of the
+/// program; where every address exists, the others get the following numbers when they are first
+/// met.
 #[derive(Debug)]
 pub(crate) struct Memories {
     contents: Interner<Value>,
@@ -15,18 +16,22 @@ pub(crate) struct Memories {
     ranges: Vec<Option<(Value, Value)>>,
     number: FxHashMap<Value, u32>,
     declared: usize,
+    wides: Vec<Wide>,
     undeclared: Undeclared,
     scratch: Vec<Value>,
 }
 
 impl Memories {
     pub(crate) fn new(program: &Program) -> Memories {
-        let addrs: Vec<Value> = program.locs.iter().map(|l| l.addr).collect();
+        let wides = program.wides.iter().map(|wide| (wide.addr, None));
+        let locs = program.locs.iter().map(|l| (l.addr, l.range));
+        let (addrs, ranges): (Vec<Value>, Vec<_>) = locs.chain(wides).unzip();
         Memories {
             contents: Interner::new(),
             number: addrs.iter().enumerate().map(|(i, &a)| (a, i as u32)).collect(),
-            declared: addrs.len(),
-            ranges: program.locs.iter().map(|l| l.range).collect(),
+            declared: program.locs.len(),
+            wides: program.wides.clone(),
+            ranges,
             addrs,
             undeclared: program.undeclared,
             scratch: Vec::new(),
@@ -85,7 +90,70 @@ impl Memories {
     }
 
     pub(crate) fn read(&self, mem: u32, loc: u32) -> Value {
-        self.contents.get(mem).get(loc as usize).copied().unwrap_or(0)
+        let contents = self.contents.get(mem);
+        match self.wide(loc) {
+            None => contents.get(loc as usize).copied().unwrap_or(0),
+            Some(wide) => wide.join(|cell| contents[cell.index()]),
+        }
+    }
+
+    /// The wide place with this number; `None` for a location.
+    fn wide(&self, loc: u32) -> Option<&Wide> {
+        self.wides.get((loc as usize).wrapping_sub(self.declared))
+    }
+
+    /// Whether accesses to `a` and `b` share a location.
+    pub(crate) fn overlap(&self, a: u32, b: u32) -> bool {
+        let covers = |loc, cell: LocId| match self.wide(loc) {
+            None => loc == cell.0,
+            Some(wide) => wide.covers(cell),
+        };
+        a == b
+            || match (self.wide(a), self.wide(b)) {
+                (None, None) => false,
+                (Some(wide), _) => wide.cells.iter().any(|part| covers(b, part.loc)),
+                (None, Some(wide)) => wide.covers(LocId(a)),
+            }
+    }
+
+    /// What a load of `loc` finds if memory holds `seen` there and the thread has `buffer`.
+    pub(crate) fn load(&self, buffer: &[Value], loc: u32, seen: Value) -> Value {
+        match self.wide(loc) {
+            None => self.buffered(buffer, LocId(loc)).unwrap_or(seen),
+            Some(wide) => {
+                let in_memory: Vec<(LocId, Value)> = wide.split(seen).collect();
+                let memory = |cell| in_memory.iter().find(|(l, _)| *l == cell).map_or(0, |l| l.1);
+                wide.join(|cell| self.buffered(buffer, cell).unwrap_or_else(|| memory(cell)))
+            }
+        }
+    }
+
+    /// What a load of `loc` finds if it needs nothing of memory.
+    pub(crate) fn forwarded(&self, buffer: &[Value], loc: u32) -> Option<Value> {
+        match self.wide(loc) {
+            None => self.buffered(buffer, LocId(loc)),
+            Some(wide) => {
+                let covered = |cell| self.buffered(buffer, cell).is_some();
+                let all = wide.cells.iter().all(|part| covered(part.loc));
+                all.then(|| self.load(buffer, loc, 0))
+            }
+        }
+    }
+
+    /// The newest value that a buffer, in pairs of place and value, has for a location.
+    fn buffered(&self, buffer: &[Value], cell: LocId) -> Option<Value> {
+        buffer.chunks_exact(2).rev().find_map(|entry| match self.wide(entry[0] as u32) {
+            None => (entry[0] == Value::from(cell.0)).then_some(entry[1]),
+            Some(wide) => wide.split(entry[1]).find(|(loc, _)| *loc == cell).map(|(_, v)| v),
+        })
+    }
+
+    /// The bits of the locations that an access to `loc` takes, see [`loc_bit`].
+    pub(crate) fn bits(&self, loc: u32) -> u64 {
+        match self.wide(loc) {
+            None => loc_bit(loc),
+            Some(wide) => wide.cells.iter().fold(0, |mask, part| mask | loc_bit(part.loc.0)),
+        }
     }
 
     /// `mem` with `value` at `loc`.
@@ -93,10 +161,15 @@ impl Memories {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         scratch.extend_from_slice(self.contents.get(mem));
-        if scratch.len() <= loc as usize {
-            scratch.resize(loc as usize + 1, 0);
+        match self.wide(loc) {
+            Some(wide) => wide.split(value).for_each(|(cell, part)| scratch[cell.index()] = part),
+            None => {
+                if scratch.len() <= loc as usize {
+                    scratch.resize(loc as usize + 1, 0);
+                }
+                scratch[loc as usize] = value;
+            }
         }
-        scratch[loc as usize] = value;
         // Zeros behind the declared part are left out, so that equal contents look equal.
         while scratch.len() > self.declared && scratch.last() == Some(&0) {
             scratch.pop();

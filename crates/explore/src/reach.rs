@@ -46,6 +46,16 @@ pub(crate) fn decided(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
+    // Only the machine with its buffers knows accesses that overlap.
+    if !program.wides.is_empty() {
+        return match algorithm {
+            Algorithm::Auto => eager(program, model, Strategy::Auto, limits, progress),
+            Algorithm::Eager(strategy) => eager(program, model, strategy, limits, progress),
+            _ => Err(NoAnswer::NotApplicable(
+                "this algorithm is not made for accesses of different widths",
+            )),
+        };
+    }
     Ok(match (algorithm, model) {
         (Algorithm::Auto, Model::Sc) => by_sc(program, limits, progress)?,
         (Algorithm::Auto, _) => portfolio::reach(program, model, limits, progress)?,

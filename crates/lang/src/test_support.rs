@@ -280,8 +280,16 @@ fn assert_in_text(text: &str, d: &Diagnostic) {
 /// The edges of a program stay within its points and registers.
 fn assert_well_formed(program: &Program, names: &Names) {
     assert_eq!(program.threads.len(), names.threads.len());
-    assert_eq!(program.locs.len(), names.locs.len());
+    let places = program.locs.len() + program.wides.len();
+    assert_eq!(places, names.locs.len());
     assert!(program.locs.is_sorted_by(|a, b| a.addr < b.addr));
+    assert!(program.wides.is_sorted_by(|a, b| a.addr < b.addr));
+    for wide in &program.wides {
+        assert!(program.locs.iter().all(|l| l.addr != wide.addr));
+        assert!(wide.cells.iter().all(|part| part.loc.index() < program.locs.len()));
+        let bits: u32 = wide.cells.iter().map(|part| u32::from(part.bits)).sum();
+        assert!((8..=64).contains(&bits));
+    }
     for (t, thread) in program.threads.iter().enumerate() {
         assert_eq!(thread.regs.len(), names.regs[t].len());
         assert_eq!(thread.points.len(), names.points[t].len());
@@ -309,7 +317,7 @@ fn assert_well_formed(program: &Program, names: &Names) {
     for seen in &program.observed {
         assert!(match seen.what {
             Observable::Reg(t, r) => r.index() < program.threads[t.index()].regs.len(),
-            Observable::Loc(l) => l.index() < program.locs.len(),
+            Observable::Loc(l) => l.index() < places,
         });
     }
     if let Some(condition) = &program.condition {

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use crate::execution::triangular::Watch;
 use crate::machine::{Failure, FailureKind, Machine, Outcome, State};
 use crate::{
-    Edge, Event, EventId, Execution, History, Instr, Model, Op, PointId, Program, ThreadId, Value,
+    Edge, Event, EventId, Execution, Instr, LocId, Model, Op, PointId, Program, ThreadId, Value,
     axioms,
 };
 
@@ -172,6 +172,9 @@ pub fn axiomatic_outcomes(
     let mut candidates = 0;
     let mut bound = Bound { extent: Extent::Whole, max: max_candidates, go_on: &mut |_| true };
     let runs = thread_runs(program, &mut bound)?;
+    if combinations(&runs)? > max_candidates.saturating_mul(100) {
+        return None;
+    }
     let done = for_each_combination(&runs, &mut |combination| {
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
@@ -211,9 +214,7 @@ pub(crate) fn robust_within(
     let mut candidates = 0;
     let mut bound = Bound { extent: Extent::Parts, max: max_candidates, go_on };
     let runs = thread_runs(program, &mut bound)?;
-    // Most combinations of runs give no execution, so that these are bounded on their own.
-    let combinations = runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))?;
-    if combinations > max_candidates.saturating_mul(100) {
+    if combinations(&runs)? > max_candidates.saturating_mul(100) {
         return None;
     }
     let done = for_each_combination(&runs, &mut |combination| {
@@ -236,6 +237,12 @@ pub(crate) fn robust_within(
         })
     });
     done.then_some(robust)
+}
+
+/// How many choices of one run per thread there are. Most of them give no execution, so that they
+/// are bounded on their own.
+fn combinations(runs: &[Vec<Run>]) -> Option<usize> {
+    runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))
 }
 
 /// Calls `each` with every choice of one run per thread; stops when it says so by returning false.
@@ -329,6 +336,7 @@ fn walk(
     if !(bound.go_on)(1 + (depth + run.regs.len()) as u64 / 64) {
         return None;
     }
+    let max = bound.max;
     let points = &program.threads[thread].points;
     let edges = &points[point.index()].edges;
     let blocked = |e: &Edge| match &e.instr {
@@ -356,7 +364,9 @@ fn walk(
                 next.regs[r.index()] = v;
             }
             if let Some((loc, value)) = op.and_then(Op::write) {
-                stored[loc.index()].insert(value);
+                for cell in program.cells(loc) {
+                    stored[cell.index()].extend(program.part(loc, value, cell));
+                }
             }
             next.ops.extend(op);
             let known = (values, &mut *stored);
@@ -382,7 +392,7 @@ fn walk(
             }
             Instr::Load { reg, addr } => {
                 let loc = program.loc_at(addr.eval(regs).ok()?)?;
-                for &value in &values[loc.index()] {
+                for value in contents(program, values, loc, max)? {
                     go(Some((*reg, value)), Some(Op::Read { loc, value }))?;
                 }
             }
@@ -392,7 +402,7 @@ fn walk(
             }
             Instr::Update { reg, addr, value } => {
                 let loc = program.loc_at(addr.eval(regs).ok()?)?;
-                for &old in &values[loc.index()] {
+                for old in contents(program, values, loc, max)? {
                     let mut after = regs.clone();
                     after[reg.index()] = old;
                     let new = value.eval(&after).ok()?;
@@ -418,46 +428,95 @@ fn for_each_execution(
     for (t, run) in runs.iter().enumerate() {
         events.extend(run.ops.iter().map(|&op| Event { thread: ThreadId::new(t), op }));
     }
-    let mut sources: Vec<(usize, Vec<Option<EventId>>)> = Vec::new();
+    let mut sources: Vec<Sources> = Vec::new();
     for (i, event) in events.iter().enumerate() {
         let Some((loc, value)) = event.op.read() else { continue };
-        let mut from: Vec<Option<EventId>> = Vec::new();
-        if program.locs[loc.index()].init.contains(&value) {
-            from.push(None);
-        }
-        for (j, w) in events.iter().enumerate() {
-            if i != j && w.op.write() == Some((loc, value)) {
-                from.push(Some(EventId::new(j)));
+        for cell in program.cells(loc) {
+            let Some(seen) = program.part(loc, value, cell) else { continue };
+            let mut from: Vec<Option<EventId>> = Vec::new();
+            if program.locs[cell.index()].init.contains(&seen) {
+                from.push(None);
             }
+            for (j, w) in events.iter().enumerate() {
+                let left = w.op.write().and_then(|(to, value)| program.part(to, value, cell));
+                if i != j && left == Some(seen) {
+                    from.push(Some(EventId::new(j)));
+                }
+            }
+            if from.is_empty() {
+                return true;
+            }
+            let read = EventId::new(i);
+            sources.push(Sources { read, cell: program.wide(loc).map(|_| cell), from });
         }
-        if from.is_empty() {
-            return true;
-        }
-        sources.push((i, from));
     }
-    let mut coherence: Vec<Vec<EventId>> = vec![Vec::new(); program.locs.len()];
-    for (i, event) in events.iter().enumerate() {
-        if let Some((loc, _)) = event.op.write() {
-            coherence[loc.index()].push(EventId::new(i));
-        }
+    let mut execution = Execution::empty(program);
+    execution.history.reads_from = vec![None; events.len()];
+    execution.history.events = events;
+    for i in 0..execution.history.events.len() {
+        execution.reaches_memory(EventId::new(i));
     }
-    let reads_from = vec![None; events.len()];
-    let mut execution = Execution { history: History { events, reads_from }, coherence };
     choose_sources(&mut execution, &sources, add)
+}
+
+/// What a read may have read from.
+struct Sources {
+    read: EventId,
+    /// Which part of it, if it reads a wide place.
+    cell: Option<LocId>,
+    from: Vec<Option<EventId>>,
 }
 
 fn choose_sources(
     execution: &mut Execution,
-    sources: &[(usize, Vec<Option<EventId>>)],
+    sources: &[Sources],
     add: &mut dyn FnMut(&Execution) -> bool,
 ) -> bool {
-    let Some(((read, from), rest)) = sources.split_first() else {
+    let Some((Sources { read, cell, from }, rest)) = sources.split_first() else {
         return permute(execution, 0, 0, add);
     };
     from.iter().all(|&w| {
-        execution.history.reads_from[*read] = w;
+        match cell {
+            None => execution.history.reads_from[read.index()] = w,
+            Some(cell) => {
+                let parts = execution.history.wide_reads.entry(*read).or_default();
+                parts.retain(|(known, _)| known != cell);
+                parts.push((*cell, w));
+            }
+        }
         choose_sources(execution, rest, add)
     })
+}
+
+/// The values that a place may hold if each location holds one of `values`; `None` if there are
+/// more than `max`.
+fn contents(
+    program: &Program,
+    values: &[BTreeSet<Value>],
+    loc: LocId,
+    max: usize,
+) -> Option<Vec<Value>> {
+    let Some(wide) = program.wide(loc) else {
+        return Some(values[loc.index()].iter().copied().collect());
+    };
+    let rows = program.cells(loc).map(|cell| values[cell.index()].len());
+    if rows.fold(1, usize::saturating_mul) > max {
+        return None;
+    }
+    let mut rows: Vec<Vec<(LocId, Value)>> = vec![Vec::new()];
+    for cell in program.cells(loc) {
+        rows = rows
+            .iter()
+            .flat_map(|row| {
+                let with = |&value| [&row[..], &[(cell, value)]].concat();
+                values[cell.index()].iter().map(with)
+            })
+            .collect();
+    }
+    let value = |row: &Vec<(LocId, Value)>| {
+        wide.join(|loc| row.iter().find(|(cell, _)| *cell == loc).map_or(0, |&(_, value)| value))
+    };
+    Some(rows.iter().map(value).collect())
 }
 
 /// All orders of the writes to each location from `loc` on, those before `fixed` being settled.
@@ -484,11 +543,19 @@ fn permute(
 
 fn observe(program: &Program, runs: &[&Run], execution: &Execution) -> Vec<Value> {
     use crate::Observable;
+    let cell = |l: LocId| {
+        let last = execution.coherence[l.index()].last();
+        let write = last.and_then(|w| execution.history.events[w.index()].op.write());
+        match write {
+            Some((place, value)) => program.part(place, value, l).unwrap_or(0),
+            None => program.locs[l.index()].init[0],
+        }
+    };
     let value = |what| match what {
         Observable::Reg(t, r) => runs[ThreadId::index(t)].regs[r.index()],
-        Observable::Loc(l) => match execution.coherence[l.index()].last() {
-            Some(w) => execution.history.events[w.index()].op.write().map_or(0, |(_, value)| value),
-            None => program.locs[l.index()].init[0],
+        Observable::Loc(l) => match program.wide(l) {
+            None => cell(l),
+            Some(wide) => wide.join(cell),
         },
     };
     program.observed.iter().map(|o| o.view.apply(value(o.what))).collect()

@@ -11,9 +11,16 @@
 //! An update is one event, so that its atomicity needs no axiom of its own: a write between what
 //! it read and what it wrote closes a cycle of fr and co. All events of an atomic block count as
 //! one event in SC and in the global order.
+//!
+//! Accesses of different widths: an access is one event, and rf, co and fr hold between two events
+//! if they do in some cell that both take. Coherence is asked for cell by cell: a load may take one
+//! cell from its thread's buffer and another from memory, before and after the same write. Under
+//! PSO stores keep their order if they share a cell.
 
+use crate::execution::cells::Cells;
+use crate::execution::link::Link;
 use crate::execution::relation::Relation;
-use crate::{Drain, EventId, Execution, Fence, Model, Op};
+use crate::{Drain, EventId, Execution, Fence, LocId, Model, Op};
 
 /// An axiom that an execution breaks, with a shortest cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +61,10 @@ pub fn allows(model: Model, execution: &Execution) -> bool {
 
 /// The relations that have to be acyclic. Coherence is part of SC; it is asked for on its own
 /// because the events inside one atomic block count as one event in the other relation.
-fn relations(model: Model, execution: &Execution) -> [(Axiom, Relation); 2] {
+fn relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {
+    if !execution.wides.is_empty() {
+        return wide_relations(model, execution);
+    }
     let n = execution.history.events.len();
     let mut coherence = Relation::empty(n);
     let mut order = Relation::empty(n);
@@ -84,8 +94,47 @@ fn relations(model: Model, execution: &Execution) -> [(Axiom, Relation); 2] {
             }
         }
     }
-    let axiom = if model == Model::Sc { Axiom::Sc } else { Axiom::GlobalOrder };
-    [(Axiom::Coherence, coherence), (axiom, order)]
+    vec![(Axiom::Coherence, coherence), (order_axiom(model), order)]
+}
+
+fn order_axiom(model: Model) -> Axiom {
+    if model == Model::Sc { Axiom::Sc } else { Axiom::GlobalOrder }
+}
+
+/// The same where accesses overlap: coherence for each cell, then the order of whole accesses.
+fn wide_relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {
+    let n = execution.history.events.len();
+    let cells = Cells::of(execution);
+    let node = blocks(execution);
+    let mut coherence = vec![Relation::empty(n); execution.coherence.len()];
+    let mut order = Relation::empty(n);
+    let events = &execution.history.events;
+    for (a, ea) in events.iter().enumerate() {
+        for (b, eb) in events.iter().enumerate().filter(|&(b, _)| b != a) {
+            let (first, second) = (EventId::new(a), EventId::new(b));
+            let po = ea.thread == eb.thread && a < b;
+            let mut conflict = false;
+            for cell in cells.common(first, second) {
+                let linked = |link| cells.linked(first, link, second, cell);
+                let rf = linked(Link::Rf);
+                let co_or_fr = linked(Link::Co) || linked(Link::Fr);
+                if po || rf || co_or_fr {
+                    coherence[LocId::index(cell)].insert(a, b);
+                }
+                conflict |= co_or_fr || rf && (model == Model::Sc || ea.thread != eb.thread);
+            }
+            let in_turn = matches!(ea.op, Op::Write { .. })
+                && eb.op.write().is_some()
+                && cells.common(first, second).next().is_some();
+            let kept_po = po && (in_turn || preserved(model, ea.op, eb.op));
+            if node[a] != node[b] && (kept_po || conflict) {
+                order.insert(node[a], node[b]);
+            }
+        }
+    }
+    let mut all: Vec<_> = coherence.into_iter().map(|r| (Axiom::Coherence, r)).collect();
+    all.push((order_axiom(model), order));
+    all
 }
 
 /// Whether `model` keeps the order of `first` and `second` when they follow one another, at any

@@ -1,25 +1,8 @@
 //! Why SC does not allow an execution: a cycle of events, with the reason for each step of it.
 
+use crate::execution::cells::Cells;
+pub use crate::execution::link::Link;
 use crate::{EventId, Execution, Model, Op, ThreadId, axioms};
-
-/// Why one event comes before another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// Earlier in the program of the same thread.
-    Po,
-    /// The second reads what the first wrote.
-    Rf,
-    /// The second overwrites what the first wrote.
-    Co,
-    /// The second overwrites what the first read.
-    Fr,
-    /// Both stand in one atomic block, which counts as one event.
-    Block,
-    /// The first starts the thread of the second.
-    Start,
-    /// The second waits for the end of the thread of the first.
-    Join,
-}
 
 /// One step of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +19,6 @@ pub struct Arc {
 /// all of them takes cubic time.
 const MAX_COMPARED: usize = 150;
 
-impl Link {
-    /// The usual two letters, or a word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Link::Po => "po",
-            Link::Rf => "rf",
-            Link::Co => "co",
-            Link::Fr => "fr",
-            Link::Block => "atomic",
-            Link::Start => "start",
-            Link::Join => "join",
-        }
-    }
-}
-
 /// A shortest cycle of program order, reads-from, coherence and from-reads; `None` if there is
 /// none, which is to say that SC allows the execution. Among the shortest ones it is one with the
 /// fewest coherence arcs: what a thread read is easier to follow than in which order writes that
@@ -59,14 +26,15 @@ impl Link {
 #[must_use]
 pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
     let mut nodes = axioms::check(Model::Sc, execution).err()?.cycle;
+    let cells = (!execution.wides.is_empty()).then(|| Cells::of(execution));
     if execution.history.events.len() <= MAX_COMPARED
-        && let Some(plainer) = plainest(execution, nodes.len())
+        && let Some(plainer) = plainest(execution, cells.as_ref(), nodes.len())
     {
         nodes = plainer;
     }
     let mut arcs: Vec<Arc> = Vec::new();
     for (i, &a) in nodes.iter().enumerate() {
-        let arc = arc(execution, a, nodes[(i + 1) % nodes.len()])?;
+        let arc = arc(execution, cells.as_ref(), a, nodes[(i + 1) % nodes.len()])?;
         if let Some(last) = arcs.last()
             && last.to != arc.from
         {
@@ -84,7 +52,7 @@ pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
 
 /// Of the cycles with `length` events (atomic blocks count as one) one with the fewest coherence
 /// arcs: Dijkstra's algorithm from every event.
-fn plainest(execution: &Execution, length: usize) -> Option<Vec<EventId>> {
+fn plainest(execution: &Execution, cells: Option<&Cells>, length: usize) -> Option<Vec<EventId>> {
     const STEP: u32 = 1 << 16;
     let n = execution.history.events.len();
     let nodes: Vec<EventId> = heads(execution);
@@ -94,7 +62,8 @@ fn plainest(execution: &Execution, length: usize) -> Option<Vec<EventId>> {
             nodes
                 .iter()
                 .map(|&b| {
-                    let link = if a == b { None } else { arc(execution, a, b).map(|arc| arc.link) };
+                    let link =
+                        if a == b { None } else { arc(execution, cells, a, b).map(|arc| arc.link) };
                     link.map(|link| STEP + u32::from(link == Link::Co))
                 })
                 .collect()
@@ -153,15 +122,19 @@ fn heads(execution: &Execution) -> Vec<EventId> {
 }
 
 /// The reason why (the block of) `a` comes before (the block of) `b`.
-fn arc(execution: &Execution, a: EventId, b: EventId) -> Option<Arc> {
+fn arc(execution: &Execution, cells: Option<&Cells>, a: EventId, b: EventId) -> Option<Arc> {
     let thread = |e: EventId| execution.history.events[e.index()].thread;
     if thread(a) == thread(b) && a < b {
         return Some(Arc { from: a, link: Link::Po, to: b });
     }
     let (firsts, seconds) = (block(execution, a), block(execution, b));
+    let linked = |from, link, to| match cells {
+        None => linked(execution, from, link, to),
+        Some(cells) => cells.common(from, to).any(|cell| cells.linked(from, link, to, cell)),
+    };
     [Link::Rf, Link::Co, Link::Fr].into_iter().find_map(|link| {
         firsts.iter().find_map(|&from| {
-            let to = *seconds.iter().find(|&&to| linked(execution, from, link, to))?;
+            let to = *seconds.iter().find(|&&to| linked(from, link, to))?;
             Some(Arc { from, link, to })
         })
     })
@@ -215,7 +188,8 @@ mod tests {
             events.iter().map(|&(t, op)| Event { thread: ThreadId(t), op }).collect();
         let reads_from = vec![None; events.len()];
         let coherence = coherence.iter().map(|w| w.iter().map(|&e| EventId(e)).collect()).collect();
-        let execution = Execution { history: History { events, reads_from }, coherence };
+        let history = History { events, reads_from, ..History::default() };
+        let execution = Execution { history, coherence, ..Execution::default() };
         let arc = |a: &Arc| format!("{}-{}->{}", a.from.0, a.link.name(), a.to.0);
         let cycle = sc_cycle(&execution).map(|c| c.iter().map(arc).collect::<Vec<_>>().join(" "));
         assert_eq!(cycle.unwrap_or_default(), expected);

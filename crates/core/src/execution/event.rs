@@ -1,7 +1,9 @@
 //! Events, and three containers named for what they know: a [`Trace`] knows one total order, a
 //! [`History`] program order and reads-from, an [`Execution`] also the coherence order.
 
-use crate::{EventId, Fence, LocId, ThreadId, Value};
+use std::collections::BTreeMap;
+
+use crate::{EventId, Fence, LocId, Program, ThreadId, Value};
 
 /// What a thread did to the shared memory. No strings and no memory orders: front ends compile
 /// those away.
@@ -89,8 +91,10 @@ pub struct History {
     /// All events; within a thread they stand in program order.
     pub events: Vec<Event>,
     /// For each event the write that it read from; `None` for the initial value and for events
-    /// that do not read.
+    /// that do not read, and for reads of wide places.
     pub reads_from: Vec<Option<EventId>>,
+    /// For each read of a wide place: its cells with what each was read from.
+    pub wide_reads: BTreeMap<EventId, Vec<(LocId, Option<EventId>)>>,
 }
 
 /// A history with, per location, the order in which its writes reached memory.
@@ -99,11 +103,56 @@ pub struct Execution {
     /// The events, program order and reads-from.
     pub history: History,
     /// Per location (by [`LocId`]) its writes, oldest first.
+    /// A write to a wide place stands in the order of each of its cells.
     pub coherence: Vec<Vec<EventId>>,
+    /// The wide places of the program and their cells.
+    pub wides: BTreeMap<LocId, Vec<LocId>>,
+}
+
+impl History {
+    /// The locations that an event read, with what each was read from.
+    #[must_use]
+    pub fn sources(&self, event: EventId) -> Vec<(LocId, Option<EventId>)> {
+        match (self.wide_reads.get(&event), self.events[event.index()].op.read()) {
+            (Some(sources), _) => sources.clone(),
+            (None, Some((loc, _))) => vec![(loc, self.reads_from[event.index()])],
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+impl Execution {
+    /// An execution of `program` in which nothing has happened yet.
+    #[must_use]
+    pub fn empty(program: &Program) -> Execution {
+        let wides = (0..program.wides.len()).map(|i| {
+            let loc = LocId::new(program.locs.len() + i);
+            (loc, program.cells(loc).collect())
+        });
+        // No write is in the order of a wide place: there are the cells for that.
+        let coherence = vec![Vec::new(); program.locs.len() + program.wides.len()];
+        Execution { history: History::default(), coherence, wides: wides.collect() }
+    }
+
+    /// The locations that an access to `loc` takes.
+    #[must_use]
+    pub fn cells(&self, loc: LocId) -> Vec<LocId> {
+        self.wides.get(&loc).cloned().unwrap_or_else(|| vec![loc])
+    }
+
+    /// A write reaches memory: it is the last in the order of each location that it covers.
+    pub fn reaches_memory(&mut self, event: EventId) {
+        if let Some((loc, _)) = self.history.events[event.index()].op.write() {
+            for cell in self.cells(loc) {
+                self.coherence[cell.index()].push(event);
+            }
+        }
+    }
 }
 
 impl Trace {
     /// The execution that this order of events determines under SC: a read takes the last write.
+    /// The events are those of a program without wide places.
     #[must_use]
     pub fn execution(&self) -> Execution {
         let mut coherence: Vec<Vec<EventId>> = Vec::new();
@@ -120,6 +169,8 @@ impl Trace {
                 coherence[loc.index()].push(EventId::new(i));
             }
         }
-        Execution { history: History { events: self.events.clone(), reads_from }, coherence }
+        let history =
+            History { events: self.events.clone(), reads_from, wide_reads: BTreeMap::new() };
+        Execution { history, coherence, wides: BTreeMap::new() }
     }
 }

@@ -1,9 +1,11 @@
 //! What a run did: events and their orders, the axioms over them, and cycles.
 
 pub mod axioms;
+mod cells;
 pub mod cycle;
 pub(crate) mod delayed;
 pub(crate) mod event;
+mod link;
 pub(crate) mod overtaking;
 pub(crate) mod record;
 pub(crate) mod relation;

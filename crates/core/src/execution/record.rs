@@ -2,7 +2,7 @@
 //! read took its value from, and in which order writes reached memory.
 
 use crate::machine::{Entry, Machine, Outcome, Schedule, State, Step};
-use crate::{Event, EventId, Execution, History, Instr, LocId, Op, Value};
+use crate::{Event, EventId, Execution, Instr, LocId, Op, Value};
 
 /// A recorded run.
 #[derive(Clone, Debug)]
@@ -21,17 +21,16 @@ pub struct Recording {
 pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, usize> {
     let program = machine.program;
     let mut state = machine.initial_state(&schedule.init);
-    let mut locs: Vec<Value> = program.locs.iter().map(|l| l.addr).collect();
-    let mut events: Vec<Event> = Vec::new();
-    let mut reads_from: Vec<Option<EventId>> = Vec::new();
-    let mut coherence: Vec<Vec<EventId>> = vec![Vec::new(); locs.len()];
+    let wides = program.wides.iter().map(|wide| wide.addr);
+    let mut locs: Vec<Value> = program.locs.iter().map(|l| l.addr).chain(wides).collect();
+    let mut execution = Execution::empty(program);
     // Beside each machine buffer, the events of its stores in the order in which they were issued.
     let mut pending: Vec<Vec<(Value, EventId)>> = vec![Vec::new(); program.threads.len()];
     let mut event_of = Vec::with_capacity(schedule.steps.len());
-    let loc_id = |addr: Value, locs: &mut Vec<Value>, coherence: &mut Vec<Vec<EventId>>| {
+    let loc_id = |addr: Value, locs: &mut Vec<Value>, execution: &mut Execution| {
         LocId::new(locs.iter().position(|&a| a == addr).unwrap_or_else(|| {
             locs.push(addr);
-            coherence.push(Vec::new());
+            execution.coherence.push(Vec::new());
             locs.len() - 1
         }))
     };
@@ -46,44 +45,40 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                 let queue = &mut pending[thread.index()];
                 let at = queue.iter().position(|&(a, _)| a == addr).ok_or(i)?;
                 let (_, event) = queue.remove(at);
-                let loc = loc_id(addr, &mut locs, &mut coherence);
-                coherence[loc.index()].push(event);
+                execution.reaches_memory(event);
                 event_of.push(Some(event));
             }
             Step::Execute { thread, edge, .. } => {
                 let before = &state.threads[thread.index()];
                 let after = &next.threads[thread.index()];
-                let id = EventId::new(events.len());
-                let mut from = None;
+                let id = EventId::new(execution.history.events.len());
+                let mut reached = false;
                 let op = match &program.edge(thread, before.point, edge as usize).instr {
                     Instr::Load { reg, addr } => {
                         let addr = addr.eval(&before.regs).map_err(|_| i)?;
-                        let loc = loc_id(addr, &mut locs, &mut coherence);
-                        let own = pending[thread.index()].iter().rev().find(|&&(a, _)| a == addr);
-                        from =
-                            own.map(|&(_, e)| e).or_else(|| coherence[loc.index()].last().copied());
+                        let loc = loc_id(addr, &mut locs, &mut execution);
                         Some(Op::Read { loc, value: after.regs[reg.index()] })
                     }
                     Instr::Store { addr, value } => {
                         let addr = addr.eval(&before.regs).map_err(|_| i)?;
                         let value = value.eval(&before.regs).map_err(|_| i)?;
-                        let loc = loc_id(addr, &mut locs, &mut coherence);
+                        let loc = loc_id(addr, &mut locs, &mut execution);
                         if after.buffer.last() == Some(&Entry::Store { addr, value })
                             && after.buffer.len() > before.buffer.len()
                         {
                             pending[thread.index()].push((addr, id));
                         } else {
-                            coherence[loc.index()].push(id);
+                            reached = true;
                         }
                         Some(Op::Write { loc, value })
                     }
                     Instr::Update { addr, .. } => {
                         let addr = addr.eval(&before.regs).map_err(|_| i)?;
-                        let loc = loc_id(addr, &mut locs, &mut coherence);
-                        from = coherence[loc.index()].last().copied();
-                        coherence[loc.index()].push(id);
-                        let old = state.memory.get(&addr).copied().unwrap_or(0);
-                        Some(Op::Update { loc, old, new: next.memory[&addr] })
+                        let loc = loc_id(addr, &mut locs, &mut execution);
+                        reached = true;
+                        let old = program.content(&state.memory, addr).unwrap_or(0);
+                        let new = program.content(&next.memory, addr).unwrap_or(0);
+                        Some(Op::Update { loc, old, new })
                     }
                     Instr::Fence(f) => Some(Op::Fence(*f)),
                     Instr::Lock => Some(Op::Lock),
@@ -95,14 +90,43 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                     | Instr::Assert(_) => None,
                 };
                 event_of.push(op.map(|op| {
-                    events.push(Event { thread, op });
-                    reads_from.push(from);
+                    issue(&mut execution, Event { thread, op }, &pending[thread.index()]);
+                    if reached {
+                        execution.reaches_memory(id);
+                    }
                     id
                 }));
             }
         }
         state = next;
     }
-    let execution = Execution { history: History { events, reads_from }, coherence };
     Ok(Recording { end: state, execution, event_of })
+}
+
+/// Adds an event. A read takes each cell from the newest of the thread's pending stores that covers
+/// it, else from the last write in memory.
+fn issue(execution: &mut Execution, event: Event, pending: &[(Value, EventId)]) {
+    let source = |cell: LocId| {
+        let covers = |e: EventId| {
+            let loc = execution.history.events[e.index()].op.loc();
+            loc.is_some_and(|loc| loc == cell || execution.cells(loc).contains(&cell))
+        };
+        let own = pending.iter().rev().map(|&(_, e)| e).find(|&e| covers(e));
+        own.or_else(|| execution.coherence[cell.index()].last().copied())
+    };
+    let id = EventId::new(execution.history.events.len());
+    let wide = event.op.loc().filter(|loc| execution.wides.contains_key(loc));
+    let read = event.op.read().map(|(loc, _)| loc);
+    let from = read.filter(|_| wide.is_none()).and_then(source);
+    let parts: Vec<_> = match (read, wide) {
+        (Some(_), Some(wide)) => {
+            execution.cells(wide).into_iter().map(|cell| (cell, source(cell))).collect()
+        }
+        _ => Vec::new(),
+    };
+    if read.is_some() && wide.is_some() {
+        execution.history.wide_reads.insert(id, parts);
+    }
+    execution.history.events.push(event);
+    execution.history.reads_from.push(from);
 }

@@ -79,7 +79,7 @@ impl Watch {
     ) -> Option<TriangularRace> {
         match step {
             Step::Commit { thread, addr } => {
-                let race = self.writes(thread, addr, i);
+                let race = self.writes(program, thread, addr, i);
                 let own = &mut self.threads[thread.index()];
                 own.stores.pop_front();
                 own.loads.iter_mut().for_each(|load| load.ahead -= 1);
@@ -90,19 +90,26 @@ impl Watch {
                 let local = &state.threads[thread.index()];
                 let addr = |e: &crate::Expr| e.eval(&local.regs).ok();
                 match &program.edge(thread, local.point, edge as usize).instr {
-                    Instr::Update { addr: a, .. } => self.writes(thread, addr(a)?, i),
+                    Instr::Update { addr: a, .. } => self.writes(program, thread, addr(a)?, i),
                     Instr::Store { .. } => {
                         self.threads[thread.index()].stores.push_back(i);
                         None
                     }
                     Instr::Load { addr: a, .. } => {
                         let addr = addr(a)?;
-                        let forwarded = local
-                            .buffer
-                            .iter()
-                            .any(|e| matches!(e, Entry::Store { addr: to, .. } if *to == addr));
+                        let forwarded = |addr: Value| {
+                            local.buffer.iter().any(|e| {
+                                matches!(e, Entry::Store { addr: to, .. }
+                                    if program.addresses_overlap(*to, addr))
+                            })
+                        };
                         let own = &mut self.threads[thread.index()];
-                        if let (Some(&store), false) = (own.stores.back(), forwarded) {
+                        let &store = own.stores.back()?;
+                        // Of a wide place, memory may answer a part.
+                        let wide = program.wide_at(addr).map_or(&[][..], |wide| &wide.cells);
+                        let parts = wide.iter().map(|part| program.locs[part.loc.index()].addr);
+                        let whole = wide.is_empty().then_some(addr);
+                        for addr in parts.chain(whole).filter(|&addr| !forwarded(addr)) {
                             let load = Load { addr, ahead: own.stores.len(), step: i, store };
                             if !own.loads.contains(&load) {
                                 own.loads.push(load);
@@ -117,11 +124,17 @@ impl Watch {
     }
 
     /// `thread` writes to memory at `addr`.
-    fn writes(&self, thread: ThreadId, addr: Value, i: usize) -> Option<TriangularRace> {
+    fn writes(
+        &self,
+        program: &Program,
+        thread: ThreadId,
+        addr: Value,
+        i: usize,
+    ) -> Option<TriangularRace> {
         let others = self.threads.iter().enumerate().filter(|(t, _)| *t != thread.index());
         others
             .flat_map(|(_, watched)| &watched.loads)
-            .find(|load| load.addr == addr)
+            .find(|load| program.addresses_overlap(load.addr, addr))
             .map(|load| TriangularRace { store: load.store, load: load.step, write: i })
     }
 }

@@ -141,7 +141,7 @@ fn lock_states(points: &[Point], entry: PointId) -> Vec<(bool, bool)> {
 /// never reached and in where their instructions stand in the text. They then do the same.
 #[must_use]
 pub fn same_program(a: &Program, b: &Program) -> bool {
-    let globals = |p: &Program| (p.locs.clone(), p.undeclared, p.observed.clone());
+    let globals = |p: &Program| (p.locs.clone(), p.wides.clone(), p.undeclared, p.observed.clone());
     if globals(a) != globals(b) || a.condition != b.condition || a.threads.len() != b.threads.len()
     {
         return false;

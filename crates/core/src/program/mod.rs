@@ -9,7 +9,9 @@ pub(crate) mod expr;
 pub(crate) mod fences;
 pub(crate) mod source;
 pub(crate) mod transactions;
+pub(crate) mod wide;
 
+use crate::program::wide::Wide;
 use crate::{Expr, LocId, PointId, RegId, Span, ThreadId};
 
 /// Values and addresses.
@@ -22,6 +24,8 @@ pub struct Program {
     pub threads: Vec<Thread>,
     /// The declared memory, by rising address.
     pub locs: Vec<Location>,
+    /// Places that are made of declared locations, by rising address. Most programs have none.
+    pub wides: Vec<Wide>,
     /// What an access to an address that is not in `locs` does.
     pub undeclared: Undeclared,
     /// What a final state is projected to.
@@ -165,7 +169,7 @@ pub struct Observed {
 pub enum Observable {
     /// A register of a thread.
     Reg(ThreadId, RegId),
-    /// A memory cell, after all buffers have drained.
+    /// A memory cell or a wide place, after all buffers have drained.
     Loc(LocId),
 }
 
@@ -201,10 +205,14 @@ pub enum Quantifier {
 }
 
 impl Program {
-    /// The declared location at `addr`.
+    /// The declared location or wide place at `addr`.
     #[must_use]
     pub fn loc_at(&self, addr: Value) -> Option<LocId> {
-        self.locs.binary_search_by_key(&addr, |l| l.addr).ok().map(LocId::new)
+        let wide = || {
+            let at = self.wides.binary_search_by_key(&addr, |wide| wide.addr).ok()?;
+            Some(self.locs.len() + at)
+        };
+        self.locs.binary_search_by_key(&addr, |l| l.addr).ok().or_else(wide).map(LocId::new)
     }
 
     /// The edge `index` of `point` of `thread`.

@@ -41,7 +41,7 @@ pub struct Names {
     pub threads: Vec<String>,
     /// The registers of each thread.
     pub regs: Vec<Vec<String>>,
-    /// The memory locations.
+    /// The memory locations, then the wide places.
     pub locs: Vec<String>,
     /// The control points of each thread; unnamed ones are empty.
     pub points: Vec<Vec<String>>,

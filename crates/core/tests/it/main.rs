@@ -13,7 +13,8 @@
 //! - `serial_programs`: how serializability under SC and TSO and robustness belong together, on
 //!   random programs without branches: all of their executions;
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
-//!   directions of ties.
+//!   directions of ties;
+//! - `wide`: accesses that overlap: the machine against the axioms, and recorded runs.
 
 mod history_evidence;
 mod history_models;
@@ -22,3 +23,4 @@ mod serial_cycles;
 mod serial_evidence;
 mod serial_programs;
 mod serial_traces;
+mod wide;

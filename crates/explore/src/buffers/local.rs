@@ -3,7 +3,8 @@
 //!
 //! A local state is a row of words: the point, the registers, then two words per buffer entry
 //! (location and value). Under PSO, entries between two barriers are kept sorted by location,
-//! because the order of stores to different locations means nothing there.
+//! because the order of stores to different locations means nothing there. Stores that overlap keep
+//! their order.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
@@ -166,7 +167,7 @@ impl<'p> Locals<'p> {
         let mut regs = self.regs(local).to_vec();
         let stored = match &edge.instr {
             Instr::Load { reg, .. } => {
-                regs[reg.index()] = seen;
+                regs[reg.index()] = mems.load(self.buffer(local), loc, seen);
                 Ok(seen)
             }
             Instr::Update { reg, value, .. } => {
@@ -206,7 +207,7 @@ impl<'p> Locals<'p> {
                         _ => None,
                     };
                     if let Some(to) = to.filter(|&to| known.insert(to)) {
-                        if self.looks_like(start, to) {
+                        if self.looks_like(start, to, mems) {
                             self.unbounded = true;
                             return;
                         }
@@ -218,16 +219,15 @@ impl<'p> Locals<'p> {
     }
 
     /// Same point, same registers, same newest stores, and `b` has more stores buffered.
-    fn looks_like(&self, a: u32, b: u32) -> bool {
+    fn looks_like(&self, a: u32, b: u32, mems: &Memories) -> bool {
         let (small, large) = (self.buffer(a), self.buffer(b));
         self.point(a) == self.point(b)
             && self.regs(a) == self.regs(b)
             && small.len() < large.len()
-            && large
-                .iter()
-                .step_by(2)
-                .filter(|&&loc| loc != BARRIER)
-                .all(|&loc| newest(small, loc as u32) == newest(large, loc as u32))
+            && large.iter().step_by(2).filter(|&&loc| loc != BARRIER).all(|&loc| {
+                let newest = |buffer| mems.forwarded(buffer, loc as u32);
+                newest(small) == newest(large)
+            })
     }
 
     fn decode(&mut self, local: u32, mems: &mut Memories, found: &mut Vec<Move>) {
@@ -254,7 +254,7 @@ impl<'p> Locals<'p> {
         let mut i = 0;
         while i < buffer.len() && buffer[i] != BARRIER {
             let (loc, value) = (buffer[i] as u32, buffer[i + 1]);
-            let oldest = (0..i).step_by(2).all(|j| buffer[j] != buffer[i]);
+            let oldest = (0..i).step_by(2).all(|j| !mems.overlap(buffer[j] as u32, loc));
             if oldest {
                 let mut rest: Vec<Value> = [&buffer[..i], &buffer[i + 2..]].concat();
                 while rest.first() == Some(&BARRIER) {
@@ -314,7 +314,7 @@ impl<'p> Locals<'p> {
             }
             Instr::Load { reg, addr } => {
                 let loc = mems.loc(eval(addr, regs)?)?;
-                match newest(buffer, loc) {
+                match mems.forwarded(buffer, loc) {
                     Some(value) => silent(self, &with(reg, value), buffer, 0),
                     None => found.push(Move::Read { loc, edge: i }),
                 }
@@ -331,7 +331,7 @@ impl<'p> Locals<'p> {
                 } else if self.buffer_limit.is_some_and(|limit| buffer.len() / 2 >= limit) {
                     self.was_full = true;
                 } else {
-                    let buffer = self.pushed(buffer, Value::from(loc), value);
+                    let buffer = self.pushed(buffer, loc, value, mems);
                     silent(self, regs, &buffer, 0);
                 }
             }
@@ -341,7 +341,7 @@ impl<'p> Locals<'p> {
                     Model::Pso(Drain::Own) => buffer
                         .iter()
                         .step_by(2)
-                        .all(|&entry| entry != Value::from(loc) && entry != BARRIER),
+                        .all(|&entry| entry != BARRIER && !mems.overlap(entry as u32, loc)),
                     _ => buffer.is_empty(),
                 };
                 if may_run {
@@ -374,14 +374,16 @@ impl<'p> Locals<'p> {
     }
 
     /// `buffer` with a store at its end, in the order that is kept for the model.
-    fn pushed(&self, buffer: &[Value], loc: Value, value: Value) -> Vec<Value> {
+    fn pushed(&self, buffer: &[Value], loc: u32, value: Value, mems: &Memories) -> Vec<Value> {
         let mut at = buffer.len();
         if matches!(self.model, Model::Pso(_)) {
-            while at > 0 && buffer[at - 2] > loc {
+            let passes =
+                |entry: Value| entry > Value::from(loc) && !mems.overlap(entry as u32, loc);
+            while at > 0 && passes(buffer[at - 2]) {
                 at -= 2;
             }
         }
-        [&buffer[..at], &[loc, value], &buffer[at..]].concat()
+        [&buffer[..at], &[Value::from(loc), value], &buffer[at..]].concat()
     }
 }
 

@@ -290,7 +290,7 @@ impl<'p> Space<'p> {
         let value = |&c: &usize| {
             let observed = self.program.observed[c];
             match observed.what {
-                Observable::Loc(l) => observed.view.apply(self.mems.declared(mem)[l.index()]),
+                Observable::Loc(l) => observed.view.apply(self.mems.read(mem, l.0)),
                 Observable::Reg(..) => 0,
             }
         };

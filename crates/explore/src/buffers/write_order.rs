@@ -22,7 +22,6 @@ use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 use crate::buffers::local::Move;
 use crate::buffers::space::{Effect, Ended, Space, Stop, Until};
 use crate::intern::Interner;
-use crate::memory::loc_bit;
 use crate::meter::Meter;
 
 /// A finished or interrupted search.
@@ -247,7 +246,7 @@ impl<'p> WriteOrder<'p> {
                 touches |= match self.space.threads[t].get(i) {
                     Move::Silent { .. } | Move::Fail { .. } => 0,
                     Move::Read { loc, .. } | Move::Write { loc, .. } | Move::Update { loc, .. } => {
-                        loc_bit(loc)
+                        self.space.mems.bits(loc)
                     }
                     Move::Block { .. } => u64::MAX,
                 };

@@ -19,6 +19,7 @@
 
 mod count;
 mod runner;
+mod tables;
 mod witness;
 
 use rustc_hash::FxHashMap;
@@ -259,6 +260,8 @@ struct Monitors<'p> {
     models: Vec<ModelMonitor>,
     /// Which models share a pass: TSO and one kind of PSO.
     passes: Vec<Vec<usize>>,
+    /// Which places overlap.
+    tables: LogTables,
     executions: u64,
     cut_off: u64,
     events: u64,
@@ -300,6 +303,7 @@ impl<'p> Monitors<'p> {
             program,
             models: models.iter().map(model).collect(),
             passes,
+            tables: tables::of(program),
             executions: 0,
             cut_off: 0,
             events: 0,
@@ -320,6 +324,9 @@ impl<'p> Monitors<'p> {
         for pass in &self.passes {
             let models: Vec<Model> = pass.iter().map(|&i| self.models[i].model).collect();
             let mut monitor = Monitor::new(&models, Form::All);
+            if !self.tables.locs.is_empty() {
+                monitor.learn(&self.tables);
+            }
             monitor.events(&runner.events).map_err(|_| Stopped::NoAnswer(TOO_MANY_THREADS))?;
             for &i in pass {
                 let of_model = &mut self.models[i];
@@ -327,8 +334,7 @@ impl<'p> Monitors<'p> {
                 let mut any = of_model.count(&found);
                 // Which events a report is about is asked only if that is news.
                 if found.iter().any(|report| of_model.is_news(report)) {
-                    let tables = LogTables::default();
-                    for report in reports(&runner.events, &tables, of_model.model, Form::All) {
+                    for report in reports(&runner.events, &self.tables, of_model.model, Form::All) {
                         any |= of_model.note(self.program, runner, init, report)?;
                         // The check of a long run takes its time.
                         meter.long_work(|| (0, 0))?;

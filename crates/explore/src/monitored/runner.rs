@@ -13,7 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::Hasher;
 use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{
-    Expr, Fence, Instr, LogEvent, LogKind, PlaceEdge, PointId, Program, ThreadId, Undeclared, Value,
+    Expr, Fence, Instr, LocId, LogEvent, LogKind, PlaceEdge, PointId, Program, ThreadId,
+    Undeclared, Value,
 };
 
 use crate::flow::in_loop;
@@ -107,7 +108,8 @@ impl<'p> Runner<'p> {
             }
             sites.push(firsts);
         }
-        let locs = program.locs.iter().zip(0..).map(|(l, i)| (l.addr, i)).collect();
+        let wides = program.wides.iter().map(|wide| wide.addr);
+        let locs = program.locs.iter().map(|l| l.addr).chain(wides).zip(0..).collect();
         let in_loop = program.threads.iter().map(in_loop).collect();
         Runner {
             program,
@@ -416,7 +418,7 @@ impl<'p> Runner<'p> {
             Instr::Load { reg, addr } => {
                 let addr = self.eval(t, addr)?;
                 let loc = self.loc(addr)?;
-                self.words[regs + reg.index()] = self.words[self.memory + loc as usize];
+                self.words[regs + reg.index()] = self.read(loc);
                 self.event(t, LogKind::Read, loc, site);
             }
             Instr::Store { addr, value } => {
@@ -428,7 +430,7 @@ impl<'p> Runner<'p> {
             Instr::Update { reg, addr, value } => {
                 let addr = self.eval(t, addr)?;
                 let loc = self.loc(addr)?;
-                self.words[regs + reg.index()] = self.words[self.memory + loc as usize];
+                self.words[regs + reg.index()] = self.read(loc);
                 let value = self.eval(t, value)?;
                 self.store(loc, value)?;
                 self.event(t, LogKind::Update, loc, site);
@@ -473,13 +475,24 @@ impl<'p> Runner<'p> {
             }
         };
         let needed = self.memory + loc as usize + 1;
-        if self.words.len() < needed {
+        if self.words.len() < needed && self.program.wides.is_empty() {
             self.words.resize(needed, 0);
         }
         Ok(loc)
     }
 
+    fn read(&self, loc: u32) -> Value {
+        match self.program.wide(LocId(loc)) {
+            None => self.words[self.memory + loc as usize],
+            Some(wide) => wide.join(|cell| self.words[self.memory + cell.index()]),
+        }
+    }
+
     fn store(&mut self, loc: u32, value: Value) -> Result<(), FailureKind> {
+        let program = self.program;
+        if let Some(wide) = program.wide(LocId(loc)) {
+            return wide.split(value).try_for_each(|(cell, part)| self.store(cell.0, part));
+        }
         if let Some((low, high)) = self.program.locs.get(loc as usize).and_then(|l| l.range)
             && !(low..=high).contains(&value)
         {

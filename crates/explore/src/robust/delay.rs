@@ -44,8 +44,8 @@ pub(crate) fn delay(
         match instr {
             Instr::Store { addr, .. } => {
                 let addr = addr.eval(&regs).ok()?;
-                let holds =
-                    i == store || later && (model == Model::Tso || fenced || held.contains(&addr));
+                let meets = || held.iter().any(|&h| program.addresses_overlap(h, addr));
+                let holds = i == store || later && (model == Model::Tso || fenced || meets());
                 if i == store {
                     reordered.store = at;
                 }

@@ -8,6 +8,7 @@ pub(crate) mod pending;
 pub(crate) mod plain_pending;
 pub(crate) mod tidy;
 pub(crate) mod triangular;
+pub(crate) mod wide;
 
 use weakspot_core::{
     BinOp, Certified, Claim, Effort, Evidence, Expr, Instr, Limits, Model, Program, Progress,
@@ -93,6 +94,7 @@ pub(crate) fn decided(
     let fast = program.threads.len() <= 32
         && (model == Model::Tso || !holds::blocks_depend_on_values(program));
     let mut answer = match (fast, decide) {
+        _ if !program.wides.is_empty() => wide::search(program, model, limits, progress)?,
         (true, Decide::Attack) if model == Model::Tso => {
             let mut answer = attack::robust(program, limits, progress)?;
             // Attacks look at parts of the runs only. That nothing faults takes all of them.

@@ -68,6 +68,10 @@ pub fn triangular_race_free(
     progress: &mut dyn Progress,
 ) -> Result<Certified<TriangularRaceFree>, NoAnswer> {
     let limits = limits.begin();
+    if !program.wides.is_empty() {
+        let why = "triangular races are not asked about where accesses have different widths";
+        return Err(NoAnswer::NotApplicable(why));
+    }
     let answer = decide(program, Plan::breadth_first(limits.workers), &limits, progress)?;
     Certified::triangular_race_free(program, answer, Effort::within(&limits))
         .map_err(NoAnswer::Rejected)

@@ -27,6 +27,7 @@ impl Marked {
             program: Program {
                 threads: Vec::new(),
                 locs: program.locs.clone(),
+                wides: program.wides.clone(),
                 undeclared: program.undeclared,
                 observed: Vec::new(),
                 condition: None,

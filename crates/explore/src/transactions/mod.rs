@@ -96,6 +96,10 @@ pub fn serializable(
     progress: &mut dyn Progress,
 ) -> Result<Certified<Serializable>, NoAnswer> {
     let limits = limits.begin();
+    if !program.wides.is_empty() {
+        let why = "transactions are not asked about where accesses have different widths";
+        return Err(NoAnswer::NotApplicable(why));
+    }
     let marked = Marked::new(program, transactions);
     let question = Question { program, transactions, marked: &marked, limits };
     let answer = match model {

@@ -142,7 +142,10 @@ fn corpus() -> Vec<(PathBuf, Program)> {
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let format = Format::of_path(&path).expect("a known ending");
             let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
-            programs.push((path, parsed.program));
+            // Neither attacks nor triangular races are about accesses that overlap.
+            if parsed.program.wides.is_empty() {
+                programs.push((path, parsed.program));
+            }
         }
     }
     programs

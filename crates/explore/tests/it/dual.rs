@@ -377,6 +377,10 @@ fn corpus() {
             let Some(format) = Format::of_path(&path) else { continue };
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let parsed = weakspot_lang::parse(format, &text).expect("a shipped program");
+            if !parsed.program.wides.is_empty() {
+                // The procedure is not made for accesses that overlap.
+                continue;
+            }
             if path.ends_with("CMPXCHG-loop.litmus") {
                 // Its counter is bounded only because no thread increments it twice, which the
                 // threads do not know when they are looked at one by one.

@@ -297,6 +297,7 @@ fn points_inside_of_blocks_are_left_to_the_buffers() {
             ]),
         ],
         locs: vec![Location { addr: 0, init: vec![0], range: None }],
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: Vec::new(),
         condition: None,

@@ -20,7 +20,9 @@
 //! - `robust_blocks`: robustness of programs whose atomic blocks depend on what they read, against
 //!   the definition;
 //! - `robust_runs`: the runs that show that a program is not robust, and the pairs of accesses that
-//!   they name.
+//!   they name;
+//! - `robust_wide`: robustness of programs whose accesses overlap, against the definition;
+//! - `widths`: litmus tests whose accesses have different widths, against a machine over bytes.
 
 mod attack;
 mod corpus;
@@ -36,3 +38,5 @@ mod patches;
 mod robust;
 mod robust_blocks;
 mod robust_runs;
+mod robust_wide;
+mod widths;

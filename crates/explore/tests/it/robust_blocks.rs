@@ -244,6 +244,7 @@ fn program(rng: &mut Rng) -> Program {
     Program {
         threads,
         locs: (0..locs).map(loc).collect(),
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: Vec::new(),
         condition: None,

@@ -155,7 +155,7 @@ impl<'a> Lower<'a> {
         if op == Bit::Keep {
             let (a, bytes) = match &dst {
                 Val::Mem(m) => {
-                    let target = self.target(m, bytes, false)?;
+                    let target = self.target(m, bytes)?;
                     (self.load(&target), target.bytes)
                 }
                 other => (self.value(other, bytes)?, bytes.unwrap_or(self.arch.word())),
@@ -197,7 +197,7 @@ impl<'a> Lower<'a> {
                 self.write(*reg, result);
             }
             Val::Mem(m) => {
-                let to = self.target(m, bytes, true)?;
+                let to = self.target(m, bytes)?;
                 if locked {
                     let (id, old) = self.prepare(&to);
                     let (value, effects) = f(self, old, to.bytes)?;
@@ -218,7 +218,7 @@ impl<'a> Lower<'a> {
     /// A scratch register for the old value of an atomic update, and that value.
     pub(super) fn prepare(&mut self, to: &Target) -> (RegId, Expr) {
         let id = self.scratch();
-        self.learn(id, Known::Bits(self.layout.content_bits(to.cell)));
+        self.learn(id, Known::Bits(to.bytes * 8));
         (id, self.folder.zero_extend(Expr::Reg(id), to.bytes * 8))
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use weakspot_core::{Location, Names, Program, RegId, Transactions, Undeclared, Value};
+use weakspot_core::{Names, Program, RegId, Transactions, Undeclared, Value};
 
 use super::ast::{InitItem, InitValue, Number, RegRef, Target, Term, Test};
+use super::bytes::Bytes;
 use super::layout::{Layout, does_not_fit, pattern};
 use super::lower::Notes;
 use super::mentions::each_register;
@@ -38,23 +39,20 @@ pub fn compile(test: &Test) -> Result<Parsed, Diagnostic> {
     let automata: Vec<_> = compiled.iter().map(|c| &c.thread).collect();
     warnings.extend(typos(test, &threads, &automata));
     warnings.sort_by_key(|w| w.span.start);
-    let locs = layout.cells.iter().map(|cell| Location {
-        addr: cell.addr,
-        init: vec![layout.start(cell)],
-        range: None,
-    });
+    let Bytes { locs, wides, names: places, .. } = layout.bytes;
     let names = Names {
         program: test.name.clone(),
         threads: test.threads.iter().map(|t| format!("P{}", t.id)).collect(),
         regs: compiled.iter().map(|c| c.regs.clone()).collect(),
-        locs: layout.cells.iter().map(|c| c.name.clone()).collect(),
+        locs: places,
         points: compiled.iter().map(|c| c.points.clone()).collect(),
         observed: names,
         condition: text,
         addresses_are_symbolic: true,
     };
     let program = Program {
-        locs: locs.collect(),
+        locs,
+        wides,
         threads: compiled.into_iter().map(|c| c.thread).collect(),
         undeclared: Undeclared::Fault,
         observed,

@@ -36,7 +36,7 @@ impl<'a> Lower<'a> {
                 Ok(Flow::Next)
             }
             Val::Mem(m) => {
-                let to = self.target(m, bytes, true)?;
+                let to = self.target(m, bytes)?;
                 match d.op {
                     Op::Cmpxchg => Ok(self.compare_exchange(reg, &to, lock.is_some())),
                     Op::Xadd => {
@@ -64,7 +64,7 @@ impl<'a> Lower<'a> {
         // value in the same step.
         let direct = matches!(reg.part, Part::Quad | Part::Dword) && !mentions(&own, id);
         let (old_id, old) = if direct && locked {
-            self.learn(id, Known::Bits(self.layout.content_bits(to.cell)));
+            self.learn(id, Known::Bits(to.bytes * 8));
             (id, self.folder.zero_extend(Expr::Reg(id), to.bytes * 8))
         } else {
             self.prepare(to)
@@ -169,7 +169,7 @@ impl<'a> Lower<'a> {
             && !mentions(&new, acc_id)
             && self.folder.reg(acc_id) == own;
         let (old_id, old) = if direct {
-            self.learn(acc_id, Known::Bits(self.layout.content_bits(to.cell)));
+            self.learn(acc_id, Known::Bits(to.bytes * 8));
             (acc_id, self.folder.zero_extend(Expr::Reg(acc_id), bits))
         } else {
             self.prepare(to)

@@ -6,8 +6,9 @@ use weakspot_core::{BinOp, Expr, Fence, Instr, Span};
 use super::ast::Instruction;
 use super::flags::{EVERY, Sum, SumKind};
 use super::fold::{binary, select};
-use super::lower::{Lower, Lowering, MemOp, Val, bytes_of, wrong_width};
+use super::lower::{Lower, Lowering, MemOp, Val, wrong_width};
 use super::mnemonics::{Cond, Decoded, Op};
+use super::types::bytes_of;
 use crate::Diagnostic;
 
 /// How a thread goes on after the steps of an instruction.
@@ -145,7 +146,7 @@ impl<'a> Lower<'a> {
         let [dst, src] = vals;
         match (dst, src) {
             (Val::Reg(reg, _), Val::Mem(m)) => {
-                let from = self.target(&m, bytes, false)?;
+                let from = self.target(&m, bytes)?;
                 self.load_to(reg, &from);
             }
             (Val::Reg(reg, _), src) => {
@@ -153,7 +154,7 @@ impl<'a> Lower<'a> {
                 self.write(reg, value);
             }
             (Val::Mem(m), src) => {
-                let to = self.target(&m, bytes, true)?;
+                let to = self.target(&m, bytes)?;
                 let value = self.value(&src, Some(to.bytes))?;
                 self.store(&to, value);
             }
@@ -180,7 +181,7 @@ impl<'a> Lower<'a> {
         let wide = wide.unwrap_or(self.arch.word());
         let (value, narrow) = match &src {
             Val::Mem(m) => {
-                let target = self.target(m, narrow, false)?;
+                let target = self.target(m, narrow)?;
                 (self.load(&target), target.bytes)
             }
             Val::Reg(..) => (self.value(&src, narrow)?, narrow.unwrap_or(wide)),
@@ -224,7 +225,7 @@ impl<'a> Lower<'a> {
         // The width of a location counts if nothing else gives one.
         let a = match &dst {
             Val::Mem(m) => {
-                let target = self.target(m, bytes, false)?;
+                let target = self.target(m, bytes)?;
                 bytes = Some(target.bytes);
                 self.load(&target)
             }
@@ -272,7 +273,7 @@ impl<'a> Lower<'a> {
         match &*vals {
             [Val::Reg(reg, _)] => self.write(*reg, value),
             [Val::Mem(m)] => {
-                let to = self.target(m, Some(1), true)?;
+                let to = self.target(m, Some(1))?;
                 self.store(&to, value);
             }
             [other, ..] => return Err(wrong_operand(other, "a register or a memory operand")),

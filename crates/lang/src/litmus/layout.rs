@@ -1,16 +1,17 @@
 //! Memory: which locations there are, where they lie, how wide they are, what they hold first.
 //!
 //! Every location has an address of its own, a page apart from the next; the elements of an
-//! array follow one another. Nothing overlaps, and an access always takes a whole location: what
-//! it holds is a number that is not negative, as wide as the widest store to it.
+//! array follow one another. What accesses of different widths share is worked out in
+//! [`bytes`](super::bytes).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weakspot_core::{Span, UnOp, Value, View};
 
 use super::ast::{CType, InitValue, Number, Symbol, Target, Term, Test};
-use super::mentions::each_symbol;
-use super::types::type_of;
+use super::bytes::{self, Bytes};
+use super::mentions::{each_symbol, each_taken_symbol};
+use super::types::{bytes_of, type_of};
 use crate::Diagnostic;
 
 /// No round number: what a test computes should not look like an address by chance.
@@ -28,8 +29,10 @@ pub(super) struct Layout {
     variables: BTreeMap<String, Variable>,
     /// The locations, by rising address.
     pub(super) cells: Vec<MemCell>,
-    /// Stores through computed addresses may reach any location; the widest of them.
-    computed_store: u8,
+    /// The locations whose addresses may get into computed ones.
+    taken: BTreeSet<String>,
+    /// The memory of the core program; nothing before [`Layout::settle`].
+    pub(super) bytes: Bytes,
 }
 
 struct Variable {
@@ -52,17 +55,14 @@ pub(super) struct MemCell {
     pub(super) width: u8,
     /// The first value as it was written.
     init: Option<(Number, Span)>,
-    /// The widest store to it, in bytes.
-    stored: u8,
 }
 
 /// An access that the code makes.
 pub(super) struct Access {
-    /// The location, if the address is known.
-    pub(super) cell: Option<usize>,
+    /// The location in which it begins and its address, if that is known.
+    pub(super) cell: Option<(usize, Value)>,
     /// Its bytes, unless they are those of the location.
     pub(super) width: Option<u8>,
-    pub(super) store: bool,
     pub(super) span: Span,
 }
 
@@ -70,8 +70,17 @@ impl Layout {
     /// The memory of `test`, before anything is known about the accesses to it.
     pub(super) fn new(test: &Test) -> Result<Layout, Diagnostic> {
         let word = test.arch.word();
-        let mut layout =
-            Layout { word, variables: BTreeMap::new(), cells: Vec::new(), computed_store: 8 };
+        let mut taken = BTreeSet::new();
+        each_taken_symbol(test, &mut |symbol| {
+            taken.insert(symbol.name.clone());
+        });
+        let mut layout = Layout {
+            word,
+            variables: BTreeMap::new(),
+            cells: Vec::new(),
+            taken,
+            bytes: Bytes::default(),
+        };
         let mut types: HashMap<&str, (u8, bool)> = HashMap::new();
         let mut lengths: HashMap<&str, u32> = HashMap::new();
         let mut pointers: BTreeSet<&str> = BTreeSet::new();
@@ -129,7 +138,6 @@ impl Layout {
                     pointer: pointers.contains(symbol.name.as_str()),
                     width: word,
                     init: None,
-                    stored: 8,
                 });
             }
             next += pages.max(1) * PAGE;
@@ -196,41 +204,33 @@ impl Layout {
         Ok(self.cells[self.cell(symbol)?].addr)
     }
 
-    /// The location at `addr`, or else the location that has `addr` inside.
-    pub(super) fn find(&self, addr: Value) -> Result<usize, Option<&MemCell>> {
-        self.cells.binary_search_by_key(&addr, |c| c.addr).map_err(|i| {
-            let before = i.checked_sub(1).and_then(|i| self.cells.get(i))?;
-            let width = Value::from(if before.stride > 0 { before.stride } else { 8 });
-            (addr.checked_sub(before.addr)? < width).then_some(before)
-        })
+    /// The location in which the byte at `addr` lies.
+    pub(super) fn find(&self, addr: Value) -> Option<usize> {
+        let after = self.cells.partition_point(|c| c.addr <= addr);
+        let before = self.cells.get(after.checked_sub(1)?)?;
+        let width = Value::from(if before.stride > 0 { before.stride } else { 8 });
+        (addr - before.addr < width).then_some(after - 1)
     }
 
-    /// How many bits a load from a location, or from any if the address is computed, may find.
-    pub(super) fn content_bits(&self, cell: Option<usize>) -> u8 {
-        let bytes = match cell {
-            Some(i) => self.cells[i].stored.max(self.computed_store),
-            None => self.cells.iter().map(|c| c.stored).max().unwrap_or(8).max(self.computed_store),
-        };
-        bytes * 8
-    }
-
-    /// Takes the accesses into account: fixes the widths of the locations, and tells where
-    /// accesses of different widths meet.
+    /// Takes the accesses into account: fixes the widths of the locations and cuts memory where
+    /// accesses overlap. Tells where accesses leave the location in which they begin.
     pub(super) fn settle(&mut self, accesses: &[Access]) -> Result<Vec<Diagnostic>, Diagnostic> {
-        let computed = accesses.iter().filter(|a| a.cell.is_none());
-        let computed_width = computed.clone().filter_map(|a| a.width).max();
         let word = self.word;
-        self.computed_store =
-            computed.filter(|a| a.store).map(|a| a.width.unwrap_or(word)).max().unwrap_or(0);
-        let mut by_cell: Vec<Vec<&Access>> = self.cells.iter().map(|_| Vec::new()).collect();
+        let computed = accesses.iter().filter(|a| a.cell.is_none());
+        let anywhere: BTreeSet<u8> = computed.map(|a| a.width.unwrap_or(word)).collect();
+        let mut by_cell: Vec<Vec<(&Access, Value)>> =
+            self.cells.iter().map(|_| Vec::new()).collect();
         for access in accesses {
-            if let Some(of_cell) = access.cell.and_then(|c| by_cell.get_mut(c)) {
-                of_cell.push(access);
+            if let Some((cell, addr)) = access.cell
+                && let Some(of_cell) = by_cell.get_mut(cell)
+            {
+                of_cell.push((access, addr));
             }
         }
-        let mut warnings = Vec::new();
-        for (cell, accesses) in self.cells.iter_mut().zip(by_cell) {
-            let widest = accesses.iter().filter_map(|a| a.width).max().or(computed_width);
+        for (cell, accesses) in self.cells.iter_mut().zip(&by_cell) {
+            let ends = accesses.iter().filter_map(|(a, addr)| Some((a.width?, addr - cell.addr)));
+            let ends = ends.map(|(width, from)| (Value::from(width) + from).min(8) as u8);
+            let widest = ends.max().map(u8::next_power_of_two).or(anywhere.last().copied());
             cell.width = match (cell.declared, word) {
                 (Some((bytes, _)), _) => bytes,
                 (None, 4) => 4,
@@ -242,25 +242,44 @@ impl Layout {
             {
                 cell.width = 8;
             }
-            let start = match cell.init {
-                Some((n, span)) => match pattern(n, cell.width * 8) {
-                    Some(v) => v,
-                    None => {
-                        return Err(does_not_fit(
-                            cell.width * 8,
-                            &format!("`{}`", cell.name),
-                            span,
-                        ));
-                    }
-                },
-                None => 0,
-            };
-            let stores = accesses.iter().filter(|a| a.store);
-            let start_bytes = (64 - start.leading_zeros() as u8).div_ceil(8);
-            cell.stored = stores.map(|a| a.width.unwrap_or(cell.width)).max().unwrap_or(0);
-            cell.stored = cell.stored.max(start_bytes).max(1);
-            warnings.extend(mixed(cell, &accesses));
+            if let Some((n, span)) = cell.init
+                && pattern(n, cell.width * 8).is_none()
+            {
+                return Err(does_not_fit(cell.width * 8, &format!("`{}`", cell.name), span));
+            }
         }
+        let mut variables: Vec<(&String, &Variable)> = self.variables.iter().collect();
+        variables.sort_by_key(|(_, v)| v.first);
+        let mut warnings = Vec::new();
+        let mut in_bytes = Vec::new();
+        for (name, variable) in variables {
+            let range = variable.first..variable.first + variable.length as usize;
+            let element = |cell: &MemCell| bytes::Element {
+                name: cell.name.clone(),
+                addr: cell.addr,
+                width: cell.width,
+                init: self.start(cell),
+            };
+            let last = &self.cells[range.end - 1];
+            let end = last.addr + Value::from(last.width);
+            let mut known = BTreeSet::new();
+            for (cell, accesses) in self.cells[range.clone()].iter().zip(&by_cell[range.clone()]) {
+                for (access, addr) in accesses {
+                    let width = access.width.unwrap_or(cell.width);
+                    known.insert((*addr, width));
+                    if addr + Value::from(width) > end {
+                        warnings.push(beyond(cell, access.span));
+                    }
+                }
+            }
+            let taken = self.taken.contains(name);
+            in_bytes.push(bytes::Variable {
+                elements: self.cells[range].iter().map(element).collect(),
+                accesses: known,
+                anywhere: if taken { anywhere.clone() } else { BTreeSet::new() },
+            });
+        }
+        self.bytes = Bytes::new(&in_bytes);
         Ok(warnings)
     }
 
@@ -365,22 +384,14 @@ fn declared_twice(symbol: &Symbol, what: &str) -> Diagnostic {
     Diagnostic::new(symbol.place.0, message, "expected the same as before, or nothing")
 }
 
-/// The warning that a location is accessed with different widths.
-fn mixed(cell: &MemCell, accesses: &[&Access]) -> Option<Diagnostic> {
-    let width = |a: &&Access| a.width.unwrap_or(cell.width);
-    let first = cell.declared.map(|(bytes, _)| bytes).or(accesses.first().map(width))?;
-    let odd = accesses.iter().find(|a| width(a) != first)?;
-    let widths: BTreeSet<u8> = accesses.iter().map(width).chain([first]).collect();
-    let widths: Vec<String> = widths.iter().map(u8::to_string).collect();
-    Some(Diagnostic::new(
-        odd.span,
-        format!(
-            "`{}` is accessed with {} bytes; each access is taken to cover all of it",
-            cell.name,
-            widths.join(" and ")
-        ),
-        "",
-    ))
+/// The warning that an access is not within the location in which it begins.
+fn beyond(cell: &MemCell, span: Span) -> Diagnostic {
+    let bytes = bytes_of(cell.width);
+    Diagnostic::new(
+        span,
+        format!("this access reaches beyond `{}`, which has {bytes}", cell.name),
+        "memory behind it starts as 0",
+    )
 }
 
 /// The locations with a type, first from the initial state, then from `locations`, and whether

@@ -14,6 +14,7 @@ use super::fold::{Folder, Known, binary};
 use super::layout::{Access, Layout, does_not_fit, pattern};
 use super::mentions::is_att;
 use super::registers::{Family, Part, Register};
+use super::types::bytes_of;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
 
@@ -81,7 +82,6 @@ pub(super) enum MemOp<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) addr: Expr,
-    pub(super) cell: Option<usize>,
     pub(super) bytes: u8,
 }
 
@@ -198,34 +198,27 @@ impl<'a> Lower<'a> {
     }
 
     /// Where a memory operand points, and how many bytes it takes.
-    pub(super) fn target(
-        &mut self,
-        m: &MemOp<'a>,
-        bytes: Option<u8>,
-        store: bool,
-    ) -> Lowering<Target> {
+    pub(super) fn target(&mut self, m: &MemOp<'a>, bytes: Option<u8>) -> Lowering<Target> {
         let addr = self.address(m)?;
-        let span = m.span();
         let cell = match &addr {
-            Expr::Const(a) => Some(self.known_cell(*a, m)?),
+            Expr::Const(a) => Some((self.known_cell(*a, m)?, *a)),
             _ => None,
         };
-        self.notes.accesses.push(Access { cell, width: bytes, store, span });
-        let own = cell.map_or(self.arch.word(), |c| self.layout.cells[c].width);
-        Ok(Target { addr, cell, bytes: bytes.unwrap_or(own) })
+        self.notes.accesses.push(Access { cell, width: bytes, span: m.span() });
+        let own = cell.map_or(self.arch.word(), |(c, _)| self.layout.cells[c].width);
+        let bytes = bytes.unwrap_or(own);
+        let addr = match cell {
+            Some((_, addr)) => Expr::Const(self.layout.bytes.place(addr, bytes)),
+            None => binary(BinOp::Add, addr, Expr::Const(self.layout.bytes.computed(bytes))),
+        };
+        Ok(Target { addr, bytes })
     }
 
     /// The location at a known address.
     fn known_cell(&self, addr: Value, m: &MemOp<'_>) -> Lowering<usize> {
         let refused = match self.layout.find(addr) {
-            Ok(cell) => return Ok(cell),
-            Err(Some(inside)) => Diagnostic::new(
-                m.span(),
-                format!("this is an address inside of `{}`", inside.name),
-                "expected the address of a location",
-            )
-            .help("accesses to parts of a location are not supported"),
-            Err(None) => Diagnostic::new(
+            Some(cell) => return Ok(cell),
+            None => Diagnostic::new(
                 m.span(),
                 match m {
                     MemOp::Full(Mem {
@@ -242,7 +235,7 @@ impl<'a> Lower<'a> {
             ),
         };
         Err(match m {
-            MemOp::Full(Mem { base: Some(_), .. }) if refused.help.is_none() => refused
+            MemOp::Full(Mem { base: Some(_), .. }) => refused
                 .help("a register is set to an address in the initial state, such as `0:EAX=x`"),
             _ => refused,
         })
@@ -277,7 +270,7 @@ impl<'a> Lower<'a> {
     pub(super) fn load(&mut self, from: &Target) -> Expr {
         let id = self.scratch();
         self.steps.push(Instr::Load { reg: id, addr: from.addr.clone() });
-        self.learn(id, Known::Bits(self.layout.content_bits(from.cell)));
+        self.learn(id, Known::Bits(from.bytes * 8));
         self.folder.zero_extend(Expr::Reg(id), from.bytes * 8)
     }
 
@@ -289,14 +282,7 @@ impl<'a> Lower<'a> {
         }
         let id = self.slot(Slot::Register(reg.family));
         self.steps.push(Instr::Load { reg: id, addr: from.addr.clone() });
-        self.clean(id, from);
-    }
-
-    /// Truncates what was just read into a register, if the location may hold more.
-    pub(super) fn clean(&mut self, id: RegId, from: &Target) {
-        self.learn(id, Known::Bits(self.layout.content_bits(from.cell)));
-        let clean = self.folder.zero_extend(Expr::Reg(id), from.bytes * 8);
-        self.assign(id, clean);
+        self.learn(id, Known::Bits(from.bytes * 8));
     }
 
     pub(super) fn store(&mut self, to: &Target, value: Expr) {
@@ -313,7 +299,7 @@ impl<'a> Lower<'a> {
                 self.immediate(i128::from(*a), bytes.unwrap_or(self.arch.word()), *span)
             }
             Val::Mem(m) => {
-                let target = self.target(m, bytes, false)?;
+                let target = self.target(m, bytes)?;
                 Ok(self.load(&target))
             }
         }
@@ -434,10 +420,6 @@ impl<'a> Lower<'a> {
         }
         Ok(bytes)
     }
-}
-
-pub(super) fn bytes_of(n: u8) -> String {
-    format!("{n} byte{}", if n == 1 { "" } else { "s" })
 }
 
 pub(super) fn wrong_width(found: u8, wanted: u8) -> String {

@@ -53,6 +53,37 @@ pub(super) fn each_code_symbol<'a>(
     }
 }
 
+/// The locations whose addresses may get into computed ones: what registers and memory are set to,
+/// and what is accessed together with a register.
+pub(super) fn each_taken_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
+    for item in &test.init {
+        match &item.value {
+            Some(InitValue::Address(s)) => visit(s),
+            Some(InitValue::List(values, _)) => {
+                for value in values {
+                    if let InitValue::Address(s) = value {
+                        visit(s);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let cells = test.rows.iter().flatten();
+    for instr in cells.filter_map(|c| c.instr.as_ref()) {
+        let lea = matches!(decode(&instr.mnemonic), Some(Decoded { op: Op::Lea, .. }));
+        for operand in &instr.operands {
+            match operand {
+                Operand::Address(s) | Operand::Name(s) => visit(s),
+                Operand::Mem(m) if lea || m.base.is_some() || m.index.is_some() => {
+                    m.symbol.iter().for_each(&mut *visit);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 /// What `locations` and the condition are about, with both sides of each equation.
 pub(super) fn each_asked_term<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Term)) {
     for listed in &test.locations {

@@ -22,6 +22,7 @@
 
 mod arithmetic;
 mod ast;
+mod bytes;
 mod compile;
 mod conditions;
 mod exchange;

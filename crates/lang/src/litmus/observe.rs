@@ -1,7 +1,7 @@
 //! Conditions: which registers and locations are observed, and what is asked of them.
 
 use weakspot_core::{
-    BinOp, Condition, Expr, LocId, Observable, Observed, Quantifier, RegId, ThreadId, Value, View,
+    BinOp, Condition, Expr, Observable, Observed, Quantifier, RegId, ThreadId, Value, View,
 };
 
 use super::ast::{Arch, Atom, Number, Prop, RegRef, Symbol, Term, Test};
@@ -168,7 +168,8 @@ impl<T: Threads> Observer<'_, T> {
 
     fn add_cell(&mut self, s: &Symbol, cell: usize) {
         let Some(memory) = self.layout.cells.get(cell) else { return };
-        let what = Observable::Loc(LocId::new(cell));
+        let Some(&loc) = self.layout.bytes.elements.get(cell) else { return };
+        let what = Observable::Loc(loc);
         let first = self.layout.cell(&Symbol { index: None, ..s.clone() }).unwrap_or(cell);
         let key = Key::Loc(s.name.clone(), u32::try_from(cell - first).unwrap_or(u32::MAX));
         self.entries.push((key, memory.name.clone(), Observed { what, view: memory.view() }));

@@ -68,3 +68,8 @@ pub(super) fn is_type(name: &str) -> bool {
     let short = matches!(name, "u8" | "u16" | "u32" | "u64");
     !short && (QUALIFIERS.contains(&name) || TYPES.iter().any(|(n, _, _)| *n == name))
 }
+
+/// `1 byte`, `2 bytes`.
+pub(super) fn bytes_of(n: u8) -> String {
+    format!("{n} byte{}", if n == 1 { "" } else { "s" })
+}

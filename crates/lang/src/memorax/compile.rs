@@ -43,6 +43,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
     let program = Program {
         threads,
         locs,
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: Vec::new(),
         condition: None,

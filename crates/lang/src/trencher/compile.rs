@@ -31,6 +31,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         program: Program {
             threads: Vec::new(),
             locs: Vec::new(),
+            wides: Vec::new(),
             undeclared: core::Undeclared::Zero,
             observed: Vec::new(),
             condition: None,

@@ -62,6 +62,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
     let program = Program {
         threads: threads.into_iter().map(|t| t.thread).collect(),
         locs: globals.locs,
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: asked.observed,
         condition: asked.condition,

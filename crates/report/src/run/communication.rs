@@ -15,23 +15,38 @@ pub(crate) fn communication(execution: &Execution) -> Vec<Arc> {
         arcs.extend(writes.windows(2).map(|w| Arc { from: w[0], link: Link::Co, to: w[1] }));
     }
     for (i, event) in execution.history.events.iter().enumerate() {
-        let Some((loc, _)) = event.op.read() else { continue };
+        if event.op.read().is_none() {
+            continue;
+        }
         let read = EventId::new(i);
-        let source = execution.history.reads_from[i];
-        if let Some(from) = source {
-            arcs.push(Arc { from, link: Link::Rf, to: read });
+        for (loc, source) in execution.history.sources(read) {
+            if let Some(from) = source {
+                arcs.push(Arc { from, link: Link::Rf, to: read });
+            }
+            let writes = execution.coherence.get(loc.index()).map_or(&[][..], Vec::as_slice);
+            let next = match source {
+                None => writes.first(),
+                Some(from) => {
+                    writes.iter().position(|&w| w == from).and_then(|at| writes.get(at + 1))
+                }
+            };
+            // An update overwrites what it read itself.
+            if let Some(&to) = next
+                && to != read
+            {
+                arcs.push(Arc { from: read, link: Link::Fr, to });
+            }
         }
-        let writes = execution.coherence.get(loc.index()).map_or(&[][..], Vec::as_slice);
-        let next = match source {
-            None => writes.first(),
-            Some(from) => writes.iter().position(|&w| w == from).and_then(|at| writes.get(at + 1)),
-        };
-        // An update overwrites what it read itself.
-        if let Some(&to) = next
-            && to != read
-        {
-            arcs.push(Arc { from: read, link: Link::Fr, to });
-        }
+    }
+    // Two accesses may be linked in several cells.
+    if !execution.wides.is_empty() {
+        let mut known = Vec::new();
+        arcs.retain(|arc| {
+            !known.contains(arc) && {
+                known.push(*arc);
+                true
+            }
+        });
     }
     arcs
 }

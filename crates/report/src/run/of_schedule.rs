@@ -79,7 +79,7 @@ impl Of<'_> {
         let start = &self.replay.start.memory;
         let all = || start.keys().copied().collect();
         let shown = if touched.is_empty() { all() } else { touched };
-        let value = |addr: &Value| start.get(addr).copied().unwrap_or(0);
+        let value = |addr: &Value| self.show.program.content(start, *addr).unwrap_or(0);
         shown.iter().map(|addr| (self.cell(*addr), self.value(value(addr)))).collect()
     }
 
@@ -145,7 +145,10 @@ impl Of<'_> {
                 continue;
             }
             let (at, taken) = self.replay.issued(EventId::new(i));
-            run.steps[at].from = Some(match (taken.did, history.reads_from[i]) {
+            // Of the parts of a wide place, the last write that was read.
+            let sources = history.sources(EventId::new(i));
+            let source = sources.iter().filter_map(|(_, from)| *from).max_by_key(|&w| self.n(w));
+            run.steps[at].from = Some(match (taken.did, source) {
                 (Did::Load { own: Some(_), .. }, _) => ReadFrom::Buffer,
                 (_, Some(write)) => ReadFrom::Step(self.n(write)),
                 (_, None) => ReadFrom::Memory,
@@ -158,31 +161,29 @@ impl Of<'_> {
         if run.steps.len() > MAX_STATES {
             return;
         }
-        let mut memory: BTreeMap<Value, Value> = BTreeMap::new();
-        for addr in self.replay.steps.iter().filter_map(|t| address(&t.did)) {
-            let value = self.replay.start.memory.get(&addr).copied().unwrap_or(0);
-            memory.insert(addr, value);
-        }
+        let program = self.show.program;
+        let mut memory: BTreeMap<Value, Value> = self.replay.start.memory.clone();
+        let touched: BTreeSet<Value> =
+            self.replay.steps.iter().filter_map(|t| address(&t.did)).collect();
         let mut pending: Vec<(ThreadId, usize, (Value, Value))> = Vec::new();
         for (i, taken) in self.replay.steps.iter().enumerate() {
             match taken.did {
                 Did::Store { addr, value, commit } if commit == Some(i) => {
-                    memory.insert(addr, value);
+                    program.put(&mut memory, addr, value);
                 }
                 Did::Store { addr, value, .. } => pending.push((taken.thread, i, (addr, value))),
-                Did::Update { addr, new, .. } => {
-                    memory.insert(addr, new);
-                }
+                Did::Update { addr, new, .. } => program.put(&mut memory, addr, new),
                 Did::Commit { store } => {
                     if let Some(at) = pending.iter().position(|&(_, step, _)| step == store) {
                         let (_, _, (addr, value)) = pending.remove(at);
-                        memory.insert(addr, value);
+                        program.put(&mut memory, addr, value);
                     }
                 }
                 _ => {}
             }
-            let shown = |(&addr, &value): (&Value, &Value)| (self.cell(addr), self.value(value));
-            run.steps[i].memory = Some(memory.iter().map(shown).collect());
+            let content = |addr| program.content(&memory, addr).unwrap_or(0);
+            let shown = |&addr: &Value| (self.cell(addr), self.value(content(addr)));
+            run.steps[i].memory = Some(touched.iter().map(shown).collect());
             let mut buffers = Vec::new();
             for thread in (0..self.show.program.threads.len()).map(ThreadId::new) {
                 let mine = pending.iter().filter(|(of, ..)| *of == thread);

@@ -135,9 +135,7 @@ impl<'a> Replay<'a> {
         // Nobody else's stores can go to memory while a thread holds the lock.
         buffered.sort_by_key(|&(i, _)| state.lock != Some(steps[i].thread));
         for (_, event) in buffered {
-            if let Some(loc) = execution.history.events[event.index()].op.loc() {
-                execution.coherence[loc.index()].push(event);
-            }
+            execution.reaches_memory(event);
         }
         Some(Replay { machine, start, end: state, steps, execution, step_of, stop })
     }
@@ -215,8 +213,8 @@ fn take_apart<'a>(
         }
         Instr::Load { reg, addr } => {
             let addr = addr.eval(&was.regs).ok()?;
-            let own = pending[thread.index()].iter().rev().find(|&&(a, _)| a == addr);
-            Did::Load { addr, value: is.regs[reg.index()], own: own.map(|&(_, step)| step) }
+            let own = forwarded(program, &pending[thread.index()], addr);
+            Did::Load { addr, value: is.regs[reg.index()], own }
         }
         Instr::Store { addr, value } => {
             let (addr, value) = (addr.eval(&was.regs).ok()?, value.eval(&was.regs).ok()?);
@@ -228,14 +226,29 @@ fn take_apart<'a>(
         }
         Instr::Update { addr, .. } => {
             let addr = addr.eval(&was.regs).ok()?;
-            let old = before.memory.get(&addr).copied().unwrap_or(0);
-            Did::Update { addr, old, new: after.memory.get(&addr).copied()? }
+            let old = program.content(&before.memory, addr).unwrap_or(0);
+            Did::Update { addr, old, new: program.content(&after.memory, addr)? }
         }
         Instr::Fence(fence) => Did::Fence(*fence),
         Instr::Lock => Did::Lock,
         Instr::Unlock => Did::Unlock,
     };
     Some(Taken { thread, edge, did })
+}
+
+/// The newest of the pending stores that a load of `addr` reads, if it needs nothing of memory.
+fn forwarded(program: &Program, pending: &[(Value, usize)], addr: Value) -> Option<usize> {
+    let newest = |addr: Value| {
+        let covers = |&&(to, _): &&(Value, usize)| program.addresses_overlap(to, addr);
+        pending.iter().rev().find(covers).map(|&(_, step)| step)
+    };
+    match program.wide_at(addr) {
+        None => newest(addr),
+        Some(wide) => {
+            let cells = wide.cells.iter().map(|part| newest(program.address(part.loc)?));
+            cells.collect::<Option<Vec<_>>>()?.into_iter().max()
+        }
+    }
 }
 
 /// The edge that a step takes, if there is one.

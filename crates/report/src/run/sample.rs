@@ -63,6 +63,7 @@ pub(crate) fn sample(name: &str, rows: &str) -> Sample {
     let program = Program {
         threads,
         locs,
+        wides: Vec::new(),
         undeclared: Undeclared::Fault,
         observed: regs,
         condition: Some(Condition { quantifier: Quantifier::Exists, prop }),

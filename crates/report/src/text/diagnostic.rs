@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use weakspot_core::machine::{Failure, FailureKind};
-use weakspot_core::{Diagnostic, Expr, Instr, Names, Program, Span};
+use weakspot_core::{Diagnostic, Expr, Instr, Names, Program, Span, Wide};
 
 use crate::text::show::{Show, plain, thread_name};
 
@@ -131,6 +131,7 @@ pub(crate) fn failure_message(program: &Program, names: &Names, failure: &Failur
                 Some(Instr::Update { .. }) => "atomic update of",
                 _ => "access to",
             };
+            let addr = if program.wides.is_empty() { addr } else { Wide::first_byte(addr) };
             format!("{what} address {addr}, where no location is declared")
         }
         FailureKind::OutOfRange(value) => {
@@ -143,7 +144,7 @@ pub(crate) fn failure_message(program: &Program, names: &Names, failure: &Failur
                 _ => None,
             };
             let value = show.value(value);
-            match loc.and_then(|(addr, l)| Some((addr, program.locs[l.index()].range?))) {
+            match loc.and_then(|(addr, l)| Some((addr, program.locs.get(l.index())?.range?))) {
                 Some((addr, (low, high))) => {
                     let cell = show.cell(addr);
                     format!("store of {value} to {cell}, whose values are {low} to {high}")

@@ -320,13 +320,17 @@ fn told() {
     let text =
         |init: &str, code: &str, rest: &str| format!("X86_64 T\n{{{init}}}\nP0;\n{code};\n{rest}");
     warnings(&text("", "movq $1,(x)", ""), &[]);
-    warnings(
-        &text("", "movq $1,(x);\nmovl (x),%eax;\nmovb (x),%bl", ""),
-        &["5:6 `x` is accessed with 1 and 4 and 8 bytes; each access is taken to cover all of it"],
-    );
+    warnings(&text("", "movq $1,(x);\nmovl (x),%eax;\nmovb 2(x),%bl", ""), &[]);
     warnings(
         &text("int x", "movq $1,(x)", ""),
-        &["4:9 `x` is accessed with 4 and 8 bytes; each access is taken to cover all of it"],
+        &["4:9 this access reaches beyond `x`, which has 4 bytes"],
+    );
+    warnings(
+        &text("int x; int t[2]", "movq $1,(t);\nmovl t+6(%rip),%eax;\nmovb 4(x),%bl", ""),
+        &[
+            "5:6 this access reaches beyond `t[1]`, which has 4 bytes",
+            "6:6 this access reaches beyond `x`, which has 4 bytes",
+        ],
     );
     warnings(&text("int x", "mov $1,(x)", ""), &[]);
     warnings(

@@ -172,6 +172,62 @@ fn moves() {
     );
 }
 
+/// Accesses that overlap, at known and at computed addresses.
+#[test]
+fn bytes() {
+    check(
+        "X86_64",
+        "uint64_t x",
+        &["movb $1,(x)", "movl $256,(x)", "movb $2,(x)", "movq (x),%rax"],
+        "0:rax; x",
+        "0:rax=258; x=258;",
+    );
+    let init = "uint64_t x=0x1122334455667788; p=x";
+    check(
+        "X86_64",
+        init,
+        &["movq (p),%rax", "movl 4(%rax),%ebx", "movb 1(%rax),%cl"],
+        "0:rbx; 0:rcx; 0:rax",
+        "0:rax=x; 0:rbx=287454020; 0:rcx=119;",
+    );
+    let code = ["movq (p),%rax", "movw $0x0102,3(%rax)", "movq (%rax),%rbx"];
+    check("X86_64", init, &code, "x", "x=1234605327281190792;");
+    check(
+        "X86_64",
+        "int t[3]={1,2,3}; p=t",
+        &[
+            "movq (p),%rax",
+            "movq 4(%rax),%rbx",
+            "movb $7,9(%rax)",
+            "addq $4,%rax",
+            "movw 4(%rax),%cx",
+        ],
+        "t; 0:rbx; 0:rcx",
+        "0:rbx=12884901890; 0:rcx=1795; t[0]=1; t[1]=2; t[2]=1795;",
+    );
+    check(
+        "X86",
+        "x=-1",
+        &["MOV BYTE PTR [x+1],$0", "MOV EAX,[x]"],
+        "0:EAX; x",
+        "0:EAX=-65281; x=-65281;",
+    );
+}
+
+/// What is accessed in one way only stays one location, whatever its type and address.
+#[test]
+fn whole_locations() {
+    let whole = |init: &str, code: &[&str], rest: &str| {
+        let parsed = LITMUS.accept(&one_thread("X86_64", init, code, rest));
+        assert!(parsed.program.wides.is_empty(), "{init} {code:?}");
+    };
+    whole("uint64_t x; p=x", &["movq (p),%rax", "movq $1,(%rax)"], "locations [x;]");
+    whole("uint64_t x", &["movl $1,(x)", "movl (x),%eax"], "locations [x;]");
+    whole("int x", &["movq $1,(x)", "movq (x),%rax"], "locations [x;]");
+    whole("int t[2]", &["movl $1,(t)", "movl t+4(%rip),%eax"], "locations [t;]");
+    whole("int x; p=x", &["movq (p),%rax", "movl (%rax),%ebx"], "locations [x;]");
+}
+
 #[test]
 fn widths() {
     check("X86", "", &["MOV EAX,$-1"], "0:EAX", "0:EAX=-1;");

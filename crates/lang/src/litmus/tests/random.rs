@@ -53,8 +53,7 @@ impl Cpu {
         match p {
             Place::Reg(r) if bytes < 4 => self.regs[r] = (self.regs[r] & !mask(bytes)) | value,
             Place::Reg(r) => self.regs[r] = value,
-            // An access covers the whole location.
-            Place::Mem(m) => self.mem[m] = value,
+            Place::Mem(m) => self.mem[m] = (self.mem[m] & !mask(bytes)) | value,
             Place::Imm(_) => {}
         }
     }

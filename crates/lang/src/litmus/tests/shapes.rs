@@ -107,13 +107,13 @@ fn several_edges() {
             "4-1 EAX := scratch",
         ],
     );
-    // A location that holds more than is read.
+    // A location of which a part is read.
     check(
         "X86_64",
         "",
         &["movq $1,(x)", "movl (x),%eax"],
         "",
-        &["0-1 [x] := 1", "1-3 rax := [x]", "3-2 rax := u32(rax)"],
+        &["0-1 [x] := 1", "1-2 rax := [x@0-3]"],
     );
     check("X86_64", "", &["movb (x),%al"], "", &["0-2 scratch := [x]", "2-1 rax := scratch"]);
 }
