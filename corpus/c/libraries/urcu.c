@@ -1,7 +1,12 @@
 // Read-copy update by liburcu: what a reader may still see is not freed before it is done. Without the
-// grace period (BROKEN) it may be. Built by scripts/real-library.
+// grace period (BROKEN) it may be. With MEMB readers have no fences, and whoever waits for them uses
+// membarrier(2). Built by scripts/real-library.
 
+#ifdef MEMB
+#define RCU_MEMBARRIER
+#else
 #define RCU_MB
+#endif
 #include <urcu.h>
 
 #include <assert.h>

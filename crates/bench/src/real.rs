@@ -220,6 +220,7 @@ fn measure(
         until: Until::End,
         isolate: Isolate::Memory,
         all_output: false,
+        codes: true,
         reuse: false,
         races: false,
         transactions: None,

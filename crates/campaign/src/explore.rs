@@ -301,7 +301,7 @@ impl Exploration<'_> {
             remarks.push(format!("the program calls {what}{at}, which cannot be controlled"));
         }
         explored.mixed.append(&mut heard.mixed);
-        if heard.exits > 0 && !rust {
+        if heard.exits > 0 && !self.base.codes {
             let (exits, all) = (heard.exits, heard.executions);
             remarks.push(format!(
                 "{exits} of {all} executions by {name} ended with an exit code that is not 0, which is no \

@@ -30,6 +30,8 @@ pub struct Question {
     pub isolate: Isolate,
     /// Whether the program's output is shown of all executions, and not only of the first.
     pub all_output: bool,
+    /// Whether an exit code other than 0 is a failure.
+    pub codes: bool,
     /// Whether freed memory is given out again.
     pub reuse: bool,
     /// Whether data races are failures. They are looked for under SC.

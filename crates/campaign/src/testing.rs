@@ -201,6 +201,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         until: Until::End,
         isolate: Isolate::Auto,
         all_output: false,
+        codes: true,
         reuse: false,
         races: true,
         transactions: None,

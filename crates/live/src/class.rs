@@ -196,6 +196,33 @@ impl Classes {
         self.threads = new;
     }
 
+    /// All threads have a fence where this one is. As for the others, only what happens before that is
+    /// known to be before their fences.
+    pub(crate) fn fence_all(&mut self, thread: u16) {
+        let (p, n) = (usize::from(thread), self.threads);
+        if p < n {
+            let clock = self.clock_mut(p);
+            let (known, committed) = clock.split_at_mut(n);
+            let (tso, pso) = committed.split_at_mut(n);
+            tso.copy_from_slice(known);
+            pso.copy_from_slice(known);
+        }
+    }
+
+    /// Which bytes between these addresses have stores of other threads than this one that may be
+    /// pending.
+    pub(crate) fn stored_within(&self, thread: u16, from: u64, to: u64) -> Vec<(u64, u32)> {
+        let pending = |&&number: &&u32| {
+            let local = self.local.get(number as usize).map(|&at| at as usize);
+            let loc = local.filter(|&at| at < self.used).and_then(|at| self.locs.get(at));
+            loc.is_some_and(|loc| {
+                loc.number == number && loc.thread != usize::from(thread) && !loc.stores.is_empty()
+            })
+        };
+        let all = self.numbers.by_start.range(from..to).flat_map(|(_, numbers)| numbers);
+        all.filter(pending).map(|&number| self.numbers.bytes[number as usize]).collect()
+    }
+
     /// What was found in the last execution.
     pub(crate) fn pairs(&self) -> &[Pair] {
         &self.pairs

@@ -97,6 +97,9 @@ pub enum OpKind {
     Yield,
     /// A store leaves the buffer: a step of a buffer.
     Commit,
+    /// Bytes are not there any more: their block is freed, or the stack that they are on is gone. With
+    /// simulated buffers it is a step of a buffer, like a commit, after a `Write` of its thread.
+    Free,
     /// A transaction begins. No step of its own: nobody is asked whether it may.
     Begin,
     /// It ends.
@@ -113,8 +116,8 @@ impl Op {
     /// Whether it changes its bytes for others.
     #[must_use]
     pub fn writes(self) -> bool {
-        use OpKind::{Acquire, Commit, Release, Update, Write};
-        matches!(self.kind, Write | Update | Acquire | Release | Commit)
+        use OpKind::{Acquire, Commit, Free, Release, Update, Write};
+        matches!(self.kind, Write | Update | Acquire | Release | Commit | Free)
     }
 
     /// Whether the two, steps of different agents, may not be exchanged: they touch a byte in

@@ -210,7 +210,7 @@ impl Races {
                 self.threads[other].clock.tick(other);
             }
             (OpKind::Start | OpKind::Exit | OpKind::Yield, _) => {}
-            (OpKind::Commit | OpKind::Begin | OpKind::End, _) => {}
+            (OpKind::Commit | OpKind::Free | OpKind::Begin | OpKind::End, _) => {}
         }
     }
 

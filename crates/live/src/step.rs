@@ -79,6 +79,8 @@ pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
         OpKind::Begin => tell(LogKind::Begin),
         OpKind::End => tell(LogKind::End),
         OpKind::Commit => tell(LogKind::Commit),
+        // Whom it matters to gets it as stores.
+        OpKind::Free => {}
         OpKind::Start | OpKind::Exit | OpKind::Yield => {}
     }
 }

@@ -151,6 +151,25 @@ impl Watch {
         self.steps.push(step);
     }
 
+    /// All threads have a fence where this one is, after its last step.
+    pub fn fence_all(&mut self, thread: u16) {
+        for side in [&mut self.ordered, &mut self.own].into_iter().flatten() {
+            side.classes.fence_all(thread);
+        }
+    }
+
+    /// Which bytes between these addresses have stores of other threads than this one that may be
+    /// pending: what a thread that frees them all would store to.
+    #[must_use]
+    pub fn stored_within(&self, thread: u16, from: u64, to: u64) -> Vec<(u64, u32)> {
+        let sides = [&self.ordered, &self.own].into_iter().flatten();
+        let mut found: Vec<(u64, u32)> =
+            sides.flat_map(|side| side.classes.stored_within(thread, from, to)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// The execution is over; how many findings are new. They stand at the end of
     /// [`findings`](Watch::findings).
     pub fn end(&mut self) -> usize {

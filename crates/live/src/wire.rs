@@ -512,7 +512,7 @@ fn unescape(word: &str) -> Option<String> {
 
 impl OpKind {
     /// All kinds.
-    const ALL: [OpKind; 16] = [
+    const ALL: [OpKind; 17] = [
         OpKind::Read,
         OpKind::Write,
         OpKind::Update,
@@ -527,6 +527,7 @@ impl OpKind {
         OpKind::Join,
         OpKind::Yield,
         OpKind::Commit,
+        OpKind::Free,
         OpKind::Begin,
         OpKind::End,
     ];

@@ -52,6 +52,7 @@ use crate::execution::panics::Said;
 use crate::execution::signals::Signals;
 use crate::execution::start::Program;
 use crate::memory::arena;
+use crate::memory::frames::Frames;
 use crate::memory::heap::Heap;
 use crate::memory::mappings::Mappings;
 use crate::memory::shadow::Shadow;
@@ -61,6 +62,7 @@ use crate::schedule::coroutine::Coroutines;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
 use crate::sync::keys::Keys;
+use crate::sync::misuse::Destroyed;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
 use crate::world::clock::Clock;
@@ -86,6 +88,8 @@ pub(crate) struct Runtime {
     pub exploration: Exploration,
     /// Who touched which bytes.
     pub shadow: Shadow,
+    /// Variables on stacks that others use.
+    pub frames: Frames,
     /// The program's heaps.
     pub heap: Heap,
     /// What the program has mapped itself.
@@ -100,6 +104,8 @@ pub(crate) struct Runtime {
     pub wake_ups: WakeUps,
     /// Which thread is in an atomic part, and what was chosen.
     pub verifier: Verifier,
+    /// Locks that were destroyed.
+    pub destroyed: Destroyed,
     /// Keys of thread-specific values.
     pub keys: Keys,
     /// Functions to be called at the end of the program.

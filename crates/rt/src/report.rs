@@ -43,6 +43,11 @@ struct Finding {
     replayable: bool,
 }
 
+/// What a thread is called.
+pub fn thread_name(thread: usize) -> String {
+    if thread == 0 { "main".to_owned() } else { format!("T{thread}") }
+}
+
 /// Writes a message.
 pub fn send(fd: i32, message: &Message) {
     sys::write_all(fd, format!("{message}\n").as_bytes());

@@ -69,8 +69,13 @@ fn plain(report: &str) -> String {
         match words.first().map(String::as_str) {
             Some("module" | "shared" | "again" | "threads") => continue,
             Some("finding") => {
+                let related = words.pop().unwrap_or_default();
                 words.remove(6);
                 words.remove(5);
+                for related in related.split(',').filter(|related| *related != "-") {
+                    let parts: Vec<&str> = related.splitn(3, ':').collect();
+                    words.push(format!("{}:{}", parts[0], parts[2]));
+                }
             }
             Some("token") => words.truncate(2),
             Some("done") => words.truncate(2),
@@ -169,7 +174,8 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "double_free",
         "strategy=dpor",
         &expect![[r#"
-            finding 1 free 1 0 memory%20is%20freed%20twice
+            finding 1 double-free 1 0 frees%20a%20block%20of%208%20bytes%20again 2:freed%20here 0:allocated%20here
+            token 1
             seen 1 2
             done complete
         "#]],
@@ -558,4 +564,219 @@ fn the_outside_world_is_not_waited_for() {
         done incomplete
     "#]],
     );
+}
+
+/// A program of `tests/c` that is made for one of its functions.
+fn case(name: &str, function: &str, config: &str) -> String {
+    plain(&run(&compile(name, &["-O1", &format!("-DCASE={function}")]), config).report)
+}
+
+/// What is found first, in short; how often depends on the strategy.
+fn finding(name: &str, function: &str, config: &str) -> String {
+    let report = case(name, function, config);
+    let found = report.lines().find_map(|line| line.strip_prefix("finding 1 "));
+    found.unwrap_or("nothing").replace("%20", " ")
+}
+
+#[test]
+fn memory_that_is_not_there() {
+    let cases = [
+        "read_freed",
+        "write_freed",
+        "atomic_freed",
+        "copy_freed",
+        "length_freed",
+        "old_block",
+        "behind",
+        "half_behind",
+        "before",
+        "far_behind",
+        "behind_zeros",
+        "behind_aligned",
+        "behind_large",
+        "no_end",
+        "empty",
+        "twice",
+        "twice_moved",
+        "inside",
+        "of_a_variable",
+        "of_the_stack",
+        "unordered",
+        "both",
+        "taken_away",
+        "ended",
+        "ended_own",
+        "returned",
+    ];
+    let all = cases.map(|case| format!("{case}: {}\n", finding("blocks", case, "strategy=dpor")));
+    expect![[r#"
+        read_freed: use-after-free 0 0 reads 4 bytes, 8 bytes into a block of 16 bytes, after it was freed 0:freed here 0:allocated here
+        write_freed: use-after-free 0 0 writes 4 bytes, at the beginning of a block of 16 bytes, after it was freed 0:freed here 0:allocated here
+        atomic_freed: use-after-free 0 0 writes 4 bytes, at the beginning of a block of 16 bytes, after it was freed 0:freed here 0:allocated here
+        copy_freed: use-after-free 0 0 reads 16 bytes, at the beginning of a block of 16 bytes, after it was freed 0:freed here 0:allocated here
+        length_freed: use-after-free 0 0 reads 5 bytes, at the beginning of a block of 5 bytes, after it was freed 0:freed here 0:allocated here
+        old_block: use-after-free 0 0 writes 4 bytes, at the beginning of a block of 16 bytes, after it was freed 0:freed here 0:allocated here
+        behind: out-of-bounds 0 0 writes 4 bytes, right behind a block of 20 bytes 0:allocated here
+        half_behind: out-of-bounds 0 0 writes 4 bytes, 2 bytes of them behind the end of a block of 6 bytes 0:allocated here
+        before: out-of-bounds 0 0 reads 4 bytes, 4 bytes before a block of 16 bytes 0:allocated here
+        far_behind: out-of-bounds 0 0 writes 4 bytes, 40 bytes behind a block of 400 bytes 0:allocated here
+        behind_zeros: out-of-bounds 0 0 writes 4 bytes, right behind a block of 12 bytes 0:allocated here
+        behind_aligned: out-of-bounds 0 0 writes 1 byte, right behind a block of 64 bytes 0:allocated here
+        behind_large: out-of-bounds 0 0 writes 1 byte, right behind a block of 3145728 bytes 0:allocated here
+        no_end: out-of-bounds 0 0 reads 5 bytes, 1 byte of them behind the end of a block of 4 bytes 0:allocated here
+        empty: out-of-bounds 0 0 writes 1 byte, at the place of a block of 0 bytes 0:allocated here
+        twice: double-free 0 0 frees a block of 16 bytes again 0:freed here 0:allocated here
+        twice_moved: double-free 0 0 frees a block of 16 bytes again 0:freed here 0:allocated here
+        inside: invalid-free 0 0 frees what is 4 bytes into a block of 16 bytes 0:allocated here
+        of_a_variable: invalid-free 0 0 frees what was not allocated
+        of_the_stack: invalid-free 0 0 frees what was not allocated
+        unordered: use-after-free 1 0 reads 4 bytes, at the beginning of a block of 4 bytes, after it was freed 2:freed here 0:allocated here
+        both: double-free 2 0 frees a block of 4 bytes again 1:freed here 0:allocated here
+        taken_away: use-after-free 1 0 reads 4 bytes, at the beginning of a block of 4 bytes, after it was freed 0:freed here 0:allocated here
+        ended: use-after-return 0 0 reads 4 bytes of the stack of T1, which has ended
+        ended_own: use-after-return 0 0 reads 4 bytes of a thread-local variable of T1, which has ended
+        returned: use-after-return 1 0 reads 4 bytes of a variable of main whose function has returned
+    "#]].assert_eq(&all.concat());
+}
+
+/// Both orders of an access and of what frees its block are explored.
+#[test]
+fn freeing_is_a_step() {
+    for function in ["unordered", "taken_away"] {
+        for config in ["", " under=tso", " under=pso", " filter=off", " reuse=on"] {
+            let report = case("blocks", function, &format!("strategy=dpor{config}"));
+            let fails = report.contains("use-after-free 1 ");
+            assert!(fails && report.contains("seen 1 1\n"), "{function}{config}: {report}");
+            assert!(report.ends_with("done complete\n"), "{function}{config}: {report}");
+        }
+    }
+}
+
+/// Stores that are late come too late for what was freed, or for who is about to free it.
+#[test]
+fn memory_that_is_not_there_because_of_buffers() {
+    let mut all = String::new();
+    for function in ["hazards", "too_late"] {
+        for model in ["sc", "tso", "pso"] {
+            let found = finding("blocks", function, &format!("strategy=dpor under={model}"));
+            all += &format!("{function} under {model}: {found}\n");
+        }
+    }
+    expect![[r#"
+        hazards under sc: nothing
+        hazards under tso: use-after-free 1 0 reads 4 bytes, at the beginning of a block of 4 bytes, after it was freed 0:freed here 0:allocated here
+        hazards under pso: use-after-free 1 0 reads 4 bytes, at the beginning of a block of 4 bytes, after it was freed 0:freed here 0:allocated here
+        too_late under sc: nothing
+        too_late under tso: nothing
+        too_late under pso: use-after-free 1 0 a store of 4 bytes leaves its buffer, at the beginning of a block of 4 bytes, after it was freed 0:freed here 0:allocated here
+    "#]].assert_eq(&all);
+    // The monitors know that a block must not be freed before it was written.
+    let watched = case("blocks", "too_late", "strategy=dpor models=tso,pso");
+    assert!(watched.contains("overtaking 1 PSO"), "{watched}");
+    assert!(!watched.contains("TSO"), "{watched}");
+}
+
+#[test]
+fn memory_that_only_looks_wrong() {
+    let cases = [
+        "by_libc",
+        "from_before",
+        "sizes",
+        "strings",
+        "mapped",
+        "stacks",
+        "lent",
+        "given",
+        "counted",
+        "handed_over",
+        "hazards",
+        "buffered",
+        "in_time",
+    ];
+    for case_name in cases {
+        for config in ["", " under=tso", " under=pso", " models=tso,pso", " reuse=on"] {
+            let report = case("blocks_fine", case_name, &format!("strategy=dpor{config}"));
+            assert_eq!(report, "done complete\n", "{case_name}{config}");
+        }
+        let report = case("blocks_fine", case_name, "strategy=random:1 executions=200");
+        assert_eq!(report, "done limit\n", "{case_name}");
+    }
+}
+
+#[test]
+fn locks_that_are_misused() {
+    let cases = [
+        "not_locked",
+        "of_another",
+        "twice",
+        "held",
+        "after_end",
+        "garbage",
+        "c11",
+        "freed",
+        "wait_unlocked",
+        "destroy_condition",
+        "waited_on",
+        "rw_not_locked",
+        "rw_of_another",
+        "rw_held",
+        "rw_after_end",
+        "no_barrier",
+        "ended_barrier",
+        "waited_at",
+        "spin_not_locked",
+    ];
+    let all = cases.map(|case| format!("{case}: {}\n", finding("misused", case, "strategy=dpor")));
+    expect![[r#"
+        not_locked: lock-misuse 0 0 unlocks a mutex that nobody holds
+        of_another: lock-misuse 1 0 unlocks a mutex that main holds
+        twice: lock-misuse 0 0 destroys a mutex that was destroyed 0:destroyed here
+        held: lock-misuse 0 0 destroys a mutex that main holds
+        after_end: lock-misuse 1 0 locks a mutex that was destroyed 0:destroyed here
+        garbage: lock-misuse 0 0 locks a mutex that was not initialised
+        c11: lock-misuse 0 0 locks a mutex that was destroyed 0:destroyed here
+        freed: use-after-free 0 0 writes 40 bytes, at the beginning of a block of 40 bytes, after it was freed 0:freed here 0:allocated here
+        wait_unlocked: lock-misuse 0 0 unlocks a mutex that nobody holds
+        destroy_condition: lock-misuse 0 0 signals a condition variable that was destroyed 0:destroyed here
+        waited_on: lock-misuse 1 0 waits on a condition variable that was destroyed 0:destroyed here
+        rw_not_locked: lock-misuse 0 0 unlocks a read-write lock that nobody holds
+        rw_of_another: lock-misuse 1 0 unlocks a read-write lock that main holds
+        rw_held: lock-misuse 0 0 destroys a read-write lock that is held
+        rw_after_end: lock-misuse 0 0 locks a read-write lock that was destroyed 0:destroyed here
+        no_barrier: lock-misuse 0 0 waits at a barrier that was not initialised
+        ended_barrier: lock-misuse 0 0 waits at a barrier that was destroyed 0:destroyed here
+        waited_at: lock-misuse 1 0 waits at a barrier that was destroyed 0:destroyed here
+        spin_not_locked: lock-misuse 0 0 unlocks a spin lock that nobody holds
+    "#]].assert_eq(&all.concat());
+}
+
+#[test]
+fn locks_that_only_look_misused() {
+    let cases = ["zeros", "again", "checked", "hand_over", "woken", "last_user", "met", "readers"];
+    for case_name in cases {
+        for config in ["", " under=tso", " under=pso", " models=tso,pso"] {
+            let report = case("used", case_name, &format!("strategy=dpor{config}"));
+            assert_eq!(report, "done complete\n", "{case_name}{config}");
+        }
+    }
+}
+
+/// One side of a protocol needs no fence if the other makes it have one.
+#[test]
+fn a_fence_in_all_threads() {
+    for function in ["private", "global"] {
+        for config in ["", " under=tso", " under=pso", " models=tso,pso"] {
+            let report = case("membarriers", function, &format!("strategy=dpor{config}"));
+            assert_eq!(report, "done complete\n", "{function}{config}");
+        }
+    }
+    for function in ["none", "before"] {
+        for config in ["under=tso", "under=pso"] {
+            let found = finding("membarriers", function, &format!("strategy=dpor {config}"));
+            assert!(found.starts_with("assertion"), "{function} {config}: {found}");
+        }
+        let report = case("membarriers", function, "strategy=dpor models=tso");
+        assert!(report.contains("overtaking 1 TSO"), "{function}: {report}");
+        assert!(report.ends_with("done complete\n"), "{function}: {report}");
+    }
 }

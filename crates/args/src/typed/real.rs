@@ -184,6 +184,9 @@ pub(crate) struct Explore {
     /// What the program prints: nothing of it, that of its first execution, or all [default: none].
     #[arg(long, alias = "output", value_name = "WHICH")]
     pub(crate) program_output: Option<ProgramOutput>,
+    /// An exit code other than 0 is no failure.
+    #[arg(long)]
+    pub(crate) ignore_exit_code: bool,
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,

@@ -49,6 +49,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
             Isolate::Fork => campaign::Isolate::Fork,
         },
         all_output: args.output == ProgramOutput::All,
+        codes: args.codes,
         reuse: args.reuse,
         races: args.races,
         transactions,
@@ -110,6 +111,7 @@ pub(super) fn command(
     let flags = [
         (watched && args.transactions, "--transactions"),
         (watched && args.fence_transactions, "--fence-transactions"),
+        (!args.codes, "--ignore-exit-code"),
         (args.reuse, "--reuse"),
         (!args.races, "--no-races"),
         (fork, "--isolate fork"),

@@ -32,6 +32,7 @@ mod certified;
 mod convert;
 mod corpus_c;
 mod ends;
+mod failures;
 mod fences;
 mod follow;
 mod formats;

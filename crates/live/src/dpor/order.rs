@@ -179,7 +179,7 @@ impl Order {
                 };
             }
             let at = self.steps.len() as u32;
-            if step.op.kind == OpKind::Commit {
+            if commits(step.agent, step.op) {
                 for store in self.stores.iter_mut().filter(|s| s.committed == at) {
                     store.committed = NONE;
                 }
@@ -233,7 +233,7 @@ impl Order {
         }
         match op.kind {
             OpKind::Join => self.join_agents(|a| u64::from(a.of()) == op.addr),
-            OpKind::Commit => self.join_stores(agent, op),
+            _ if commits(agent, op) => self.join_stores(agent, op),
             _ => {}
         }
         use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
@@ -374,7 +374,7 @@ impl Order {
             OpKind::StoreFence if self.buffered => {
                 self.fences.push(Mark { step: at, what: self.steps[at as usize].agent });
             }
-            OpKind::Commit => {
+            _ if commits(self.steps[at as usize].agent, op) => {
                 let agent = self.steps[at as usize].agent;
                 if let Some(store) = self.store_of(agent, op) {
                     self.stores[store].committed = at;
@@ -412,11 +412,18 @@ fn covers(first: Op, second: Op, word: u64) -> bool {
     first.addr <= low && end(first) >= high
 }
 
+/// Whether a step is what comes of a store into a buffer.
+fn commits(agent: Agent, op: Op) -> bool {
+    agent.is_buffer() && matches!(op.kind, OpKind::Commit | OpKind::Free)
+}
+
 /// Whether one of two conflicting steps may or may not be possible, or a write, depending on the
 /// bytes of both and on others. Then steps that do not conflict may together make the difference.
 fn blurs(a: Op, b: Op) -> bool {
     let depends = |op: Op| matches!(op.kind, OpKind::Acquire | OpKind::Compare);
-    (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)
+    // What is freed can neither become available nor have another value.
+    let free = |op: Op| op.kind == OpKind::Free;
+    !free(a) && !free(b) && (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)
 }
 
 /// Makes the rows of a table wider.

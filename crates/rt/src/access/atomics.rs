@@ -16,8 +16,10 @@ use crate::access::plain::read_step;
 use crate::entry::frame::{Call, entry, latest};
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
+use crate::memory::check::check;
+use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::step;
+use crate::schedule::turns::{step, store_step};
 
 /// An integer that operations are done on.
 trait Word: Copy + PartialEq {
@@ -101,6 +103,7 @@ fn order_of(number: i32) -> Order {
 fn announce(rt: &mut Rt, kind: OpKind, area: Area, call: Call, varying: Option<Varying>) {
     rt.touch_by_step(area, kind != OpKind::Read);
     read_step(rt, area, area.op(kind), call, varying);
+    check(rt, area, Use::of(kind != OpKind::Read), call.pc());
 }
 
 /// Reports what was done: `new` is what was written, if anything was.
@@ -157,14 +160,11 @@ extern "C" fn store<T: Word>(word: Guest<T>, new: T, order: i32) {
         Order::SeqCst if buffers => step(rt, area.op(OpKind::Update)),
         Order::Release | Order::AcqRel if buffers && rt.config.under != Model::Tso => {
             full(rt, OpKind::StoreFence, strength, pc);
-            let kind = rt.store_kind(pc);
-            step(rt, area.op(kind));
+            store_step(rt, area, pc);
         }
-        _ => {
-            let kind = rt.store_kind(pc);
-            step(rt, area.op(kind));
-        }
+        _ => store_step(rt, area, pc),
     }
+    check(rt, area, Use::Write, pc);
     let old = word.get();
     let buffered = strength != Order::SeqCst && rt.buffer(area, strength, pc);
     word.set(new);

@@ -1,17 +1,20 @@
 //! What the program marks: transactions, by functions that are named or by calls, and fences in
 //! inline assembly, which `weakspot cc` puts calls beside.
 
+use core::sync::atomic::Ordering;
+
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
 use crate::access::pending::settle;
 use crate::access::plain::volatile_access;
-use crate::access::transactions::NAMED;
+use crate::access::transactions::{FRAMES, NAMED};
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
+use crate::memory::frames::Open;
 use crate::schedule::threads::Parked;
-use crate::schedule::turns::park;
+use crate::schedule::turns::{park, step};
 use crate::{Rt, Runtime};
 
 /// Exports functions that do nothing unless functions are transactions.
@@ -48,21 +51,58 @@ entry! {
     __weakspot_end => end;
 }
 
-extern "C" fn function_begins() {
+extern "C" fn function_begins(back: usize) {
     // SAFETY: the program calls.
-    if let Some(mut rt) = unsafe { Rt::live() }
-        && rt.transactions.holds(rt.pc())
-    {
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return };
+    if rt.transactions.holds(rt.pc()) {
         rt.open_transaction();
+    }
+    if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
+        let (me, sp) = (rt.threads.current(), rt.call().stack_pointer());
+        rt.frames.enter(me, Open { sp, back });
     }
 }
 
 extern "C" fn function_ends() {
     // SAFETY: the program calls.
-    if let Some(mut rt) = unsafe { Rt::live() }
-        && rt.transactions.holds(rt.pc())
-    {
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return };
+    if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
+        variables_end(&mut rt);
+    }
+    if rt.transactions.holds(rt.pc()) {
         rt.close_transaction();
+    }
+}
+
+/// The variables of a function are gone: a step if others have touched some of them.
+fn variables_end(rt: &mut Rt) {
+    let (me, sp) = (rt.threads.current(), rt.call().stack_pointer());
+    let Some((function, around)) = rt.frames.exit(me, sp) else { return };
+    let Some((from, to)) = rt.frames.lent_by(me).filter(|_| !rt.threads.alone()) else { return };
+    let top = rt.coroutines.slot(me).top();
+    if to <= sp || from >= around.unwrap_or(top) {
+        return;
+    }
+    // Its variables end where it keeps the address to return to.
+    const MOST_WORDS: usize = 1 << 16;
+    let limit = around.unwrap_or(top).min(top);
+    let words = (limit.saturating_sub(function.sp) / 8).min(MOST_WORDS);
+    // SAFETY: the stack of the thread reaches to `top`.
+    let word = |i: usize| unsafe { (function.sp as *const usize).add(i).read() };
+    let Some(back) = (0..words).find(|&i| word(i) == function.back) else { return };
+    let (from, to) = (from.max(sp), to.min(function.sp + back * 8));
+    if from < to {
+        // SAFETY: the program is done with these bytes.
+        let area = unsafe { Area::at(from, to - from) };
+        let Some((from, to, news)) = rt.shadow.free(me, area).filter(|_| rt.config.filter) else {
+            return;
+        };
+        if news {
+            rt.learn(from, to - from);
+        }
+        // SAFETY: as above.
+        let area = unsafe { Area::at(from, to - from) };
+        step(rt, area.op(OpKind::Free));
     }
 }
 

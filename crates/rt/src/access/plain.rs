@@ -6,10 +6,13 @@ use crate::access::pending::{Pending, settle};
 use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
+use crate::memory::check::check;
+use crate::memory::errors::Use;
+use crate::memory::frames::stack_of;
 use crate::memory::shadow::Seen;
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::{let_others, step, step_conditional};
+use crate::schedule::turns::{let_others, step, step_conditional, store_step};
 use crate::{Rt, Runtime};
 
 /// Whether an access needs more than a look at one cell of the shadow.
@@ -18,6 +21,7 @@ pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> boo
     let Some(mut rt) = (unsafe { Rt::live() }) else { return false };
     let rt: &mut Runtime = &mut rt;
     let Some(cell) = rt.shadow.cell(addr) else { return true };
+    let there = rt.heap.blocks.fine::<LEN>(addr);
     let known = if LEN <= 4 && addr & 3 <= 4 - LEN {
         rt.private.knows::<WRITE>(cell.one().into(), false)
     } else if LEN == 8 && addr & 7 == 0 {
@@ -27,10 +31,10 @@ pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> boo
     };
     if !WRITE {
         rt.private.load();
-    } else if known {
+    } else if known && there {
         rt.private.store(addr, LEN);
     }
-    !known || rt.private.is_long()
+    !known || !there || rt.private.is_long()
 }
 
 /// A load or store of `LEN` bytes.
@@ -88,8 +92,8 @@ pub extern "C" fn read_range(addr: usize, len: usize) {
     }
     access(rt, area, false, call);
     if let Some(p) = pending {
-        let kind = rt.store_kind(p.pc);
-        step(rt, p.area.op(kind));
+        store_step(rt, p.area, p.pc);
+        check(rt, p.area, Use::Write, p.pc);
         let buffered = rt.buffer(p.area, p.order, p.pc);
         rt.threads.me_mut().pending = Some(Pending { buffered, ..p });
     }
@@ -118,21 +122,25 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
     if area.len() == 0 {
         return;
     }
+    let (pc, what) = (call.pc(), Use::of(write));
     if rt.threads.alone() {
         if !rt.shadow.is_shared(area) {
-            return;
+            return check(rt, area, what, pc);
         }
     } else if rt.config.filter {
         match rt.touch(area, write) {
-            Seen::Private => return private_access(rt, area, write, call),
+            Seen::Private => {
+                check(rt, area, what, pc);
+                return private_access(rt, area, write, call);
+            }
             Seen::Shared => {}
             Seen::News => rt.learn(area.addr(), area.len() as usize),
         }
     }
-    let (pc, order) = (call.pc(), Order::Plain);
+    let order = Order::Plain;
     if write {
-        let kind = rt.store_kind(pc);
-        step(rt, area.op(kind));
+        store_step(rt, area, pc);
+        check(rt, area, what, pc);
         let buffered = rt.buffer(area, order, pc);
         let old = area.value();
         let pending = Pending { area, update: false, order, pc, old, sync, buffered };
@@ -140,6 +148,7 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
     } else {
         let op = area.op(OpKind::Read);
         read_step(rt, area, op, call, None);
+        check(rt, area, what, pc);
         rt.record(Event::new(op, order, pc).with(area.value(), None).orders(sync));
     }
 }
@@ -185,7 +194,16 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
 impl Runtime {
     /// The current thread touches bytes while others are there.
     fn touch(&mut self, area: Area, write: bool) -> Seen {
-        self.shadow.touch(self.threads.current(), area, write)
+        let (me, addr, len) = (self.threads.current(), area.addr(), area.len() as usize);
+        if let Some(of) = stack_of(addr)
+            && of != me
+            && of < self.threads.count()
+            && self.frames.lend(of, addr, len)
+        {
+            // Functions that have begun did not say so.
+            self.start_again();
+        }
+        self.shadow.touch(me, area, write)
     }
 
     /// The current thread touches bytes by a step in any case: if that makes them shared, the

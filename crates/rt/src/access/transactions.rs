@@ -5,8 +5,12 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use crate::config::Config;
 use crate::report::Reporter;
 
-/// Whether functions are transactions, so that it matters where they begin and end.
+/// Why it matters where functions begin and end: 0 if it does not.
 pub static NAMED: AtomicU8 = AtomicU8::new(0);
+/// Some are transactions.
+const SOME: u8 = 1;
+/// Others may use variables on the stack.
+pub const FRAMES: u8 = 2;
 
 /// Functions of the program that are transactions, from and to.
 pub struct Transactions(Vec<(usize, usize)>);
@@ -26,7 +30,7 @@ impl Transactions {
             (start, start.wrapping_add(len as usize))
         };
         self.0 = ranges.iter().map(range).collect();
-        NAMED.store(u8::from(!self.0.is_empty()), Ordering::Relaxed);
+        NAMED.store(if self.0.is_empty() { 0 } else { SOME }, Ordering::Relaxed);
     }
 
     /// Whether what returns to this address, or is called there, is one of them.

@@ -18,6 +18,8 @@ use crate::access::atomics::full;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
+use crate::memory::check::check;
+use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::step_conditional;
 use crate::sys;
@@ -37,15 +39,17 @@ struct Trap {
 #[derive(Clone, Copy)]
 enum Does {
     Update(Update),
+    /// An update whose order nobody can notice: a fence.
+    Quiet(Update),
     Fence(Fence),
 }
 
 impl Does {
-    /// `quiet`: an update whose order nobody can notice is a fence.
+    /// `quiet`: the order of an update cannot be noticed.
     fn of(bytes: &[u8], quiet: bool) -> Option<Does> {
         match x86::instruction(bytes)?.fence {
             Some(fence) => Some(Does::Fence(fence)),
-            None if quiet => x86::update(bytes).map(|_| Does::Fence(Fence::Full)),
+            None if quiet => x86::update(bytes).map(Does::Quiet),
             None => x86::update(bytes).map(Does::Update),
         }
     }
@@ -228,31 +232,45 @@ type Registers = [usize; 16];
 /// The program is about to execute an instruction, the first byte of which is before `at`.
 fn reached(does: Does, registers: &Registers, at: usize) {
     // SAFETY: the program calls, by a trap or a jump; nothing of the runtime is borrowed.
-    match (unsafe { Rt::live() }, does) {
-        // What the harness of a test does is not explored.
-        (Some(rt), _) if rt.config.harness && rt.threads.current() == 0 => {}
-        (None, _) => {}
-        (Some(mut rt), Does::Fence(Fence::Full)) => {
-            full(&mut rt, OpKind::Fence, Order::SeqCst, at);
-        }
-        (Some(mut rt), Does::Fence(Fence::Stores)) => {
-            full(&mut rt, OpKind::StoreFence, Order::Release, at);
-        }
-        (Some(mut rt), Does::Update(update)) => announce(&mut rt, &update, registers, at),
+    let Some(mut rt) = (unsafe { Rt::live() }) else { return };
+    let rt = &mut rt;
+    // What the harness of a test does is not explored.
+    if rt.config.harness && rt.threads.current() == 0 {
+        return;
     }
+    rt.threads.me_mut().interrupted = true;
+    match does {
+        Does::Update(update) => announce(rt, &update, registers, at),
+        Does::Quiet(update) => {
+            let addr = address(&update, registers, at);
+            if rt.heap.blocks.hold(addr) {
+                rt.heap.blocks.quieten(addr);
+            }
+            full(rt, OpKind::Fence, Order::SeqCst, at);
+        }
+        Does::Fence(Fence::Full) => full(rt, OpKind::Fence, Order::SeqCst, at),
+        Does::Fence(Fence::Stores) => full(rt, OpKind::StoreFence, Order::Release, at),
+    }
+    rt.threads.me_mut().interrupted = false;
 }
 
-/// Announces an update; returns when it may be done.
-fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
+/// What an instruction updates, the first byte of which is before `next`.
+fn address(update: &Update, registers: &Registers, next: usize) -> usize {
     let register = |n: usize| registers[n & 15];
-    let addr = match (update.relative, update.base) {
+    match (update.relative, update.base) {
         // Relative to the next instruction, where its bytes are counted from the trap.
         (Some(_), _) => update.offset.wrapping_add(next - 1),
         (None, base) => {
             let index = update.index.map_or(0, |(n, times)| register(n).wrapping_mul(times));
             base.map_or(0, register).wrapping_add(index).wrapping_add(update.offset)
         }
-    };
+    }
+}
+
+/// Announces an update; returns when it may be done.
+fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
+    let register = |n: usize| registers[n & 15];
+    let addr = address(update, registers, next);
     // SAFETY: the instruction is about to update these bytes.
     let area = unsafe { Area::at(addr, update.len as usize) };
     rt.touch_by_step(area, true);
@@ -264,6 +282,7 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
     };
     let varying = expected.map(|expected| Varying::Exchange(area, expected));
     step_conditional(rt, area.op(OpKind::Update), varying);
+    check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
         rt.threads.me_mut().spin.changed();
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));

@@ -50,6 +50,11 @@ impl Call {
         unsafe { (*self.0).pc }
     }
 
+    /// The stack pointer of the caller, when this call is over.
+    pub fn stack_pointer(self) -> usize {
+        self.0 as usize + size_of::<Frame>()
+    }
+
     /// The lowest address of what the caller had: its registers, then its stack.
     pub fn addr(self) -> usize {
         self.0 as usize

@@ -85,6 +85,11 @@ impl Area {
         Area { addr, len: u32::try_from(len).unwrap_or(u32::MAX) }
     }
 
+    /// Bytes that stand for something and are never looked at.
+    pub const fn nowhere(addr: usize, len: u32) -> Area {
+        Area { addr, len }
+    }
+
     /// A place that stands for an object; none of its bytes are looked at.
     pub fn place(addr: usize) -> Area {
         Area { addr, len: 0 }

@@ -9,6 +9,7 @@ use weakspot_live::{Ended, Op, OpKind};
 use crate::access::pending::settle;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
+use crate::execution::exceptions::uncaught;
 use crate::execution::exits;
 use crate::report::DEFECT;
 use crate::schedule::finish::finish;
@@ -34,8 +35,20 @@ pub fn fail(rt: &mut Rt, kind: &'static str, pc: usize, text: &str) -> ! {
 
 /// The same, by the fault of another thread.
 pub fn fail_in(rt: &mut Rt, thread: usize, kind: &'static str, pc: usize, text: &str) -> ! {
+    fail_with(rt, thread, kind, pc, text, &[])
+}
+
+/// The same with other places that have to do with it: what happened, by which thread, where.
+pub fn fail_with(
+    rt: &mut Rt,
+    thread: usize,
+    kind: &'static str,
+    pc: usize,
+    text: &str,
+    related: &[(&str, Option<usize>, usize)],
+) -> ! {
     settle(rt);
-    rt.finding(kind, Some(thread), pc, text);
+    rt.related_finding(kind, Some(thread), pc, text, related);
     wait_for_others(rt);
     finish(rt, Ended::Over)
 }
@@ -55,12 +68,14 @@ pub fn refuse(rt: &mut Rt, what: &'static str, pc: usize) -> ! {
     finish(rt, Ended::Cut)
 }
 
-/// The current thread ends the program: when the others have done what they can.
-pub fn leave(rt: &mut Rt, code: i32) -> ! {
+/// The current thread ends the program, from here or by the end of `main`: when the others have done
+/// what they can.
+pub fn leave(rt: &mut Rt, code: i32, pc: usize) -> ! {
     if !rt.exits.exiting() {
+        rt.exits.leave();
         wait_for_others(rt);
     }
-    leave_last(rt, code)
+    leave_last(rt, code, pc)
 }
 
 /// Waits until no other thread can do anything, or has done enough.
@@ -76,13 +91,13 @@ fn wait_for_others(rt: &mut Rt) {
 
 /// The current thread ends the program now: what was registered for the end runs, then what is left
 /// in the buffers of `stdio` is written.
-pub fn leave_last(rt: &mut Rt, code: i32) -> ! {
+pub fn leave_last(rt: &mut Rt, code: i32, pc: usize) -> ! {
     settle(rt);
     exits::program_functions(rt);
     // SAFETY: libc writes its own buffers, through functions of ours.
     rt.run_program(|| unsafe { libc::fflush(core::ptr::null_mut()) });
     settle(rt);
-    end_with_code(rt, code, 0);
+    end_with_code(rt, code, pc);
     finish(rt, Ended::Over)
 }
 
@@ -136,14 +151,20 @@ fn text<'a>(text: Guest<c_char>) -> Cow<'a, str> {
 
 stand_in! {
     fn exit(rt, code: i32) {
-        leave(rt, code)
+        let pc = rt.pc();
+        leave(rt, code, pc)
     }
 
     fn abort(rt) {
-        let text = rt.said.panics();
-        let text = if text.is_empty() { "abort" } else { &text };
         let pc = rt.pc();
-        fail(rt, "abort", pc, text)
+        let panics = rt.said.panics();
+        if !panics.is_empty() {
+            fail(rt, "panic", pc, &panics);
+        }
+        match uncaught(rt) {
+            Some((text, thrown)) => fail(rt, "exception", thrown, &text),
+            None => fail(rt, "abort", pc, "abort"),
+        }
     }
 
     fn __assert_fail(

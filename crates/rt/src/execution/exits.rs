@@ -28,6 +28,8 @@ pub struct Exits {
     before: usize,
     /// Functions of the program's own table, which come after those.
     finishers: Vec<extern "C" fn()>,
+    /// A thread is about to end the program, when others have done what they can.
+    leaving: bool,
     /// The current thread ends the program.
     exiting: bool,
 }
@@ -35,7 +37,13 @@ pub struct Exits {
 impl Exits {
     /// None.
     pub fn new() -> Exits {
-        Exits { registered: Vec::new(), before: 0, finishers: Vec::new(), exiting: false }
+        Exits {
+            registered: Vec::new(),
+            before: 0,
+            finishers: Vec::new(),
+            leaving: false,
+            exiting: false,
+        }
     }
 
     /// Those that are registered now come from before `main`.
@@ -47,7 +55,18 @@ impl Exits {
     /// Before an execution.
     pub fn clear(&mut self) {
         self.registered.truncate(self.before);
+        self.leaving = false;
         self.exiting = false;
+    }
+
+    /// A thread is about to end the program.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Whether a thread is about to end the program.
+    pub fn leaving(&self) -> bool {
+        self.leaving
     }
 
     /// Whether a thread is ending the program.

@@ -8,6 +8,7 @@
 
 pub mod crashes;
 pub mod ends;
+pub mod exceptions;
 pub mod exits;
 pub mod exploration;
 pub mod monitors;

@@ -3,7 +3,7 @@
 use weakspot_core::Model;
 use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{
-    Extra, Finding, Op, Order, Races, Schedule, Step, Sync, Transactions, Watch, preventing,
+    Extra, Finding, Op, OpKind, Order, Races, Schedule, Step, Sync, Transactions, Watch, preventing,
 };
 
 use crate::Runtime;
@@ -61,9 +61,24 @@ impl Runtime {
         self.record_of(self.threads.current(), event);
     }
 
+    /// The current thread has made all others have a fence here.
+    pub fn record_fence_of_all(&mut self, pc: usize) {
+        let fence = || Event::new(Op::plain(OpKind::Fence), Order::SeqCst, pc);
+        self.record(fence());
+        let me = self.threads.current();
+        if let Some(watch) = &mut self.monitors.watch {
+            watch.fence_all(me as u16);
+        }
+        for t in (0..self.threads.count()).filter(|&t| t != me) {
+            if self.threads.get(t).has_begun() && !self.threads.get(t).is_over() {
+                self.trace(t, &fence());
+            }
+        }
+    }
+
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
-        let Event { op, order, pc, value, old, sync } = event;
+        let &Event { op, order, pc, sync, .. } = &event;
         let step = Step { thread: t as u16, op, order, at: pc as u64 };
         if let Some(watch) = &mut self.monitors.watch {
             watch.step(step);
@@ -72,8 +87,12 @@ impl Runtime {
         if self.monitors.races.is_some() {
             self.look_for_races(&step, sync);
         }
+        self.trace(t, &event);
+    }
+
+    fn trace(&self, t: usize, event: &Event) {
         if self.config.trace {
-            let Op { kind, len, addr } = op;
+            let &Event { op: Op { kind, len, addr }, order, pc, value, old, .. } = event;
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
             self.reporter.send(&Message::Step(step));
@@ -101,6 +120,13 @@ impl Monitors {
             .then(|| Watch::new(&config.models, &extra).with_transactions(transactions));
         // What a load sees that takes its value from a buffer is not known to it.
         self.races = config.races.filter(|_| config.under == Model::Sc).map(Races::new);
+    }
+
+    /// Which bytes between these addresses have stores of other threads than this one that may be
+    /// pending, as far as anybody watches.
+    pub fn stored_within(&self, thread: usize, from: u64, to: u64) -> Vec<(u64, u32)> {
+        let watch = self.watch.as_ref();
+        watch.map_or_else(Vec::new, |watch| watch.stored_within(thread as u16, from, to))
     }
 
     /// Before an execution.

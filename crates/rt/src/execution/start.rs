@@ -20,6 +20,7 @@ use crate::execution::monitors::Monitors;
 use crate::execution::panics::Said;
 use crate::execution::watchdog::{Watchdog, leave_keeper};
 use crate::memory::arena;
+use crate::memory::frames::Frames;
 use crate::memory::heap::Heap;
 use crate::memory::mappings::Mappings;
 use crate::memory::shadow::Shadow;
@@ -31,6 +32,7 @@ use crate::schedule::life;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Start, Threads};
 use crate::sync::keys::Keys;
+use crate::sync::misuse::Destroyed;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
 use crate::sys;
@@ -131,13 +133,15 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         scheduler: Scheduler::new(&config),
         exploration: Exploration::new(),
         shadow,
-        heap: Heap::new(),
+        heap: Heap::new(config.reuse),
         mappings: Mappings::new(),
         outside: Outside::new(),
         files: Files::new(),
         clock: Clock::new(),
         wake_ups: WakeUps::new(),
         verifier: Verifier::default(),
+        destroyed: Destroyed::new(),
+        frames: Frames::new(),
         keys: Keys::new(),
         exits: Exits::new(),
         silent_places: SilentPlaces::new(),
@@ -289,6 +293,7 @@ fn work(rt: &mut Rt) -> ! {
     leave_keeper();
     catch_crashes();
     rt.traps.catch();
+    rt.frames.watch();
     rt.coroutines.map();
     rt.program.silent = false;
     if rt.program.started {
@@ -359,6 +364,8 @@ impl Runtime {
         self.exploration.clear();
         self.wake_ups.clear();
         self.verifier.clear();
+        self.destroyed.clear();
+        self.frames.clear();
         self.files.clear();
         self.exits.clear();
         self.keys.clear();

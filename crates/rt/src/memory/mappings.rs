@@ -20,7 +20,7 @@ impl Mappings {
     }
 
     /// Whether all of these bytes were mapped in this execution.
-    fn holds(&self, addr: usize, len: usize) -> bool {
+    pub fn holds(&self, addr: usize, len: usize) -> bool {
         let end = addr.saturating_add(len);
         self.0.iter().any(|m| m.0 <= addr && end <= m.0 + m.1.next_multiple_of(PAGE))
     }

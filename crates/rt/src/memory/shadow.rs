@@ -49,6 +49,13 @@ impl Cell {
         unsafe { *self.0.cast::<u32>() }
     }
 
+    /// What is in it and the next three, as one number. The address is a multiple of sixteen.
+    fn four(self) -> u64 {
+        debug_assert!((self.0 as usize).is_multiple_of(8));
+        // SAFETY: cells are mapped in chunks, which have a multiple of four.
+        unsafe { *self.0.cast::<u64>() }
+    }
+
     fn set(self, value: u16) {
         // SAFETY: as for `one`; nobody has references to cells.
         unsafe { *self.0 = value };
@@ -136,6 +143,35 @@ impl Shadow {
             }
         }
         seen
+    }
+
+    /// A thread frees bytes: those that others have touched are shared from now on. The first of them
+    /// and the end of the last, and whether that is news.
+    pub fn free(&mut self, thread: usize, area: Area) -> Option<(usize, usize, bool)> {
+        const FOUR: usize = 16;
+        let me = mark(thread, false);
+        let (mut at, end) = (area.addr() & !3, area.addr() + area.len() as usize);
+        let mut found: Option<(usize, usize, bool)> = None;
+        while at < end {
+            let Some(cell) = self.cell(at) else {
+                // Nobody has touched anything near.
+                at = (at | ((1 << CHUNK_LOG) - 1)) + 1;
+                continue;
+            };
+            if at.is_multiple_of(FOUR) && cell.four() == 0 {
+                at += FOUR;
+                continue;
+            }
+            let old = cell.one();
+            let shared = old & SHARED != 0;
+            if shared || (old != 0 && old & OWNER != me) {
+                cell.set(SHARED);
+                let (first, _, news) = found.unwrap_or((at, 0, false));
+                found = Some((first, at + 4, news || !shared));
+            }
+            at += 4;
+        }
+        found
     }
 
     /// Bytes are known to be shared.

@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::Runtime;
 use crate::config::MOST_THREADS;
-use crate::memory::{arena, heap};
+use crate::memory::{arena, blocks};
 use crate::report::Module;
 use crate::schedule::coroutine;
 use crate::sys;
@@ -199,7 +199,7 @@ fn of_program(own: (usize, usize), arguments: usize) -> Vec<(usize, Mapping)> {
         if own_rest {
             own_end = m.end;
         }
-        let reserved = (arena::BASE..heap::END).contains(&m.start);
+        let reserved = (arena::BASE..blocks::END).contains(&m.start);
         if !m.writable || !m.private || is_own || own_rest || reserved {
             continue;
         }
@@ -232,5 +232,5 @@ fn page_faults() -> i64 {
 
 const _: () = assert!(
     arena::BASE + arena::SIZE < coroutine::STACKS
-        && coroutine::STACKS + MOST_THREADS * coroutine::STRIDE <= heap::HEAPS
+        && coroutine::STACKS + MOST_THREADS * coroutine::STRIDE <= blocks::HEAPS
 );

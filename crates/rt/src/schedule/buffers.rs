@@ -21,6 +21,7 @@ use weakspot_live::{Agent, Next, OpKind, Order};
 use crate::Runtime;
 use crate::entry::guest::{Area, Bytes};
 use crate::execution::monitors::Event;
+use crate::memory::errors::{MemoryError, Use};
 
 /// The largest number of a queue: later ones share it.
 const LAST_QUEUE: usize = 0x7fff;
@@ -48,6 +49,8 @@ struct Store {
     new: Option<Bytes>,
     /// What is hidden by it while it is shown.
     old: Bytes,
+    /// It frees the block that begins there, and writes nothing.
+    frees: Option<usize>,
 }
 
 impl Buffer {
@@ -81,7 +84,13 @@ impl Buffer {
         };
         let queue = queue.min(LAST_QUEUE) as u16;
         let (epoch, old) = (self.epoch, area.copy());
-        self.stores.push(Store { area, pc, order, queue, epoch, at_once, new: None, old });
+        let frees = None;
+        self.stores.push(Store { area, pc, order, queue, epoch, at_once, new: None, old, frees });
+    }
+
+    /// Whether there are stores to these bytes in it.
+    fn touches(&self, area: Area) -> bool {
+        self.stores.iter().any(|store| store.area.overlaps(area))
     }
 
     /// The current thread has done its last store: what it wrote is in memory.
@@ -98,7 +107,7 @@ impl Buffer {
 
     /// Lets memory look as the thread sees it.
     pub fn show(&mut self) {
-        for store in &mut self.stores {
+        for store in self.stores.iter_mut().filter(|store| store.frees.is_none()) {
             store.old = store.area.copy();
             store.write();
         }
@@ -106,7 +115,7 @@ impl Buffer {
 
     /// Lets memory look as it is.
     pub fn hide(&mut self) {
-        for store in self.stores.iter().rev() {
+        for store in self.stores.iter().rev().filter(|store| store.frees.is_none()) {
             store.area.restore(&store.old);
         }
     }
@@ -126,7 +135,8 @@ impl Buffer {
             }
             let before = &self.stores[..i];
             let waits = before.iter().any(|b| b.epoch < store.epoch || b.area.overlaps(store.area));
-            let op = store.area.op(OpKind::Commit);
+            let kind = if store.frees.is_some() { OpKind::Free } else { OpKind::Commit };
+            let op = store.area.op(kind);
             out.push(Next { agent, op, enabled: !waits, idle: false });
         }
         out[from..].sort_unstable_by_key(|n| n.agent);
@@ -174,20 +184,51 @@ impl Runtime {
         Some(Agent::queue(self.threads.current() as u16, store.queue))
     }
 
+    /// What it is for the strategy that the current thread frees bytes: with buffers a store into one.
+    pub fn free_kind(&self, pc: usize) -> OpKind {
+        let waits = self.stores_are_buffered() && !self.is_on_time(pc);
+        if waits { OpKind::Write } else { OpKind::Free }
+    }
+
+    /// Bytes of a block that the current thread frees: others can use it until that leaves the buffer.
+    pub fn buffer_free(&mut self, area: Area, block: usize, pc: usize) {
+        self.buffer(area, Order::Plain, pc);
+        if let Some(last) = self.threads.me_mut().buffer.stores.last_mut() {
+            last.frees = Some(block);
+        }
+    }
+
+    /// Whether the current thread has stores to these bytes in its buffer.
+    pub fn has_buffered(&self, area: Area) -> bool {
+        self.threads.me().buffer.touches(area)
+    }
+
     /// Whether stores go into buffers: not if there is nobody who could notice.
     pub fn stores_are_buffered(&self) -> bool {
         self.scheduler.buffered() && !self.threads.alone()
     }
 
-    /// A queue lets its first store go. No buffer may be shown.
-    pub fn commit(&mut self, agent: Agent) {
+    /// A queue lets its first store go. No buffer may be shown. What is wrong with that, and where the
+    /// store was.
+    pub fn commit(&mut self, agent: Agent) -> Option<(MemoryError, usize)> {
         let t = usize::from(agent.of());
         let stores = &mut self.threads.get_mut(t).buffer.stores;
         let first = |s: &Store| s.queue == agent.queue_number();
-        let Some(at) = stores.iter().position(first) else { return };
+        let at = stores.iter().position(first)?;
         let store = stores.remove(at);
+        let error = match store.frees {
+            Some(block) => {
+                self.heap.gone(block);
+                None
+            }
+            None => self.memory_error(t, store.area, Use::Commit),
+        };
+        if let Some(error) = error {
+            return Some((error, store.pc));
+        }
         store.write();
         let op = store.area.op(OpKind::Commit);
         self.record_of(t, Event::new(op, store.order, store.pc));
+        None
     }
 }

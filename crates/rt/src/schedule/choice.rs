@@ -166,7 +166,7 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         // The strategy has heard of it as an update. A schedule has the step, so that it can be
         // followed where all stores may wait.
         rt.exploration.chosen(agent);
-        rt.commit(agent);
+        commit(rt, agent);
     }
     loop {
         count(rt);
@@ -191,8 +191,17 @@ fn choose_buffered(rt: &mut Rt) -> usize {
             rt.threads.get_mut(to).buffer.show();
             return to;
         }
-        rt.commit(agent);
         rt.scheduler.last = Some(agent);
+        commit(rt, agent);
+    }
+}
+
+/// A store leaves its buffer.
+fn commit(rt: &mut Rt, agent: Agent) {
+    if let Some((error, pc)) = rt.commit(agent) {
+        let thread = Some(usize::from(agent.of()));
+        rt.related_finding(error.kind, thread, pc, &error.text, &error.related);
+        finish(rt, Ended::Over);
     }
 }
 
@@ -355,6 +364,11 @@ impl Runtime {
     /// Bytes turn out to be shared: the exploration starts again after this execution.
     pub fn learn(&mut self, addr: usize, len: usize) {
         self.reporter.shared(addr, len);
+        self.start_again();
+    }
+
+    /// The exploration starts again after this execution, which is only there to learn from.
+    pub fn start_again(&mut self) {
         self.exploration.learn();
         if self.scheduler.buffered {
             settle(self);

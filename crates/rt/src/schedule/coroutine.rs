@@ -17,7 +17,7 @@ pub const STRIDE: usize = 16 << 20;
 /// The size of a stack.
 pub const STACK: usize = 8 << 20;
 /// Room for thread-local storage, at the other end of the gap below the stack.
-const LOCAL: usize = 1 << 20;
+pub const LOCAL: usize = 1 << 20;
 /// A stack of which more than this was used is given back to the system instead of being cleared.
 const LARGE: usize = 256 << 10;
 const PAGE: usize = 4096;

@@ -48,6 +48,7 @@ extern "C" fn run(t: usize) -> ! {
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
     let rt = &mut rt;
     begin_turn(rt);
+    rt.threads.me_mut().begin();
     rt.record(Event::new(Op::plain(OpKind::Start), Order::Plain, 0));
     let start = rt.threads.get(t).start;
     rt.threads.me_mut().unwinding.begin_at(&raw const start as usize);
@@ -56,7 +57,7 @@ extern "C" fn run(t: usize) -> ! {
             let (main, (argc, argv, envp)) = (rt.program.main(), rt.program.arguments());
             // SAFETY: `main` gets what libc would have passed to it.
             let code = rt.run_program(|| unsafe { main(argc, argv, envp) });
-            ends::leave(rt, code)
+            ends::leave(rt, code, 0)
         }
         Start::Function(f, arg) => {
             let value = rt.run_program(|| f(arg));
@@ -84,7 +85,7 @@ pub fn end(rt: &mut Rt, value: usize) -> ! {
     let position = thread.position;
     rt.forget_next(position);
     if rt.scheduler.next().is_empty() {
-        ends::leave_last(rt, 0);
+        ends::leave_last(rt, 0, 0);
     }
     let to = choose(rt);
     switch_to(rt, to);

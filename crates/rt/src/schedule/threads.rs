@@ -6,6 +6,7 @@ use crate::Runtime;
 use crate::access::pending::Pending;
 use crate::access::transactions::Nesting;
 use crate::entry::guest::{Area, Question};
+use crate::execution::exceptions::Exceptions;
 use crate::execution::exits::AtExit;
 use crate::schedule::buffers::Buffer;
 use crate::schedule::spin::Spin;
@@ -32,6 +33,10 @@ pub struct Threads {
 pub struct Thread {
     /// Where it goes on.
     pub(super) sp: usize,
+    /// The end of what its functions have on its stack, while it does not run.
+    end: usize,
+    /// It was interrupted, and did not call.
+    pub interrupted: bool,
     /// The lowest address of its stack that is known to have been used.
     lowest: usize,
     pub(super) start: Start,
@@ -60,6 +65,8 @@ pub struct Thread {
     pub waiting: Waiting,
     /// How it ends in the middle of its functions.
     pub unwinding: Unwinding,
+    /// What it has thrown.
+    pub exceptions: Exceptions,
     /// What is to be called when it ends.
     pub at_exit: Vec<AtExit>,
     /// Its values of keys.
@@ -84,6 +91,8 @@ pub type Function = extern "C" fn(usize) -> usize;
 struct Life {
     /// What it returned.
     value: usize,
+    /// It has taken its first step.
+    begun: bool,
     /// It has no steps left.
     over: bool,
     /// Nobody will join it.
@@ -295,6 +304,17 @@ impl Thread {
         Thread { spin: spin.emptied(), at_exit, values, buffer, ..Thread::default() }
     }
 
+    /// The lowest address of what its functions have on its stack, while it does not run; the stack of
+    /// the library is below.
+    pub fn end_of_stack(&self) -> Option<usize> {
+        (self.end != 0 && self.parked.is_none()).then_some(self.end)
+    }
+
+    /// It stops in a call from here, with this address in use.
+    pub(super) fn stop_at(&mut self, call: usize, here: usize) {
+        self.end = if self.interrupted { here } else { call.max(here) };
+    }
+
     /// It has used its stack down to this address.
     pub fn used_down_to(&mut self, addr: usize) {
         self.lowest = self.lowest.min(addr);
@@ -326,6 +346,15 @@ impl Thread {
 
     pub(super) fn set_over(&mut self) {
         self.life.over = true;
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.life.begun = true;
+    }
+
+    /// Whether it has taken its first step.
+    pub fn has_begun(&self) -> bool {
+        self.life.begun
     }
 
     /// Whether it has no steps left.

@@ -5,6 +5,7 @@ use weakspot_live::{Agent, Next, Op, OpKind};
 
 use crate::access::pending::settle;
 use crate::entry::frame;
+use crate::entry::guest::Area;
 use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
 use crate::schedule::finish::{count, leave_for};
@@ -20,6 +21,43 @@ pub fn step(rt: &mut Rt, op: Op) {
     rt.announce(op);
     pass_turn(rt);
 }
+
+/// The current thread announces a store; returns when it is its turn. If another thread empties the
+/// buffers of all, it matters whether the store comes before.
+pub fn store_step(rt: &mut Rt, area: Area, pc: usize) {
+    let kind = rt.store_kind(pc);
+    store_into_buffer(rt, area.op(kind));
+}
+
+/// The same for what frees bytes.
+pub fn free_step(rt: &mut Rt, area: Area, pc: usize) {
+    let kind = rt.free_kind(pc);
+    store_into_buffer(rt, area.op(kind));
+}
+
+fn store_into_buffer(rt: &mut Rt, op: Op) {
+    if rt.stores_are_buffered() && rt.shadow.is_shared(ALL_BUFFERS) {
+        step(rt, ALL_BUFFERS.op(OpKind::Read));
+    }
+    step(rt, op);
+}
+
+/// The current thread empties the buffers of all threads.
+pub fn empty_all_buffers(rt: &mut Rt) {
+    if !rt.stores_are_buffered() {
+        return step(rt, Op::plain(OpKind::Fence));
+    }
+    if !rt.shadow.is_shared(ALL_BUFFERS) {
+        let (addr, len) = (ALL_BUFFERS.addr(), ALL_BUFFERS.len() as usize);
+        rt.shadow.set_shared(addr, len);
+        rt.learn(addr, len);
+    }
+    let empty = Until::Known(|rt, _, _| rt.threads.buffers_are_empty(), 0);
+    wait(rt, ALL_BUFFERS.op(OpKind::Acquire), empty, Patience::Endless);
+}
+
+/// Stands for what is in all buffers: no program has anything there.
+const ALL_BUFFERS: Area = Area::nowhere(0x1000, 8);
 
 /// The current thread announces a step that it cannot take before something holds; returns when it
 /// is its turn. Whether it held then.
@@ -119,8 +157,10 @@ pub(super) fn switch_to(rt: &mut Rt, to: usize) {
     thread.used_down_to(&raw const here as usize);
     runtime.enter(to);
     let to = runtime.threads.get(to).sp;
-    let sp = &raw mut runtime.threads.get_mut(from).sp;
     let call = frame::latest();
+    let thread = runtime.threads.get_mut(from);
+    thread.stop_at(call.stack_pointer(), &raw const here as usize);
+    let sp = &raw mut thread.sp;
     // SAFETY: `to` was left by `switch` or `prepare`, and its thread does not run. What this one has
     // borrowed from the runtime has ended, but for the place of its stack pointer, which is written
     // before anybody else runs.

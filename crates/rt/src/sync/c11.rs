@@ -8,7 +8,7 @@ use crate::schedule::threads::{Function, Patience};
 use crate::sync::keys::{self, Destructor};
 use crate::sync::locks::{self, Mutex};
 use crate::sync::pthread;
-use crate::sync::waits::{Condition, condition_wait, condition_wake};
+use crate::sync::waits::{Condition, condition_destroy, condition_wait, condition_wake};
 
 const SUCCESS: i32 = 0;
 const BUSY: i32 = 1;
@@ -89,8 +89,14 @@ stand_in! {
         SUCCESS
     }
 
-    fn cnd_destroy(_rt, condition: Condition) {
-        let _ = condition;
+    fn cnd_destroy(rt, condition: Condition) {
+        let pc = rt.pc();
+        condition_destroy(rt, condition, pc);
+    }
+
+    fn mtx_destroy(rt, mutex: Guest<Mutex>) {
+        let pc = rt.pc();
+        locks::destroy(rt, mutex, pc);
     }
 }
 

@@ -6,13 +6,17 @@ use crate::entry::frame::{Call, entry};
 use crate::entry::guest::Guest;
 use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
+use crate::memory::check::check;
+use crate::memory::errors::Use;
 use crate::report::DEFECT;
 use crate::schedule::threads::Patience;
-use crate::schedule::turns::step;
+use crate::schedule::turns::{empty_all_buffers, step};
 use crate::sync::pthread::give_way;
 use crate::sync::waits;
 use crate::sys;
 use crate::{LIVE, Rt, Runtime};
+
+const SYS_FUTEX_WAITV: i64 = 449;
 
 extern "C" fn syscall_inner(
     number: i64,
@@ -36,6 +40,9 @@ extern "C" fn syscall_inner(
             give_way(rt);
             0
         }
+        libc::SYS_membarrier => membarrier(rt, a, call.pc()),
+        libc::SYS_rseq => refuse(rt, "rseq", call.pc()),
+        SYS_FUTEX_WAITV => refuse(rt, "futex_waitv", call.pc()),
         libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => {
             refuse(rt, "fork", call.pc())
         }
@@ -58,6 +65,7 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
     match command as i32 & 0x7f {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
             step(rt, op(OpKind::Update));
+            check(rt, word.area(), Use::Read, pc);
             if word.get() != value as u32 {
                 done(rt, op(OpKind::Read), pc);
                 return -(libc::EAGAIN as isize);
@@ -78,7 +86,39 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
             wake(rt, op(OpKind::Release), u32::MAX, pc)
         }
-        _ => refuse(rt, "futex", pc),
+        other => refuse(rt, futex_name(other), pc),
+    }
+}
+
+/// Operations on futexes that cannot be controlled.
+fn futex_name(command: i32) -> &'static str {
+    match command {
+        libc::FUTEX_WAKE_OP => "FUTEX_WAKE_OP",
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => "FUTEX_LOCK_PI",
+        libc::FUTEX_UNLOCK_PI => "FUTEX_UNLOCK_PI",
+        libc::FUTEX_TRYLOCK_PI => "FUTEX_TRYLOCK_PI",
+        libc::FUTEX_WAIT_REQUEUE_PI => "FUTEX_WAIT_REQUEUE_PI",
+        libc::FUTEX_CMP_REQUEUE_PI => "FUTEX_CMP_REQUEUE_PI",
+        _ => "futex",
+    }
+}
+
+/// A fence in all threads: global or of this process, which are the same here. Who has to register may
+/// do so, but need not.
+fn membarrier(rt: &mut Rt, command: usize, pc: usize) -> isize {
+    const QUERY: usize = 0;
+    const FENCES: usize = 1 | 2 | 8 | 32;
+    const REGISTRATIONS: usize = 4 | 16 | 64;
+    match command {
+        QUERY => (FENCES | REGISTRATIONS) as isize,
+        _ if !command.is_power_of_two() => -(libc::EINVAL as isize),
+        _ if command & FENCES != 0 => {
+            empty_all_buffers(rt);
+            rt.record_fence_of_all(pc);
+            0
+        }
+        _ if command & REGISTRATIONS != 0 => 0,
+        _ => refuse(rt, "membarrier with rseq", pc),
     }
 }
 

@@ -12,9 +12,11 @@ use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
 use crate::execution::monitors::Event;
+use crate::memory::check::check_object;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, step_conditional, wait};
-use crate::sync::locks::{self, Mutex, attempt, op, try_step};
+use crate::sync::locks::{self, Mutex, area_of, attempt, op, try_step};
+use crate::sync::misuse::{destroyed, misuse};
 use crate::sys;
 use crate::{Rt, Runtime};
 
@@ -89,6 +91,36 @@ pub(super) fn wake_step(rt: &mut Rt, op: Op, queue: usize) {
 /// A condition variable, of which only the address matters.
 pub type Condition = Guest<()>;
 
+/// What a condition variable begins with once it was destroyed.
+const GONE: u64 = 0x5eed_dead_c0de_0000;
+
+/// A condition variable that is used has to be there.
+fn usable(rt: &mut Rt, condition: Condition, what: &str, pc: usize) {
+    check_object(rt, area_of(op(OpKind::Update, condition, CONDITION)), pc);
+    if first_word(condition).get() == GONE {
+        let text = format!("{what} a condition variable that was destroyed");
+        misuse(rt, condition.addr(), pc, &text);
+    }
+}
+
+fn first_word(condition: Condition) -> Guest<u64> {
+    // SAFETY: the program says that there is a condition variable, which has more bytes than that.
+    unsafe { Guest::at(condition.addr()) }
+}
+
+/// Ends a condition variable. Who was woken may still be on the way.
+pub fn condition_destroy(rt: &mut Rt, condition: Condition, pc: usize) {
+    step(rt, op(OpKind::Update, condition, CONDITION));
+    usable(rt, condition, "destroys", pc);
+    let queue = condition.addr();
+    let waiting = rt.threads.iter().filter(|t| t.waiting.is_in(queue)).count();
+    if waiting > rt.wake_ups.of(queue) as usize {
+        misuse(rt, queue, pc, "destroys a condition variable that a thread waits on");
+    }
+    first_word(condition).set(GONE);
+    destroyed(rt, queue, pc);
+}
+
 /// Waits on a condition variable.
 pub fn condition_wait(
     rt: &mut Rt,
@@ -100,6 +132,7 @@ pub fn condition_wait(
     let (pc, queue) = (call.pc(), condition.addr());
     let update = op(OpKind::Update, condition, CONDITION);
     step(rt, update);
+    usable(rt, condition, "waits on", pc);
     rt.enter_queue(queue);
     entered(rt, update, patience, pc);
     let error = locks::unlock(rt, mutex, pc);
@@ -120,6 +153,7 @@ pub fn condition_wake(rt: &mut Rt, condition: Condition, n: u32) {
     let pc = rt.pc();
     let op = op(OpKind::Release, condition, CONDITION);
     wake_step(rt, op, condition.addr());
+    usable(rt, condition, "signals", pc);
     rt.wake(condition.addr(), n);
     done_with(rt, op, pc, Sync::Nothing);
 }
@@ -152,8 +186,9 @@ stand_in! {
     }
 
     /// glibc would wait for threads in its own queue.
-    fn pthread_cond_destroy(_rt, condition: Condition) -> i32 {
-        let _ = condition;
+    fn pthread_cond_destroy(rt, condition: Condition) -> i32 {
+        let pc = rt.pc();
+        condition_destroy(rt, condition, pc);
         0
     }
 }
@@ -173,7 +208,9 @@ fn semaphore_wait(rt: &mut Rt, semaphore: Semaphore, patience: Patience) -> i32 
         rt.spins(call, semaphore.area(), 0);
     }
     let positive = Until::Object(Question::about(semaphore, is_positive));
-    if !wait(rt, op, positive, patience) {
+    let got = wait(rt, op, positive, patience);
+    check_object(rt, area_of(op), call.pc());
+    if !got {
         done(rt, left(op, false), call.pc());
         sys::set_errno(libc::ETIMEDOUT);
         return -1;
@@ -217,6 +254,7 @@ stand_in! {
         let op = op(OpKind::Release, semaphore, SEMAPHORE);
         let kind = |s: Semaphore| if is_positive(s) { OpKind::Update } else { OpKind::Release };
         step_conditional(rt, op, Some(Varying::Object(Question::about(semaphore, kind))));
+        check_object(rt, area_of(op), pc);
         semaphore.set(semaphore.get() + 1);
         done(rt, op, pc);
         0
@@ -253,8 +291,17 @@ stand_in! {
         0
     }
 
-    fn pthread_barrier_destroy(_rt, barrier: Guest<Barrier>) -> i32 {
-        let _ = barrier;
+    /// Who was let go may still be on the way.
+    fn pthread_barrier_destroy(rt, barrier: Guest<Barrier>) -> i32 {
+        let pc = rt.pc();
+        step(rt, op(OpKind::Update, barrier, BARRIER));
+        there(rt, barrier, "destroys", pc);
+        let state = barrier.get();
+        if state.arrived != 0 {
+            misuse(rt, barrier.addr(), pc, "destroys a barrier that a thread waits at");
+        }
+        barrier.set(Barrier { size: 0, arrived: BARRIER_GONE, ..state });
+        destroyed(rt, barrier.addr(), pc);
         0
     }
 
@@ -263,6 +310,7 @@ stand_in! {
         let update = op(OpKind::Update, barrier, BARRIER);
         let kind = Question::about(barrier, arrival);
         step_conditional(rt, update, Some(Varying::Object(kind)));
+        there(rt, barrier, "waits at", pc);
         let Barrier { size, arrived, round } = barrier.get();
         let last = arrived + 1 >= size;
         barrier.set(if last {
@@ -279,10 +327,23 @@ stand_in! {
     }
 }
 
+/// How many threads have arrived at a barrier that was destroyed.
+const BARRIER_GONE: u32 = 0x5eed_dead;
+
+/// A barrier that is used has to be there.
+fn there(rt: &mut Rt, barrier: Guest<Barrier>, what: &str, pc: usize) {
+    check_object(rt, area_of(op(OpKind::Update, barrier, BARRIER)), pc);
+    let Barrier { size, arrived, .. } = barrier.get();
+    if size == 0 {
+        let how = if arrived == BARRIER_GONE { "was destroyed" } else { "was not initialised" };
+        misuse(rt, barrier.addr(), pc, &format!("{what} a barrier that {how}"));
+    }
+}
+
 /// What it is to arrive at a barrier: the last one lets all others go.
 fn arrival(barrier: Guest<Barrier>) -> OpKind {
     let barrier = barrier.get();
-    if barrier.arrived + 1 >= barrier.size { OpKind::Release } else { OpKind::Update }
+    if barrier.arrived >= barrier.size.saturating_sub(1) { OpKind::Release } else { OpKind::Update }
 }
 
 fn round_is_over(rt: &Runtime, thread: usize, barrier: usize) -> bool {

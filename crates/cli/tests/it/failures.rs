@@ -1,0 +1,195 @@
+//! What counts as a failure of a program that `weakspot run` explores.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::run;
+
+/// Compiles a program and explores it; what is said, and the exit code.
+fn explore(file: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failures");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(file);
+    std::fs::write(&path, source).expect("written");
+    let program = path.with_extension("");
+    let (path, program) = (path.to_str().expect("UTF-8"), program.to_str().expect("UTF-8"));
+    let compiler = if file.ends_with(".c") { "cc" } else { "c++" };
+    let built = run(&[compiler, "-O1", "-pthread", path, "-o", program], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let mut words = vec!["run"];
+    words.extend(args);
+    words.push(program);
+    let ran = run(&words, "");
+    (ran.out + &ran.err, ran.code)
+}
+
+/// A stack without locks whose nodes are freed while others may still look at them.
+const STACK: &str = "#include <atomic>
+#include <thread>
+struct Node { int value; Node *next; };
+static std::atomic<Node *> top;
+static void push(int value) {
+    Node *node = new Node{value, top.load()};
+    while (!top.compare_exchange_weak(node->next, node)) {}
+}
+static int pop() {
+    Node *node = top.load();
+    while (node && !top.compare_exchange_weak(node, node->next)) {}
+    int value = node ? node->value : 0;
+    delete node;
+    return value;
+}
+int main() {
+    push(1);
+    push(2);
+    std::thread a(pop), b(pop);
+    a.join();
+    b.join();
+    return 0;
+}
+";
+
+#[test]
+fn memory_is_used_after_it_was_freed() {
+    let (out, code) = explore("stack.cpp", STACK, &["--fail-fast"]);
+    assert_eq!(code, Some(1), "{out}");
+    let parts = [
+        "use-after-free reads 8 bytes, 8 bytes into a block of 16 bytes, after it was freed",
+        "stack.cpp:11 in pop",
+        "freed here by T2 at ",
+        "stack.cpp:13 in pop",
+        "allocated here by main at ",
+        "stack.cpp:6 in push",
+    ];
+    for part in parts {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+    let (again, code) = explore("stack.cpp", STACK, &["--replay", schedule.expect("a schedule")]);
+    assert_eq!(code, Some(1), "{again}");
+    assert!(again.contains("use-after-free") && again.contains("1 execution"), "{again}");
+
+    let (out, _) = explore("stack.cpp", STACK, &["--fail-fast", "--format", "json"]);
+    let objects = out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let failures: Vec<Value> =
+        objects.filter_map(|o| o["failures"].get(0).cloned()).take(1).collect();
+    let failure = failures.first().unwrap_or_else(|| panic!("{out}"));
+    assert_eq!(failure["kind"], "use-after-free");
+    assert_eq!(failure["related"][0]["what"], "freed here", "{failure}");
+    assert_eq!(failure["related"][1]["what"], "allocated here", "{failure}");
+}
+
+#[test]
+fn exit_codes_are_failures() {
+    let source = "#include <stdlib.h>
+int main(void) {
+    exit(3);
+}
+";
+    let (out, code) = explore("three.c", source, &[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("exit code 3") && out.contains("three.c:3"), "{out}");
+    let (out, code) = explore("three.c", source, &["--ignore-exit-code"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("ended with an exit code that is not 0"), "{out}");
+}
+
+#[test]
+fn uncaught_exceptions_are_failures() {
+    let thrown = |by: &str| {
+        format!(
+            "#include <stdexcept>
+#include <thread>
+struct Closed : std::runtime_error {{ Closed() : runtime_error(\"the queue is closed\") {{}} }};
+static void pass(int n) {{
+    if (n > 0)
+        {by};
+}}
+int main() {{
+    std::thread t([] {{
+        try {{ throw 1; }} catch (int n) {{ pass(n); }}
+    }});
+    t.join();
+    return 0;
+}}
+"
+        )
+    };
+    let cases = [
+        ("closed.cpp", "throw Closed()", "exception Closed: the queue is closed"),
+        ("number.cpp", "throw 5L", "exception long"),
+        ("again.cpp", "throw", "exception int"),
+    ];
+    for (file, by, text) in cases {
+        let (out, code) = explore(file, &thrown(by), &[]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains(text), "{file}: {out}");
+        let line = if by == "throw" { 10 } else { 6 };
+        assert!(out.contains(&format!("{file}:{line}")), "{file}: {out}");
+    }
+    let (out, code) = explore("abort.cpp", &thrown("std::abort()"), &[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("abort    abort"), "{out}");
+}
+
+/// What only looks like an error of a program in C++.
+#[test]
+fn exceptions_and_objects_that_are_fine() {
+    let source = "#include <cassert>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+struct alignas(64) Line { int x[16]; };
+struct Owner { int *p = new int(3); ~Owner() { delete p; } };
+static int deep(int n) {
+    Owner owner;
+    volatile int here[8];
+    here[n & 7] = n;
+    if (n == 20) throw std::string(\"deep\");
+    return deep(n + 1) + *owner.p;
+}
+int main() {
+    std::mutex mutex;
+    std::vector<std::string> log;
+    auto work = [&](int id) {
+        try { deep(0); } catch (const std::string &what) {
+            std::lock_guard<std::mutex> guard(mutex);
+            log.push_back(what + std::to_string(id));
+        }
+        try {
+            try { throw std::logic_error(\"again\"); } catch (...) { throw; }
+        } catch (const std::exception &) {}
+        Line *lines = new Line[3];
+        lines[2].x[15] = id;
+        delete[] lines;
+        int *numbers = new (std::nothrow) int[10];
+        numbers[9] = 1;
+        delete[] numbers;
+    };
+    { std::thread a(work, 1), b(work, 2); a.join(); b.join(); }
+    auto shared = std::make_shared<std::map<int, std::string>>();
+    (*shared)[1] = \"a string that is too long to be stored in place\";
+    std::thread c([shared] { assert(shared->size() == 1); });
+    shared.reset();
+    c.join();
+    auto later = std::async(std::launch::async, [] { throw std::runtime_error(\"kept\"); return 1; });
+    try { later.get(); assert(false); } catch (const std::runtime_error &) {}
+    std::ostringstream out;
+    out << 42 << log.size();
+    assert(out.str() == \"422\");
+    return 0;
+}
+";
+    for under in [&["--executions", "300"][..], &["--executions", "300", "--under", "tso"]] {
+        let (out, code) = explore("objects.cpp", source, under);
+        assert!(matches!(code, Some(0 | 3)), "{out}");
+        assert!(!out.contains("fails"), "{out}");
+    }
+}

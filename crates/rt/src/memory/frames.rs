@@ -1,0 +1,98 @@
+//! Variables on the stack of one thread that others use: they are gone when their function returns,
+//! which is a step then.
+//!
+//! Which bytes of a stack others have touched is remembered over executions, as one range for each
+//! thread. Only if there is one, functions announce that they begin and end. Functions that are left by
+//! an exception or by `longjmp` do not say so: that is noticed when the next one says something.
+
+use core::sync::atomic::Ordering;
+
+use crate::access::transactions::{FRAMES, NAMED};
+use crate::schedule::coroutine::{LOCAL, STACKS, STRIDE};
+
+/// What is known of the functions of all threads.
+pub struct Frames {
+    /// By thread: what others have touched of its stack.
+    lent: Vec<Option<(usize, usize)>>,
+    /// By thread: the functions that it is in.
+    open: Vec<Vec<Open>>,
+}
+
+/// A function that has begun.
+#[derive(Clone, Copy)]
+pub struct Open {
+    /// The stack pointer.
+    pub sp: usize,
+    /// Where it returns to.
+    pub back: usize,
+}
+
+/// The thread on whose stack an address is.
+pub fn stack_of(addr: usize) -> Option<usize> {
+    let at = addr.checked_sub(STACKS)?;
+    (at % STRIDE >= LOCAL).then_some(at / STRIDE)
+}
+
+impl Frames {
+    /// Nothing.
+    pub fn new() -> Frames {
+        Frames { lent: Vec::new(), open: Vec::new() }
+    }
+
+    /// A process starts: functions say when they begin and end if that may matter. Whether they did not
+    /// before.
+    pub fn watch(&self) -> bool {
+        let lent = self.lent.iter().any(Option::is_some);
+        lent && NAMED.fetch_or(FRAMES, Ordering::Relaxed) & FRAMES == 0
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.open.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Another thread touches bytes of a stack. Whether functions say only from now on when they begin.
+    pub fn lend(&mut self, thread: usize, addr: usize, len: usize) -> bool {
+        if self.lent.len() <= thread {
+            self.lent.resize(thread + 1, None);
+        }
+        let lent = &mut self.lent[thread];
+        let (from, to) = lent.unwrap_or((usize::MAX, 0));
+        if from <= addr && addr + len <= to {
+            return false;
+        }
+        *lent = Some((from.min(addr), to.max(addr + len)));
+        self.watch()
+    }
+
+    /// What others have touched of the stack of a thread.
+    pub fn lent_by(&self, thread: usize) -> Option<(usize, usize)> {
+        self.lent.get(thread).copied().flatten()
+    }
+
+    /// A function of a thread begins.
+    pub fn enter(&mut self, thread: usize, function: Open) {
+        self.leave(thread, function.sp);
+        self.open[thread].push(function);
+    }
+
+    /// Forgets functions of a thread that are not there any more, with this stack pointer.
+    fn leave(&mut self, thread: usize, sp: usize) {
+        if self.open.len() <= thread {
+            self.open.resize_with(thread + 1, Vec::new);
+        }
+        let open = &mut self.open[thread];
+        while open.last().is_some_and(|last| last.sp < sp) {
+            open.pop();
+        }
+    }
+
+    /// The innermost function of a thread ends: that function, and where the one around it begins.
+    pub fn exit(&mut self, thread: usize, sp: usize) -> Option<(Open, Option<usize>)> {
+        // A function that has taken more of the stack since it began is below where it did.
+        self.leave(thread, sp);
+        let open = &mut self.open[thread];
+        let function = open.pop()?;
+        Some((function, open.last().map(|around| around.sp)))
+    }
+}

@@ -1,0 +1,228 @@
+//! Read-write locks and spin locks.
+
+use weakspot_live::{OpKind, Sync};
+
+use crate::entry::frame::stand_in;
+use crate::entry::guest::{Guest, Question};
+use crate::report::thread_name;
+use crate::schedule::threads::{Patience, Varying};
+use crate::sync::locks::{attempt, done, done_with, free_word, me, op, try_step, turn, wait_for};
+use crate::sync::misuse::{destroyed, misuse};
+use crate::{Rt, Runtime};
+
+/// What of `pthread_rwlock_t` we use.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RwLock {
+    readers: u32,
+    /// [`GONE`] once it was destroyed.
+    gone: u32,
+    unused: [u32; 4],
+    /// The number of the thread that writes, plus one.
+    writer: u32,
+}
+
+const GONE: u32 = 0x5eed_dead;
+const RW_LOCK: u32 = 56;
+const SPIN_LOCK: u32 = 4;
+
+fn can_read(lock: Guest<RwLock>) -> bool {
+    lock.get().writer == 0
+}
+
+fn can_write(lock: Guest<RwLock>) -> bool {
+    let lock = lock.get();
+    lock.writer == 0 && lock.readers == 0
+}
+
+/// How a thread wants a read-write lock.
+#[derive(Clone, Copy)]
+enum Wish {
+    /// Waits for it.
+    Wait,
+    /// Waits for some time.
+    Timed,
+    /// Does not wait.
+    Try,
+}
+
+fn usable(rt: &mut Rt, lock: Guest<RwLock>, what: &str, pc: usize) {
+    if lock.get().gone == GONE {
+        misuse(rt, lock.addr(), pc, &format!("{what} a read-write lock that was destroyed"));
+    }
+}
+
+fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
+    let call = rt.call();
+    let me = me(rt);
+    let free = if write { can_write } else { can_read };
+    let patience = match wish {
+        Wish::Wait => Patience::Endless,
+        Wish::Timed => Patience::Timed,
+        Wish::Try => {
+            let kind: fn(Guest<RwLock>) -> OpKind =
+                if write { |l| attempt(can_write(l)) } else { |l| attempt(can_read(l)) };
+            let varying = Varying::Object(Question::about(lock, kind));
+            try_step(rt, op(OpKind::Update, lock, RW_LOCK), varying, call);
+            usable(rt, lock, "locks", call.pc());
+            if !free(lock) {
+                done(rt, op(OpKind::Compare, lock, RW_LOCK), call.pc());
+                return libc::EBUSY;
+            }
+            return take_rw(rt, lock, write, call.pc());
+        }
+    };
+    if lock.get().writer == me {
+        return libc::EDEADLK;
+    }
+    let acquire = op(OpKind::Acquire, lock, RW_LOCK);
+    let got = wait_for(rt, acquire, Question::about(lock, free), patience, call);
+    usable(rt, lock, "locks", call.pc());
+    if !got {
+        return libc::ETIMEDOUT;
+    }
+    take_rw(rt, lock, write, call.pc())
+}
+
+fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32 {
+    let state = lock.get();
+    lock.set(if write {
+        RwLock { writer: me(rt), ..state }
+    } else {
+        RwLock { readers: state.readers + 1, ..state }
+    });
+    let sync = if write { Sync::Usual } else { Sync::Reader };
+    done_with(rt, op(OpKind::Acquire, lock, RW_LOCK), pc, sync);
+    0
+}
+
+stand_in! {
+    fn pthread_rwlock_destroy(rt, lock: Guest<RwLock>) -> i32 {
+        let pc = rt.pc();
+        turn(rt, op(OpKind::Update, lock, RW_LOCK), pc);
+        usable(rt, lock, "destroys", pc);
+        let state = lock.get();
+        if state.writer != 0 {
+            let text = format!("destroys a read-write lock that {} holds", thread_name(state.writer as usize - 1));
+            misuse(rt, lock.addr(), pc, &text);
+        }
+        if state.readers != 0 {
+            misuse(rt, lock.addr(), pc, "destroys a read-write lock that is held");
+        }
+        lock.set(RwLock { gone: GONE, ..state });
+        destroyed(rt, lock.addr(), pc);
+        0
+    }
+
+    fn pthread_rwlock_rdlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, false, Wish::Wait)
+    }
+
+    fn pthread_rwlock_tryrdlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, false, Wish::Try)
+    }
+
+    fn pthread_rwlock_timedrdlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
+        let _ = until;
+        rw_lock(rt, lock, false, Wish::Timed)
+    }
+
+    fn pthread_rwlock_clockrdlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
+        let _ = (clock, until);
+        rw_lock(rt, lock, false, Wish::Timed)
+    }
+
+    fn pthread_rwlock_wrlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, true, Wish::Wait)
+    }
+
+    fn pthread_rwlock_trywrlock(rt, lock: Guest<RwLock>) -> i32 {
+        rw_lock(rt, lock, true, Wish::Try)
+    }
+
+    fn pthread_rwlock_timedwrlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
+        let _ = until;
+        rw_lock(rt, lock, true, Wish::Timed)
+    }
+
+    fn pthread_rwlock_clockwrlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
+        let _ = (clock, until);
+        rw_lock(rt, lock, true, Wish::Timed)
+    }
+
+    fn pthread_rwlock_unlock(rt, lock: Guest<RwLock>) -> i32 {
+        let pc = rt.pc();
+        // When a reader leaves, another could have come before.
+        let kind = if lock.get().writer != 0 { OpKind::Release } else { OpKind::Update };
+        turn(rt, op(kind, lock, RW_LOCK), pc);
+        usable(rt, lock, "unlocks", pc);
+        let state = lock.get();
+        if state.writer == 0 && state.readers == 0 {
+            misuse(rt, lock.addr(), pc, "unlocks a read-write lock that nobody holds");
+        }
+        if state.writer != 0 && state.writer != me(rt) {
+            let text = format!("unlocks a read-write lock that {} holds", thread_name(state.writer as usize - 1));
+            misuse(rt, lock.addr(), pc, &text);
+        }
+        lock.set(if state.writer != 0 {
+            RwLock { writer: 0, ..state }
+        } else {
+            RwLock { readers: state.readers.saturating_sub(1), ..state }
+        });
+        let sync = if state.writer != 0 { Sync::Usual } else { Sync::Reader };
+        done_with(rt, op(OpKind::Release, lock, RW_LOCK), pc, sync);
+        0
+    }
+}
+
+// Spin locks are one word: 0 when free, which is not what glibc writes into them.
+stand_in! {
+    fn pthread_spin_init(_rt, lock: Guest<u32>, shared: i32) -> i32 {
+        let _ = shared;
+        lock.set(0);
+        0
+    }
+
+    fn pthread_spin_destroy(rt, lock: Guest<u32>) -> i32 {
+        let pc = rt.pc();
+        turn(rt, op(OpKind::Update, lock, SPIN_LOCK), pc);
+        if lock.get() != 0 {
+            misuse(rt, lock.addr(), pc, "destroys a spin lock that is held");
+        }
+        0
+    }
+
+    fn pthread_spin_lock(rt, lock: Guest<u32>) -> i32 {
+        let call = rt.call();
+        let op = op(OpKind::Acquire, lock, SPIN_LOCK);
+        let free = Question::about(lock, |lock: Guest<u32>| lock.get() == 0);
+        wait_for(rt, op, free, Patience::Endless, call);
+        lock.set(1);
+        done(rt, op, call.pc());
+        0
+    }
+
+    fn pthread_spin_trylock(rt, lock: Guest<u32>) -> i32 {
+        let call = rt.call();
+        try_step(rt, op(OpKind::Update, lock, SPIN_LOCK), free_word(lock), call);
+        if lock.get() != 0 {
+            done(rt, op(OpKind::Compare, lock, SPIN_LOCK), call.pc());
+            return libc::EBUSY;
+        }
+        lock.set(1);
+        done(rt, op(OpKind::Acquire, lock, SPIN_LOCK), call.pc());
+        0
+    }
+
+    fn pthread_spin_unlock(rt, lock: Guest<u32>) -> i32 {
+        let pc = rt.pc();
+        let op = op(OpKind::Release, lock, SPIN_LOCK);
+        turn(rt, op, pc);
+        if lock.get() == 0 {
+            misuse(rt, lock.addr(), pc, "unlocks a spin lock that nobody holds");
+        }
+        lock.set(0);
+        done(rt, op, pc);
+        0
+    }
+}
