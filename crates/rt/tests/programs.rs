@@ -147,7 +147,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "assertion",
         "strategy=dpor",
         &expect![[r#"
-            finding 1 assertion 0 0 assertion.c:18:%20counter%20==%202 -
+            finding 1 assertion 0 0 assertion.c:18:%20counter%20==%202
             seen 1 2
             done complete
         "#]],
@@ -487,7 +487,7 @@ fn time_may_be_over_at_any_time() {
         "timeouts",
         "strategy=dpor",
         &expect![[r#"
-            finding 1 assertion 0 0 timeouts.c:46:%20late%20==%200 -
+            finding 1 assertion 0 0 timeouts.c:46:%20late%20==%200
             seen 1 5
             done complete
         "#]],
