@@ -10,7 +10,7 @@ use serde_json::json;
 use weakspot_args::BenchRealArgs;
 use weakspot_build::{Language, compile, runtime};
 use weakspot_campaign::{
-    Campaign, Child, Control, Facts, Isolate, Measured, Program, Question, Strategy, Until,
+    Campaign, Child, Control, Facts, Isolate, Linked, Measured, Program, Question, Strategy, Until,
 };
 use weakspot_core::{Drain, Model};
 use weakspot_live::Plan;
@@ -207,6 +207,7 @@ fn measure(
         variables: Vec::new(),
         rust: false,
         harness: false,
+        linked: Linked::nothing(),
     };
     let question = Question {
         robust: true,

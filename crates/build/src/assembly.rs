@@ -62,6 +62,49 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     (out, unseen)
 }
 
+/// What reads the time differs from run to run, but touches no memory.
+pub(crate) const TIME: &str = "reads the time, which differs from run to run";
+
+/// What no trap in the compiled program finds, of the assembly that Rust's compiler has written: accesses
+/// that are neither atomic updates nor fences, each with the function that it is in.
+#[must_use]
+pub fn untrapped(text: &str) -> Vec<(String, Unseen)> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    let mut places = Places::default();
+    let mut function = "";
+    // LLVM writes a prefix on a line of its own.
+    let mut prefix = "";
+    for line in text.lines() {
+        match line.trim() {
+            "#APP" => inside = true,
+            "#NO_APP" => inside = false,
+            "lock" if inside => prefix = "lock ",
+            trimmed if inside => {
+                for effect in effects(&format!("{prefix}{trimmed}")) {
+                    let (instruction, why) = match effect {
+                        Effect::Call(_) | Effect::Access(Kind::Update, ..) => continue,
+                        Effect::Access(..) => (trimmed.to_owned(), "accesses memory unseen"),
+                        Effect::Unseen(_, TIME) => continue,
+                        Effect::Unseen(instruction, why) => (instruction, why),
+                    };
+                    let unseen = Unseen { place: places.now(), instruction, why };
+                    found.push((function.to_owned(), unseen));
+                }
+                prefix = "";
+            }
+            trimmed => {
+                if let Some(label) = line.strip_suffix(':').filter(|label| !label.starts_with(".L"))
+                {
+                    function = label;
+                }
+                places.directive(trimmed);
+            }
+        }
+    }
+    found
+}
+
 /// The statements of a line one by one, each access announced before it is made.
 fn with_accesses(line: &str) -> String {
     let line = line.split('#').next().unwrap_or("");
@@ -190,9 +233,7 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
         "pause" => Some(Effect::Call(PAUSE)),
         "nop" if prefix.starts_with("rep") => Some(Effect::Call(PAUSE)),
         "lfence" | "nop" | "cpuid" => None,
-        "rdtsc" | "rdtscp" => {
-            Some(Effect::Unseen(shown(), "reads the time, which differs from run to run"))
-        }
+        "rdtsc" | "rdtscp" => Some(Effect::Unseen(shown(), TIME)),
         "syscall" | "int" => Some(Effect::Unseen(shown(), "calls the kernel behind our back")),
         "call" | "callq" | "jmp" | "jmpq" if !operands.ends_with(['f', 'b']) => {
             Some(Effect::Unseen(shown(), "goes elsewhere"))
@@ -366,5 +407,21 @@ mod tests {
         let (out, unseen) = rewrite(text);
         assert_eq!(out, text);
         assert_eq!(unseen[0].place, Some(("/src/b.c".to_string(), 7)));
+    }
+
+    /// As `rustc --emit=asm` writes it: fences and atomic updates are found in the program itself.
+    #[test]
+    fn what_no_trap_finds() {
+        let text = "\t.file\t1 \"/src\" \"a.rs\"\n_ZN1a1fE:\n.Lfunc_begin0:\n\t.loc\t1 7 9\n\t#APP\n\n\tmfence\n\n\t#NO_APP\n\
+                    \t.loc\t1 8 9\n\t#APP\n\txchgl\t%eax, (%rbx)\n\t#NO_APP\n\
+                    \t.loc\t1 9 9\n\t#APP\n\tlock\n\tcmpxchgl\t%ecx, (%rbx)\n\trdtsc\n\t#NO_APP\n\
+                    \tmovl\t(%rax), %eax\n\
+                    \t.loc\t1 10 9\n\t#APP\n\tmovl\t(%rbx), %ecx\n\taddl\t$1, (%rbx)\n\t#NO_APP\n";
+        let found: Vec<(String, String, Option<u32>)> = untrapped(text)
+            .into_iter()
+            .map(|(function, u)| (function, u.instruction, u.place.map(|(_, line)| line)))
+            .collect();
+        let at = |text: &str| ("_ZN1a1fE".to_owned(), text.to_owned(), Some(10));
+        assert_eq!(found, [at("movl\t(%rbx), %ecx"), at("addl\t$1, (%rbx)")]);
     }
 }

@@ -18,6 +18,11 @@ pub enum Language {
     Cxx,
 }
 
+/// The note in an object that says who compiled it.
+pub const COMPILED: &str = "weakspot cc";
+/// The note in an object about assembly that cannot be watched: what follows says what.
+pub const UNSEEN: &str = "weakspot unseen: ";
+
 /// What the user should know while something is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
@@ -84,6 +89,7 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             text = bits::announce(&text);
         }
         text = endless::mark(&text);
+        text += &notes(&unseen);
         unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));
         fs::write(&step.assembly, text).map_err(|e| failed("cannot write", e))?;
     } else {
@@ -93,6 +99,21 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
         )));
     }
     step.to_object.as_ref().map_or(Ok(0), |args| call(compiler, args))
+}
+
+/// Notes in the object about who compiled it, and what of it cannot be watched.
+fn notes(unseen: &[Unseen]) -> String {
+    let mut text = format!("\t.ident\t\"{COMPILED}\"\n");
+    for Unseen { place, instruction, why } in unseen.iter().filter(|u| u.why != assembly::TIME) {
+        let place = place.as_ref().map(|(file, line)| format!("{file}:{line}: "));
+        let what = format!("{}{instruction}: this assembly {why}", place.unwrap_or_default());
+        let plain: String = what
+            .chars()
+            .map(|c| if c.is_control() || matches!(c, '"' | '\\') { ' ' } else { c })
+            .collect();
+        text += &format!("\t.ident\t\"{UNSEEN}{plain}\"\n");
+    }
+    text
 }
 
 fn call(compiler: &OsString, args: &[String]) -> Result<i32, String> {

@@ -13,4 +13,4 @@ pub mod endless;
 pub mod runtime;
 pub mod source;
 
-pub use drive::{Language, Remark, compile};
+pub use drive::{COMPILED, Language, Remark, UNSEEN, compile};

@@ -36,6 +36,25 @@ pub struct Program {
     pub rust: bool,
     /// Whether it is one test in its harness.
     pub harness: bool,
+    /// What was linked into it by others than Rust's compiler.
+    pub linked: Linked,
+}
+
+/// What is known of code in a Rust program that its compiler has not instrumented.
+#[derive(Clone, Debug)]
+pub struct Linked {
+    /// Archives and objects that build scripts have made or found.
+    pub archives: Vec<PathBuf>,
+    /// Assembly that no trap finds: the symbol of the function that it is in, and what to say about it.
+    pub assembly: Vec<(String, String)>,
+}
+
+impl Linked {
+    /// Nothing.
+    #[must_use]
+    pub fn nothing() -> Linked {
+        Linked { archives: Vec::new(), assembly: Vec::new() }
+    }
 }
 
 /// The program with the library inside of it.

@@ -45,6 +45,25 @@ pub(crate) struct Explored {
     pub(crate) symbols: Symbols,
 }
 
+impl Explored {
+    /// Code that nobody has instrumented may do anything to what threads share: then not everything was
+    /// explored, unless there was one thread only.
+    pub(crate) fn heed_unseen(&mut self, unseen: &[String]) {
+        const MOST: usize = 5;
+        if unseen.is_empty() || self.threads == 1 {
+            return;
+        }
+        let (named, more) = unseen.split_at(unseen.len().min(MOST));
+        for what in named {
+            self.remarks.push(format!("{what} is not instrumented: what it does is not seen"));
+        }
+        if !more.is_empty() {
+            self.remarks.push(format!("neither are {} others", more.len()));
+        }
+        self.limit.get_or_insert(Limit::Uncontrolled);
+    }
+}
+
 /// A strategy.
 struct Phase {
     name: &'static str,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::child::{Program, find};
-use crate::{Error, Marks, Question, Result, symbols, unseen};
+use crate::{Error, Marks, Question, Result, native, symbols, unseen as hidden};
 
 /// What is known.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Facts {
     pub traps: Vec<(u64, u64)>,
     /// Those of them that are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
+    /// What of it is not instrumented, by name.
+    pub unseen: Vec<String>,
     /// Those of both that a jump may stand for, with the bytes that it stands for.
     pub jumps: Vec<(u64, u64)>,
 }
@@ -42,10 +44,15 @@ impl Facts {
             Some(Marks::Functions(names)) => Some(symbols::functions(&file, names)?),
         };
         let updates = match program.rust {
-            true => unseen::updates(&file)?,
-            false => unseen::Updates::default(),
+            true => hidden::updates(&file)?,
+            false => hidden::Updates::default(),
+        };
+        let unseen = match program.rust {
+            true => native::unseen(&file, &program.linked)?,
+            false => Vec::new(),
         };
         Ok(Facts {
+            unseen,
             name: program.name.clone(),
             file: Some(file),
             root: program.folder.clone(),

@@ -34,6 +34,7 @@ mod judge;
 mod lines;
 mod log;
 mod measure;
+mod native;
 mod question;
 mod races;
 mod replay;
@@ -52,7 +53,7 @@ pub use answer::{
     Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
     ShownFailure, ShownOvertaking, ShownStep, Transactions,
 };
-pub use child::{Child, Program, libraries, status_text};
+pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};
 pub use facts::Facts;
 pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
@@ -86,6 +87,7 @@ impl Campaign<'_> {
         let remark = isolate::decide(self, &mut base)?;
         let mut explored = explore::explore(self, &base)?;
         explored.remarks.splice(0..0, remark);
+        explored.heed_unseen(&self.facts.unseen);
         judge::judge(self, &base, &explored)
     }
 }

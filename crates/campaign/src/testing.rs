@@ -225,6 +225,7 @@ pub(crate) fn facts() -> Facts {
         transactions: None,
         traps: Vec::new(),
         quiet_traps: Vec::new(),
+        unseen: Vec::new(),
         jumps: Vec::new(),
     }
 }

@@ -189,6 +189,29 @@ fn replays_have_the_configuration_of_the_exploration() {
     assert!(replays > 0);
 }
 
+/// Nothing holds over code that was not seen.
+#[test]
+fn what_is_not_instrumented_is_unknown() {
+    let system = pairs(0, 0);
+    let question = question(Strategy::Dpor, &[Model::Tso]);
+    let mut facts = facts();
+    let fake = Fake::new(&system);
+    let control = Steady::new(None);
+    for unseen in [Vec::new(), vec!["libfoo.a(foo.o)".to_owned()]] {
+        facts.unseen = unseen;
+        let campaign =
+            Campaign { question: &question, facts: &facts, runtime: &fake, control: &control };
+        let answer = campaign.answer().expect("an answer");
+        let expected = match facts.unseen.is_empty() {
+            true => Verdict::Holds,
+            false => Verdict::Unknown(Limit::Uncontrolled),
+        };
+        assert!(answer.verdicts().iter().all(|judged| judged.verdict == expected));
+        let named = answer.remarks.iter().any(|remark| remark.contains("libfoo.a(foo.o)"));
+        assert_eq!(named, !facts.unseen.is_empty());
+    }
+}
+
 #[test]
 fn the_first_finding_ends_it() {
     let system = pairs(1, 1);

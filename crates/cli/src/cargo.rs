@@ -1,6 +1,7 @@
 //! `weakspot cargo test` and `weakspot cargo run`.
 
 mod build;
+pub(crate) mod foreign;
 mod list;
 mod suite;
 mod words;
@@ -100,6 +101,7 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
             variables: program.variables(),
             rust: true,
             harness: false,
+            linked: program.linked.clone(),
         },
         explorer: "weakspot cargo run",
         target: words.shown(),
@@ -126,6 +128,7 @@ fn subject(binary: &Built, name: &str, words: &Words, several: bool) -> Subject 
             variables: binary.variables(),
             rust: true,
             harness: true,
+            linked: binary.linked.clone(),
         },
         explorer: "weakspot cargo test",
         target: match several {

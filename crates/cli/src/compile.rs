@@ -1,9 +1,13 @@
 //! `weakspot cc` and `weakspot c++`.
 
-use anyhow::{Result, anyhow};
+use std::ffi::OsString;
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
 use weakspot_build::{Language, Remark, compile, runtime};
 
 use crate::args::CompilerArgs;
+use crate::cargo::foreign;
 
 /// Compiles and links; the exit code of the compiler that failed, or 0.
 pub(crate) fn run(language: Language, args: &CompilerArgs) -> Result<u8> {
@@ -11,6 +15,26 @@ pub(crate) fn run(language: Language, args: &CompilerArgs) -> Result<u8> {
     let code =
         compile(language, &args.args, &folder, &mut tell).map_err(|message| anyhow!(message))?;
     Ok(u8::try_from(code).unwrap_or(1))
+}
+
+/// The same for a build script: what it compiles for itself, or for macros, is not instrumented.
+pub(crate) fn run_for_build_script(
+    language: Language,
+    args: impl Iterator<Item = OsString>,
+) -> Result<u8> {
+    if !foreign::is_for_host() {
+        let args: std::result::Result<_, OsString> = args.map(OsString::into_string).collect();
+        let args = args.map_err(|arg| anyhow!("{} is not UTF-8", arg.display()))?;
+        return run(language, &CompilerArgs { args });
+    }
+    let (variable, usual) = match language {
+        Language::C => ("WEAKSPOT_CC", "cc"),
+        Language::Cxx => ("WEAKSPOT_CXX", "c++"),
+    };
+    let compiler = foreign::plain_compiler(variable, usual);
+    let status = Command::new(&compiler).args(args).status();
+    let status = status.with_context(|| format!("cannot start {}", compiler.display()))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 fn tell(remark: Remark) {

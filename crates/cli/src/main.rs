@@ -56,6 +56,9 @@ use weakspot_build::Language;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(language) = compiler() {
+        return compiled(compile::run_for_build_script(language, std::env::args_os().skip(1)));
+    }
     let command = match args::read(std::env::args_os()) {
         Ok(command) => command,
         Err(Stop::Clap(error)) => {
@@ -109,6 +112,16 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             Exit::Bad.into()
         }
+    }
+}
+
+/// The compiler that this program is called as, by build scripts.
+fn compiler() -> Option<Language> {
+    let name = std::env::args_os().next()?;
+    match std::path::Path::new(&name).file_name()?.to_str()? {
+        "weakspot-cc" => Some(Language::C),
+        "weakspot-cxx" => Some(Language::Cxx),
+        _ => None,
     }
 }
 

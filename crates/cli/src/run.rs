@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use weakspot_build::runtime;
-use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Program};
+use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program};
 use weakspot_report::error_json;
 
 use self::question::question;
@@ -58,6 +58,7 @@ impl Subject {
             variables: Vec::new(),
             rust: false,
             harness: false,
+            linked: Linked::nothing(),
         };
         Subject { program, explorer: "weakspot run", target: words }
     }

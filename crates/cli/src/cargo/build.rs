@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_build::runtime;
+use weakspot_campaign::Linked;
 
+use super::foreign;
 use super::words::{TARGETS, Words};
 
 /// Cargo, and what it says about itself and the crate.
@@ -38,6 +40,8 @@ pub(super) struct Built {
     pub(super) version: String,
     /// Whether `cargo run` could mean it, and whether it does if nothing is said.
     pub(super) runs: bool,
+    /// Code in it that is not Rust's.
+    pub(super) linked: Linked,
     pub(super) default: bool,
 }
 
@@ -125,10 +129,17 @@ impl<'a> Cargo<'a> {
         if self.words.value("--target").is_none() {
             build.args(["--target", &self.host]);
         }
-        if self.words.value("--target-dir").is_none() {
-            let target = self.metadata["target_directory"].as_str().unwrap_or("target");
-            build.arg("--target-dir").arg(Path::new(target).join("weakspot"));
-        }
+        let target = match self.words.value("--target-dir") {
+            Some(folder) => PathBuf::from(folder),
+            None => {
+                let target = self.metadata["target_directory"].as_str().unwrap_or("target");
+                let own = Path::new(target).join("weakspot");
+                build.arg("--target-dir").arg(&own);
+                own
+            }
+        };
+        let tools = std::path::absolute(target.join("weakspot-tools"));
+        foreign::compilers(&mut build, &self.host, &tools.context("there is no current folder")?)?;
         if self.quiet {
             build.arg("--quiet");
         }
@@ -148,12 +159,31 @@ impl<'a> Cargo<'a> {
             bail!("cargo could not build the crate");
         }
         let said = String::from_utf8_lossy(&output.stdout);
-        Ok(said.lines().filter_map(|line| self.built(&serde_json::from_str(line).ok()?)).collect())
+        let messages: Vec<Value> =
+            said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let linked = foreign::linked(&messages);
+        Ok(messages.iter().filter_map(|message| self.built(message, &linked)).collect())
+    }
+
+    /// Whether the crate or one that it depends on has assembly in its sources. If that cannot be found
+    /// out, building says why.
+    fn mentions_assembly(&self) -> bool {
+        let mut ask = cargo(self.words);
+        ask.args(["metadata", "--format-version", "1", "--filter-platform", &self.host]);
+        if let Some(path) = self.words.value("--manifest-path") {
+            ask.args(["--manifest-path", path]);
+        }
+        let metadata = answer(&mut ask).ok().and_then(|text| serde_json::from_str(&text).ok());
+        metadata.is_some_and(|metadata| foreign::mentions_assembly(&metadata))
     }
 
     /// Adds the flags that instrument to those that the user has, wherever they are.
     fn flags(&self, build: &mut Command) -> Result<()> {
-        let flags = flags()?;
+        let mut flags = flags()?;
+        if self.mentions_assembly() {
+            // What traps do not find of it is found there.
+            flags.push("--emit=asm".to_owned());
+        }
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let own = match (set("CARGO_ENCODED_RUSTFLAGS"), set("RUSTFLAGS")) {
             (Some(encoded), _) => Some(encoded),
@@ -203,7 +233,7 @@ impl<'a> Cargo<'a> {
     }
 
     /// The program that a message of cargo tells of.
-    fn built(&self, message: &Value) -> Option<Built> {
+    fn built(&self, message: &Value, linked: &Linked) -> Option<Built> {
         let file = message["executable"].as_str()?;
         let target = &message["target"];
         let name = target["name"].as_str()?.to_owned();
@@ -225,6 +255,7 @@ impl<'a> Cargo<'a> {
             test: message["profile"]["test"].as_bool().unwrap_or(false),
             runs: kind("bin") || kind("example"),
             default: text("default_run") == name,
+            linked: linked.clone(),
             name,
             file: file.into(),
             folder,

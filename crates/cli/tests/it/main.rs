@@ -28,6 +28,7 @@
 
 mod bench;
 mod cargo;
+mod cargo_foreign;
 mod certified;
 mod convert;
 mod corpus_c;
