@@ -233,7 +233,7 @@ fn measure(
         memory: MEMORY,
     };
     let facts = Facts::of(&program, &question)?;
-    let child = Child { program: &program, runtime, shown: false };
+    let child = Child { program: &program, runtime, shown: false, scratch: false };
     let listener = Listener { since: Instant::now(), interrupted: tables.interrupted };
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };

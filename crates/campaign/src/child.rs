@@ -66,6 +66,8 @@ pub struct Child<'a> {
     pub runtime: &'a Path,
     /// Whether anything that it prints is shown, on standard error.
     pub shown: bool,
+    /// Whether it runs in a new folder, which is removed after it.
+    pub scratch: bool,
 }
 
 impl Runtime for Child<'_> {
@@ -75,7 +77,16 @@ impl Runtime for Child<'_> {
         let report = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
         let config = Config { report: Some(report), ..start.config.clone() };
         let shown = self.shown && start.output;
-        let mut child = Group::start(self.command(&config, shown)?, &self.program.name)?;
+        let mut command = self.command(&config, shown)?;
+        let failed = "failed to make a folder for the program to run in";
+        let scratch = self.scratch.then(|| {
+            tempfile::Builder::new().prefix("weakspot-").tempdir().map_err(Error::because(failed))
+        });
+        let scratch = scratch.transpose()?;
+        if let Some(folder) = &scratch {
+            command.current_dir(folder.path()).env("TMPDIR", folder.path());
+        }
+        let mut child = Group::start(command, &self.program.name)?;
         let lines = listen(reader);
         let ended = child.follow(start, &lines, hear);
         let status = child.end()?;
@@ -115,7 +126,9 @@ impl Child<'_> {
             }
             false => (Stdio::null(), Stdio::null()),
         };
-        let mut child = Command::new(find(program)?);
+        // It may run in another folder.
+        let file = find(program)?;
+        let mut child = Command::new(std::path::absolute(&file).unwrap_or(file));
         if let Some(folder) = folder {
             child.current_dir(folder);
         }

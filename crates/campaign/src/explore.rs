@@ -319,6 +319,12 @@ impl Exploration<'_> {
             let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));
             remarks.push(format!("the program calls {what}{at}, which cannot be controlled"));
         }
+        for (what, place) in std::mem::take(&mut heard.outside) {
+            let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));
+            remarks.push(format!(
+                "the program {what}{at}: each execution does so for real, and finds what others left"
+            ));
+        }
         explored.mixed.append(&mut heard.mixed);
         if heard.exits > 0 && !self.base.codes {
             let (exits, all) = (heard.exits, heard.executions);

@@ -1,11 +1,12 @@
 //! Executions that failed, with what there is to say about them.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, TracedStep};
+use weakspot_live::wire::{Place, Related, SLEPT, TracedStep};
 use weakspot_live::{Op, OpKind, late};
 
 use crate::answer::{ShownFailure, ShownStep};
 use crate::explore::Explored;
+use crate::findings::Failure;
 use crate::lines::Lines;
 use crate::log::thread_name;
 use crate::replay::Replays;
@@ -42,17 +43,34 @@ pub(crate) fn show_failures(
             failure: failure.clone(),
             thread: failure.thread.map(thread_name),
             frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
-            related: failure
-                .related
-                .iter()
-                .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
-                .collect(),
+            related: related(failure, symbols),
             late,
             functions,
             steps,
         });
     }
     Ok(shown)
+}
+
+/// Other places that have to do with a failure: what, who, and the source. Threads that slept are
+/// named where the user's own code does so.
+fn related(failure: &Failure, symbols: &Symbols) -> Vec<(String, Option<String>, Vec<String>)> {
+    let (slept, others): (Vec<&Related>, Vec<&Related>) =
+        failure.related.iter().partition(|r| r.what == SLEPT);
+    let mut told: Vec<_> = others
+        .iter()
+        .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
+        .collect();
+    for calls in slept.chunk_by(|a, b| a.thread == b.thread) {
+        let own = |r: &&&Related| {
+            symbols.frames(r.place).iter().any(|frame| frame.file.is_some() && !frame.library)
+        };
+        if let Some(r) = calls.iter().find(own) {
+            let what = "sleeping orders nothing here: slept".to_owned();
+            told.push((what, r.thread.map(thread_name), vec![symbols.text(r.place)]));
+        }
+    }
+    told
 }
 
 /// The late stores of an execution that failed, in words.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, PlacedFence, Related};
+use weakspot_live::wire::{Place, PlacedFence, Related, SLEPT};
 
 /// All that was found, each thing once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,9 @@ impl Failure {
     /// Whether another one is the same, but for where it was seen.
     #[must_use]
     pub fn is_same(&self, other: &Failure) -> bool {
-        let places = |of: &Failure| of.related.iter().map(|r| r.place).collect::<Vec<_>>();
+        let counts = |r: &&Related| r.what != SLEPT;
+        let places =
+            |of: &Failure| of.related.iter().filter(counts).map(|r| r.place).collect::<Vec<_>>();
         (&self.kind, self.place, &self.text) == (&other.kind, other.place, &other.text)
             && places(self) == places(other)
     }

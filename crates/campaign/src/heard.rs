@@ -17,6 +17,8 @@ pub(crate) struct Heard {
     unserializable: Option<Unserializable>,
     /// Overtakings from before the exploration had to start again, which were not found since.
     before: Vec<Overtaking>,
+    /// What it changes outside of itself, and where.
+    pub(crate) outside: Vec<(String, Option<Place>)>,
     pub(crate) unsupported: Vec<(String, Option<Place>)>,
     /// Bytes that were found to be shared.
     pub(crate) shared: Vec<(u64, u64)>,
@@ -68,6 +70,7 @@ impl Heard {
             failures: Numbered::new(),
             unserializable: None,
             before: Vec::new(),
+            outside: Vec::new(),
             unsupported: Vec::new(),
             shared: Vec::new(),
             idle: 0,
@@ -159,6 +162,7 @@ impl Heard {
                     found.seen.executions = executions;
                 }
             }
+            Message::Outside { what, place } => self.outside.push((what, place)),
             Message::Unsupported { what, place } => self.unsupported.push((what, place)),
             Message::Shared { addr, len } => self.shared.push((addr, len)),
             Message::Again => {

@@ -92,7 +92,7 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let facts = Facts::of(program, &question)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let shown = args.output != ProgramOutput::None;
-    let child = Child { program, runtime: &runtime, shown };
+    let child = Child { program, runtime: &runtime, shown, scratch: args.scratch };
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
     let found = campaign.answer()?;

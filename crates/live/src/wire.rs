@@ -69,6 +69,13 @@ pub enum Message {
         /// How many.
         executions: u64,
     },
+    /// The program changes something outside of itself, which every execution repeats.
+    Outside {
+        /// What it does, as "writes to a file".
+        what: String,
+        /// Where.
+        place: Option<Place>,
+    },
     /// The program does something that cannot be controlled.
     Unsupported {
         /// What.
@@ -162,6 +169,10 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// What a thread did that slept in an execution which failed. There is one for each call on its stack,
+/// the innermost first, as far as that can be seen.
+pub const SLEPT: &str = "slept";
+
 /// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
@@ -245,6 +256,9 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         },
         "seen" => {
             Message::Seen { number: word()?.parse().ok()?, executions: word()?.parse().ok()? }
+        }
+        "outside" => {
+            Message::Outside { what: unescape(word()?)?, place: optional(word()?, place)? }
         }
         "unsupported" => {
             Message::Unsupported { what: unescape(word()?)?, place: optional(word()?, place)? }
@@ -331,6 +345,9 @@ impl fmt::Display for Message {
                 )
             }
             Message::Seen { number, executions } => write!(f, "seen {number} {executions}"),
+            Message::Outside { what, place } => {
+                write!(f, "outside {} {}", escape(what), or_none(*place))
+            }
             Message::Unsupported { what, place } => {
                 write!(f, "unsupported {} {}", escape(what), or_none(*place))
             }
@@ -595,6 +612,7 @@ mod tests {
                 fences,
             },
             Message::Seen { number: 3, executions: 44 },
+            Message::Outside { what: "writes to a file".into(), place: None },
             Message::Unsupported { what: "fork".into(), place: None },
             Message::Overtaken { number: 3, executions: 5 },
             Message::Shared { addr: 0x4010, len: 8 },

@@ -1,7 +1,7 @@
 //! What the library reports: [messages](weakspot_live::wire), a line each, written to the descriptor
 //! that the configuration names.
 
-use weakspot_live::wire::{Message, Place, Related};
+use weakspot_live::wire::{Message, Place, Related, SLEPT};
 
 use crate::Runtime;
 use crate::sys;
@@ -20,6 +20,8 @@ pub struct Reporter {
     findings: Vec<Finding>,
     /// What was said to be unsupported.
     unsupported: Vec<&'static str>,
+    /// What was said to happen outside.
+    outside: Vec<&'static str>,
 }
 
 /// A file that is mapped.
@@ -54,6 +56,16 @@ pub fn send(fd: i32, message: &Message) {
 }
 
 impl Runtime {
+    /// Where threads have slept in this execution.
+    fn slept(&self) -> Vec<Related> {
+        let place = |thread: usize, pc: usize| {
+            let (what, thread) = (SLEPT.to_owned(), Some(thread as u16));
+            Some(Related { what, thread, place: self.reporter.place(pc)? })
+        };
+        let slept = self.clock.slept().iter();
+        slept.flat_map(|(t, calls)| calls.iter().filter_map(|&pc| place(*t, pc))).collect()
+    }
+
     /// Reports something that the current execution shows; only its first time is a message.
     pub fn finding(&mut self, kind: &'static str, thread: Option<usize>, pc: usize, text: &str) {
         self.related_finding(kind, thread, pc, text, &[]);
@@ -75,12 +87,23 @@ impl Runtime {
             Some(Related { what: what.to_owned(), thread, place: self.reporter.place(pc)? })
         });
         let related = related.collect();
-        self.reporter.finding(kind, thread, pc, text, related, (execution, schedule));
+        let slept = self.slept();
+        self.reporter.finding(kind, thread, pc, text, (related, slept), (execution, schedule));
     }
 
     /// Reports once that the program does something that the library cannot.
     pub fn unsupported(&mut self, what: &'static str, pc: usize) {
         self.reporter.unsupported(what, pc);
+    }
+
+    /// Reports once that the program changes something outside of itself.
+    pub fn changes_outside(&mut self, what: &'static str, pc: usize) {
+        let reporter = &mut self.reporter;
+        if !reporter.outside.contains(&what) {
+            reporter.outside.push(what);
+            let place = reporter.place(pc);
+            reporter.send(&Message::Outside { what: what.to_owned(), place });
+        }
     }
 
     /// The last messages.
@@ -116,6 +139,7 @@ impl Reporter {
             own_code: (0, 0),
             findings: Vec::new(),
             unsupported: Vec::new(),
+            outside: Vec::new(),
         }
     }
 
@@ -178,7 +202,7 @@ impl Reporter {
         thread: Option<usize>,
         pc: usize,
         text: &str,
-        related: Vec<Related>,
+        (mut related, slept): (Vec<Related>, Vec<Related>),
         (execution, schedule): (u64, Option<String>),
     ) {
         let place = self.place(pc);
@@ -212,6 +236,8 @@ impl Reporter {
         });
         let (thread, schedule) = (thread.map(|t| t as u16), schedule.unwrap_or_default());
         let kind = kind.to_owned();
+        // These make no other failure of it.
+        related.extend(slept);
         self.send(&Message::Failure {
             number,
             kind,

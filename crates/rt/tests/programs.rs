@@ -67,7 +67,7 @@ fn plain(report: &str) -> String {
     for line in report.lines() {
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         match words.first().map(String::as_str) {
-            Some("module" | "shared" | "again" | "threads") => continue,
+            Some("module" | "shared" | "again" | "threads" | "outside") => continue,
             Some("finding") => {
                 let related = words.pop().unwrap_or_default();
                 words.remove(6);
@@ -539,6 +539,19 @@ fn what_is_left_in_the_kernel_is_gone_for_the_next_execution() {
         done complete
     "#]],
     );
+}
+
+/// A failure names who slept before it, and what outlives an execution is reported once.
+#[test]
+fn sleeping_and_effects_outside_are_reported() {
+    let ran = run(&compile("sleeps", &["-O1"]), "strategy=dpor");
+    let failures: Vec<&str> =
+        ran.report.lines().filter(|line| line.starts_with("finding ")).collect();
+    assert_eq!(failures.len(), 1, "{}", ran.report);
+    assert!(failures[0].contains("assertion") && failures[0].contains("slept"), "{}", ran.report);
+    for what in ["outside writes%20to%20a%20file ", "outside removes%20a%20file "] {
+        assert_eq!(ran.report.matches(what).count(), 1, "{what}: {}", ran.report);
+    }
 }
 
 #[test]

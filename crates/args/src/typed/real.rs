@@ -187,6 +187,9 @@ pub(crate) struct Explore {
     /// An exit code other than 0 is no failure.
     #[arg(long)]
     pub(crate) ignore_exit_code: bool,
+    /// Run the program in a new, empty folder, which is also its TMPDIR, and remove that afterwards.
+    #[arg(long)]
+    pub(crate) scratch: bool,
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,

@@ -112,6 +112,7 @@ pub(super) fn command(
         (watched && args.transactions, "--transactions"),
         (watched && args.fence_transactions, "--fence-transactions"),
         (!args.codes, "--ignore-exit-code"),
+        (args.scratch, "--scratch"),
         (args.reuse, "--reuse"),
         (!args.races, "--no-races"),
         (fork, "--isolate fork"),

@@ -116,7 +116,7 @@ fn the_corpus_is_as_expected() {
     assert_eq!(ran.code, Some(2), "{}", ran.out);
 }
 
-pub const MANIFEST: &str =
+pub(crate) const MANIFEST: &str =
     "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
 
 const LIBRARY: &str = r#"

@@ -13,8 +13,9 @@ fn main() {
     let target = std::env::var("TARGET").unwrap();
     let named = ["COMPILER".to_owned(), format!("CC_{target}")];
     let compiler = named.iter().find_map(|name| std::env::var(name).ok()).unwrap();
-    let done = Command::new(compiler).args(["-O1", "-g", "-c", "count.c", "-o"]).arg(format!("{out}/count.o"));
-    assert!(done.status().unwrap().success());
+    let mut compile = Command::new(compiler);
+    compile.args(["-O1", "-g", "-c", "count.c", "-o"]).arg(format!("{out}/count.o"));
+    assert!(compile.status().unwrap().success());
     let archive = format!("{out}/libcount.a");
     assert!(Command::new("ar").args(["crs", &archive, &format!("{out}/count.o")]).status().unwrap().success());
     println!("cargo:rustc-link-lib=static=count\ncargo:rustc-link-search=native={out}");
@@ -140,4 +141,38 @@ fn assembly_in_rust() {
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("src/lib.rs:5: assembly `movl"), "{}", ran.out);
     assert!(ran.out.contains("is not instrumented"), "{}", ran.out);
+}
+
+const OUTSIDE: &str = r#"
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+static DONE: AtomicBool = AtomicBool::new(false);
+#[test]
+fn sleeps() {
+    let other = std::thread::spawn(|| {
+        std::fs::write("made", "x").unwrap();
+        DONE.store(true, SeqCst);
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    let done = DONE.load(SeqCst);
+    other.join().unwrap();
+    assert!(done);
+}
+"#;
+
+/// Sleeping orders nothing, which a failure says; files are written for real, but not in the crate.
+#[test]
+fn what_is_outside() {
+    let folder = small("outside", OUTSIDE);
+    let _ = fs::remove_file(folder.join("made"));
+    let ran = cargo("test", &folder, &["--strategy", "dpor", "--scratch"], &[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let slept = "sleeping orders nothing here: slept by T1 at src/lib.rs:11";
+    assert!(ran.out.contains(slept), "{}", ran.out);
+    assert!(ran.out.contains("the program writes to a file at "), "{}", ran.out);
+    assert!(ran.out.contains("weakspot cargo test --scratch --replay"), "{}", ran.out);
+    assert!(!folder.join("made").exists());
+    let ran = cargo("test", &folder, &["--strategy", "dpor"], &[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(folder.join("made").exists());
 }

@@ -103,6 +103,14 @@ fn ready(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
     until(rt, &mut wanted, Patience::Last, what, pc);
 }
 
+/// A note about a file that is written: the next execution finds it.
+fn note_file(rt: &mut Rt, fd: i32) {
+    if descriptors::is_file(fd) {
+        let pc = rt.pc();
+        rt.changes_outside("writes to a file", pc);
+    }
+}
+
 static NO_TIME: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 macro_rules! blocking {
@@ -191,12 +199,14 @@ stand_in! {
 
     fn write(rt, fd: i32, from: Guest<u8>, len: usize) -> isize {
         rt.hear(fd, from, len);
+        note_file(rt, fd);
         sends(rt, fd, from, len, "write");
         native!(write(fd: i32, from: Guest<u8>, len: usize) -> isize)
     }
 
     fn writev(rt, fd: i32, from: Guest<libc::iovec>, n: i32) -> isize {
         rt.hear_parts(fd, from, n);
+        note_file(rt, fd);
         before(rt, fd, libc::POLLOUT, "writev");
         native!(writev(fd: i32, from: Guest<libc::iovec>, n: i32) -> isize)
     }

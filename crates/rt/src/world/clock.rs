@@ -18,18 +18,26 @@ pub struct Clock {
     now: u64,
     /// State of what is random for the program.
     random: u64,
+    /// Who has slept in this execution, and the calls on its stack then: the first time of each thread.
+    slept: Vec<(usize, Vec<usize>)>,
 }
 
 impl Clock {
     /// Before the first execution.
     pub fn new() -> Clock {
-        Clock { now: 0, random: 0 }
+        Clock { now: 0, random: 0, slept: Vec::new() }
     }
 
     /// Before an execution.
     pub fn clear(&mut self, seed: u64) {
         self.now = 0;
         self.random = seed;
+        self.slept.clear();
+    }
+
+    /// Who has slept in this execution, with the calls on its stack.
+    pub fn slept(&self) -> &[(usize, Vec<usize>)] {
+        &self.slept
     }
 
     /// The time since the execution began, in nanoseconds, which passes by being asked for.
@@ -64,8 +72,33 @@ impl Clock {
 
 /// Sleeps: others may run.
 pub fn sleep_for(rt: &mut Rt, span: u64) {
+    remember(rt);
     give_way(rt);
     rt.clock.sleep(span);
+}
+
+/// Remembers where the current thread has slept first.
+fn remember(rt: &mut Rt) {
+    /// Threads that are remembered, calls of each, words of the stack that are looked at.
+    const MOST: (usize, usize, usize) = (4, 12, 512);
+    let me = rt.threads.current();
+    let known = rt.clock.slept.iter().any(|(thread, _)| *thread == me);
+    if known || rt.clock.slept.len() >= MOST.0 {
+        return;
+    }
+    let call = rt.call();
+    let mut calls = vec![call.pc()];
+    let slot = rt.coroutines.slot(me);
+    if let Some(program) = rt.reporter.modules().first()
+        && slot.holds(call.addr())
+    {
+        let words = ((slot.top() - call.addr()) / 8).min(MOST.2);
+        // SAFETY: the stack of the current thread reaches that far.
+        let words = (0..words).map(|i| unsafe { call.word(i) } as usize);
+        let calls_of_program = words.filter(|at| (program.base..program.end).contains(at));
+        calls.extend(calls_of_program.take(MOST.1));
+    }
+    rt.clock.slept.push((me, calls));
 }
 
 type Time = Guest<libc::timespec>;

@@ -59,22 +59,25 @@ pub struct Descriptors {
 /// Descriptors from this one on are not those of the program.
 pub const FAR: i32 = 900;
 
+/// Whether this is a file, which outlives an execution.
+pub fn is_file(fd: i32) -> bool {
+    fd > 2 && kind(fd) == Some(libc::S_IFREG)
+}
+
+/// The kind of file that a descriptor stands for.
+fn kind(fd: i32) -> Option<u32> {
+    // SAFETY: a stat record is plain numbers, and the kernel writes only it.
+    unsafe {
+        let mut stat: libc::stat = core::mem::zeroed();
+        let args = [fd as usize, &raw mut stat as usize, 0, 0, 0, 0];
+        (sys::call(libc::SYS_fstat, args) >= 0).then_some(stat.st_mode & libc::S_IFMT)
+    }
+}
+
 /// Whether a call on this descriptor may have to wait for somebody: it is a pipe, a socket, or
 /// something without a name, and is in blocking mode.
 pub fn blocks(fd: i32) -> bool {
-    const TYPE: u32 = libc::S_IFMT;
-    if fd <= 2 {
-        return false;
-    }
-    // SAFETY: a stat record is plain numbers, and the kernel writes only it.
-    let kind = unsafe {
-        let mut stat: libc::stat = core::mem::zeroed();
-        let args = [fd as usize, &raw mut stat as usize, 0, 0, 0, 0];
-        if sys::call(libc::SYS_fstat, args) < 0 {
-            return false;
-        }
-        stat.st_mode & TYPE
-    };
+    let Some(kind) = kind(fd).filter(|_| fd > 2) else { return false };
     matches!(kind, libc::S_IFIFO | libc::S_IFSOCK | 0) && sys::waits(fd)
 }
 

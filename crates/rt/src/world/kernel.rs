@@ -32,6 +32,28 @@ soils! {
     nice
 }
 
+macro_rules! lasts {
+    ($($name:ident, $what:expr;)*) => {
+        stand_in! {$(
+            /// It outlives the execution. Only the first six arguments matter.
+            fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+                let pc = rt.pc();
+                rt.changes_outside($what, pc);
+                native!($name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize)
+            }
+        )*}
+    };
+}
+
+lasts! {
+    unlink, "removes a file";
+    rename, "renames a file";
+    mkdir, "makes a folder";
+    rmdir, "removes a folder";
+    connect, "connects a socket";
+    bind, "binds a socket";
+}
+
 refused! {
     fork, "fork";
     posix_spawn, "posix_spawn";
