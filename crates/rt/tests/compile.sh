@@ -9,4 +9,5 @@ shift 3
 gcc -fsanitize=thread -g -fno-builtin --param tsan-distinguish-volatile=1 -Wno-tsan "$@" \
   -c "$source" -o "$program.o"
 gcc "$program.o" -o "$program" "$library" -pthread \
-  -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove,--wrap=memcmp,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strncpy
+  -Wl,--wrap=memcpy,--wrap=memset,--wrap=memmove,--wrap=memcmp \
+  -Wl,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strncpy,--wrap=strchr,--wrap=atoi,--wrap=strtol

@@ -189,9 +189,17 @@ fn found(at: *mut libc::c_char) -> Text {
 }
 
 extern "C" fn strchr(text: Text, byte: c_int) -> Text {
-    reads(text, usize::MAX, latest());
-    // SAFETY: the program says that it is a string.
-    found(unsafe { libc::strchr(text.pointer().cast(), byte) })
+    let call = latest();
+    // SAFETY: the program says that it is a string, or has the byte before its end.
+    let natively = || unsafe { libc::strchr(text.pointer().cast(), byte) };
+    // It looks no further than to the first.
+    match natively() as usize {
+        0 => {
+            reads(text, usize::MAX, call);
+        }
+        at => announce(text, at - text.addr() + 1, false, call),
+    }
+    found(natively())
 }
 
 extern "C" fn strrchr(text: Text, byte: c_int) -> Text {
@@ -218,20 +226,29 @@ extern "C" fn memchr(bytes: Text, byte: c_int, n: usize) -> Text {
     found(natively().0 as *mut libc::c_char)
 }
 
+/// Reads a number, and what shows that it ends there.
+fn reads_number(text: Text, base: c_int) {
+    let call = latest();
+    let mut end = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string, or has more than a number there.
+    unsafe { libc::strtol(text.pointer().cast(), &raw mut end, base) };
+    announce(text, (end as usize).saturating_sub(text.addr()) + 1, false, call);
+}
+
 extern "C" fn atoi(text: Text) -> c_int {
-    reads(text, usize::MAX, latest());
+    reads_number(text, 10);
     // SAFETY: the program says that it is a string.
     unsafe { libc::atoi(text.pointer().cast()) }
 }
 
 extern "C" fn strtol(text: Text, end: usize, base: c_int) -> i64 {
-    reads(text, usize::MAX, latest());
+    reads_number(text, base);
     // SAFETY: as the program asked.
     unsafe { libc::strtol(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
 }
 
 extern "C" fn strtoul(text: Text, end: usize, base: c_int) -> u64 {
-    reads(text, usize::MAX, latest());
+    reads_number(text, base);
     // SAFETY: as the program asked.
     unsafe { libc::strtoul(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
 }

@@ -90,6 +90,9 @@ static void strings(void) {
     assert(strncmp(p, q, 2) == 0);
     assert(memcmp(p, q, 3) < 0);
     strncpy(q, p, 3);
+    assert(strchr(p, 'b') == p + 1);
+    memcpy(p, "12;", 3);
+    assert(atoi(p) == 12 && strtol(p, 0, 10) == 12);
     free(p);
     free(q);
 }
