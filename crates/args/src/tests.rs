@@ -307,6 +307,10 @@ fn conflicts() {
             "--preemptions is for --strategy auto and bounded",
         ),
         (
+            "run --strategy rf --robust a",
+            "--robust depends on the order of all stores: take --strategy dpor",
+        ),
+        (
             "run --fence-transactions a",
             "--fence-transactions needs --transaction FUNCTION, or --transactions",
         ),

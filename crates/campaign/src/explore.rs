@@ -74,15 +74,20 @@ struct Phase {
     most: Option<u64>,
 }
 
-fn phases(strategy: &Strategy) -> Vec<Phase> {
+/// The strategies that are followed. `watched`: monitors look at executions, which need one of each
+/// class of `dpor`.
+fn phases(strategy: &Strategy, watched: bool) -> Vec<Phase> {
     let phase = |name, plan| Phase { name, plan, bound: None, most: None };
     let bounded = |bound| Phase { bound, ..phase("bounded", Plan::Bounded(bound)) };
     let first = || Phase { most: Some(FIRST_EXECUTIONS), ..bounded(Some(FIRST_PREEMPTIONS)) };
     let dpor = || phase("dpor", Plan::Dpor);
+    let rf = || phase("rf", Plan::Rf);
     match *strategy {
-        Strategy::Auto => vec![first(), dpor()],
+        Strategy::Auto if watched => vec![first(), dpor()],
+        Strategy::Auto => vec![first(), rf(), dpor()],
         Strategy::Bounded(most) => vec![bounded(most)],
         Strategy::Dpor => vec![dpor()],
+        Strategy::Rf => vec![rf()],
         Strategy::Random { seed } => vec![phase("random", Plan::Random { seed })],
         Strategy::Pct { depth, seed } => vec![phase("pct", Plan::Pct { depth, seed })],
         Strategy::Replay(ref schedule) => vec![phase("replay", Plan::Replay(schedule.clone()))],
@@ -138,7 +143,8 @@ struct Exploration<'a> {
 impl Exploration<'_> {
     fn follow_phases(&mut self) -> Result<()> {
         let question = self.campaign.question;
-        let phases = phases(&question.strategy);
+        let watched = !self.base.models.is_empty() || self.base.transactions.is_some();
+        let phases = phases(&question.strategy, watched);
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
             let spent = self.campaign.control.elapsed().saturating_sub(self.since);

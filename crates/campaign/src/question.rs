@@ -74,12 +74,14 @@ pub(crate) fn is_executable(model: Model) -> bool {
 /// Which executions, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Those with few preemptions, then all of them with `dpor`.
+    /// Those with few preemptions, then all of them, with `rf` if only failures matter, and with `dpor`.
     Auto,
     /// By rising number of preemptions, at most so many.
     Bounded(Option<u32>),
     /// One for each order of conflicting steps.
     Dpor,
+    /// One for each way in which reads read from writes: nothing is watched for.
+    Rf,
     /// At random.
     Random {
         /// The same seed, the same executions.

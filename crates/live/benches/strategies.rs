@@ -30,7 +30,8 @@ fn execute(strategy: &mut dyn weakspot_live::Strategy, steps: usize, shared: usi
         next.clear();
         for (t, &i) in done.iter().enumerate().filter(|(_, i)| **i < steps / THREADS) {
             let op = op(t, i, shared);
-            next.push(Next { agent: Agent::thread(t as u16), op, enabled: true, idle: false });
+            let agent = Agent::thread(t as u16);
+            next.push(Next { agent, op, enabled: true, idle: false, varies: false });
         }
         if next.is_empty() {
             break Ended::Over;

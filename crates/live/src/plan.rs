@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bounded, Dpor, Pct, Random, Replay, Schedule, Strategy};
+use crate::{Bounded, Dpor, Pct, Random, Replay, Rf, Schedule, Strategy};
 
-/// A strategy and its parameters. As text: `bounded`, `bounded:3`, `dpor`, `random:SEED`,
+/// A strategy and its parameters. As text: `bounded`, `bounded:3`, `dpor`, `rf`, `random:SEED`,
 /// `pct:DEPTH:SEED`, `replay:TOKEN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
@@ -13,6 +13,8 @@ pub enum Plan {
     Bounded(Option<u32>),
     /// One execution of each class of equivalent ones.
     Dpor,
+    /// One execution of each class that agrees in what reads read from.
+    Rf,
     /// A random walk.
     Random {
         /// The same seed, the same executions.
@@ -36,6 +38,7 @@ impl Plan {
         match self {
             Plan::Bounded(most) => Box::new(Bounded::new(*most)),
             Plan::Dpor => Box::new(Dpor::new(buffered)),
+            Plan::Rf => Box::new(Rf::new(buffered)),
             Plan::Random { seed } => Box::new(Random::new(*seed)),
             Plan::Pct { depth, seed } => Box::new(Pct::new(*seed, *depth)),
             Plan::Replay(schedule) => Box::new(Replay::new(schedule.clone())),
@@ -49,6 +52,7 @@ impl fmt::Display for Plan {
             Plan::Bounded(None) => write!(f, "bounded"),
             Plan::Bounded(Some(most)) => write!(f, "bounded:{most}"),
             Plan::Dpor => write!(f, "dpor"),
+            Plan::Rf => write!(f, "rf"),
             Plan::Random { seed } => write!(f, "random:{seed}"),
             Plan::Pct { depth, seed } => write!(f, "pct:{depth}:{seed}"),
             Plan::Replay(schedule) => write!(f, "replay:{schedule}"),
@@ -75,6 +79,7 @@ impl FromStr for Plan {
                     .map_err(|_| "the number of preemptions is too large".to_owned())
             }
             ("dpor", None) => Ok(Plan::Dpor),
+            ("rf", None) => Ok(Plan::Rf),
             ("random", Some(seed)) => Ok(Plan::Random { seed: number("the seed", seed)? }),
             ("pct", Some(rest)) => {
                 let (depth, seed) = rest.split_once(':').ok_or("pct needs a depth and a seed")?;
@@ -85,7 +90,7 @@ impl FromStr for Plan {
                 token.parse().map(Plan::Replay).map_err(|wrong| wrong.to_string())
             }
             _ => Err(format!(
-                "unknown strategy {text:?}; there are bounded[:MOST], dpor, random:SEED, \
+                "unknown strategy {text:?}; there are bounded[:MOST], dpor, rf, random:SEED, \
                  pct:DEPTH:SEED, replay:TOKEN"
             )),
         }
@@ -98,7 +103,9 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for text in ["bounded", "bounded:2", "dpor", "random:7", "pct:3:9", "replay:ws1_e8b6ecea"] {
+        for text in
+            ["bounded", "bounded:2", "dpor", "rf", "random:7", "pct:3:9", "replay:ws1_e8b6ecea"]
+        {
             assert_eq!(text.parse::<Plan>().map(|plan| plan.to_string()), Ok(text.to_owned()));
         }
     }
@@ -115,7 +122,7 @@ mod tests {
             ),
             (
                 "dfs",
-                "unknown strategy \"dfs\"; there are bounded[:MOST], dpor, random:SEED, pct:DEPTH:SEED, replay:TOKEN",
+                "unknown strategy \"dfs\"; there are bounded[:MOST], dpor, rf, random:SEED, pct:DEPTH:SEED, replay:TOKEN",
             ),
         ] {
             assert_eq!(text.parse::<Plan>(), Err(wrong.to_owned()));

@@ -39,6 +39,8 @@ pub struct Next {
     /// to what the loop has read. A turn is wasted on it, but it can be had: strategies give it one
     /// if nobody else is [ready](Next::ready).
     pub idle: bool,
+    /// Whether it depends on what is read whether the step writes, as of a compare-and-swap.
+    pub varies: bool,
 }
 
 impl Next {

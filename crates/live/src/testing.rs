@@ -9,7 +9,7 @@ use crate::{Agent, Ended, Next, Op, OpKind};
 mod executions;
 mod random;
 
-pub use executions::{Steps, Visit, all_executions, canonical, run, traces};
+pub use executions::{ReadsFrom, Steps, Visit, all_executions, canonical, reads_from, run, traces};
 pub use random::{SystemSize, random_system, shrink_system};
 
 /// A program.
@@ -225,7 +225,10 @@ impl State {
             if matches!(op.kind, Update | Compare | Acquire | Release | Fence | Spawn) {
                 enabled &= thread.buffer.is_empty();
             }
-            next.push(Next { agent: Agent::thread(t as u16), op, enabled, idle: thread.idle });
+            let agent = Agent::thread(t as u16);
+            let instr = system.threads[t].get(thread.at);
+            let varies = thread.started && matches!(instr, Some(Instr::Swap(..)));
+            next.push(Next { agent, op, enabled, idle: thread.idle, varies });
         }
         for (t, thread) in self.threads.iter().enumerate() {
             for (k, queue) in thread.queues.iter().enumerate() {
@@ -236,7 +239,7 @@ impl State {
                 let waits = before.clone().any(|p| p.epoch < head.epoch || p.at.overlaps(head.at));
                 let agent = Agent::queue(t as u16, k as u16);
                 let op = head.at.op(OpKind::Commit);
-                next.push(Next { agent, op, enabled: !waits, idle: false });
+                next.push(Next { agent, op, enabled: !waits, idle: false, varies: false });
             }
         }
         next.sort_by_key(|n| n.agent);
@@ -304,7 +307,7 @@ impl State {
         }
         let (op, _) = self.announce(system, t);
         if op.writes() && !(op.kind == OpKind::Write && system.buffers != Buffers::None) {
-            self.wake(system, op);
+            self.wake(system, op, None);
         }
         let instr = system.threads[t].get(self.threads[t].at).copied();
         match (op.kind, instr) {
@@ -385,14 +388,15 @@ impl State {
         let at = thread.buffer.iter().position(mine).expect("an enabled queue has a store");
         let head = thread.buffer.remove(at);
         let op = head.at.op(OpKind::Commit);
-        self.wake(system, op);
+        // Its own thread has seen it before.
+        self.wake(system, op, Some(usize::from(agent.of())));
         self.store(head.at, head.value);
         op
     }
 
     /// Who waits for these bytes in a loop has a reason to look again.
-    fn wake(&mut self, system: &System, op: Op) {
-        for (t, thread) in self.threads.iter_mut().enumerate() {
+    fn wake(&mut self, system: &System, op: Op, but: Option<usize>) {
+        for (t, thread) in self.threads.iter_mut().enumerate().filter(|t| Some(t.0) != but) {
             if let Some(Instr::Await(at, _)) = system.threads[t].get(thread.at) {
                 thread.idle &= !op.conflicts(at.op(OpKind::Read));
             }

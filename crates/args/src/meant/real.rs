@@ -172,6 +172,16 @@ fn explore(
         &[("--log", log.is_some() && replay.is_none())],
         "writes one execution: expected --replay SCHEDULE, too",
     )?;
+    let watched = [
+        ("--model", !model.is_empty()),
+        ("--robust", robust),
+        ("--fences", fences),
+        ("--transaction", !transaction.is_empty()),
+        ("--transactions", transactions),
+    ];
+    if strategy == Some(RunStrategy::Rf) {
+        refuse(&watched, "depends on the order of all stores: take --strategy dpor")?;
+    }
     let pct = strategy == Some(RunStrategy::Pct);
     refuse(&[("--depth", depth.is_some() && !pct)], "is for --strategy pct")?;
     let bounded = matches!(strategy, None | Some(RunStrategy::Auto | RunStrategy::Bounded));

@@ -225,6 +225,8 @@ pub enum RunStrategy {
     Bounded,
     /// One for each order of conflicting steps.
     Dpor,
+    /// One for each way in which loads read from stores: do executions fail? Nothing is watched for.
+    Rf,
     /// At random.
     Random,
     /// Probabilistic concurrency testing: random priorities that change a few times.

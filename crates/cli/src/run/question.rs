@@ -24,6 +24,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         },
         (None, RunStrategy::Bounded) => Strategy::Bounded(args.preemptions),
         (None, RunStrategy::Dpor) => Strategy::Dpor,
+        (None, RunStrategy::Rf) => Strategy::Rf,
         (None, RunStrategy::Random) => Strategy::Random { seed: args.seed },
         (None, RunStrategy::Pct) => Strategy::Pct { depth: args.depth, seed: args.seed },
     };
@@ -32,12 +33,13 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         ([], true) => Some(Marks::Marked),
         (functions, _) => Some(Marks::Functions(functions.to_vec())),
     };
+    let watches = args.under.is_none() && args.strategy != RunStrategy::Rf;
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
     Ok(Question {
         robust: args.robust,
         all_count: args.all_count,
         baseline: baseline.unwrap_or_default(),
-        models: if args.under.is_some() { Vec::new() } else { args.model.clone() },
+        models: if watches { args.model.clone() } else { Vec::new() },
         under: args.under.unwrap_or(Model::Sc),
         strategy,
         executions: args.executions,

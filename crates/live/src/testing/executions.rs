@@ -1,6 +1,6 @@
 //! Executions of programs that are only data: those of a strategy, all of them, classes of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Buffers, State, System};
 use crate::{Agent, Choice, Ended, Op, OpKind, Strategy};
@@ -103,4 +103,47 @@ pub fn traces(system: &System, most: usize) -> Option<(BTreeSet<Steps>, BTreeSet
         states.insert(state.clone());
     });
     all.then_some((traces, states))
+}
+
+/// Of each thread what it did, and from which store each byte was read: the thread that made it and
+/// which of its stores it was; nothing for what was there at the beginning.
+pub type ReadsFrom = Vec<Vec<(Op, Vec<Option<(u16, u32)>>)>>;
+
+/// What was read from where, by definition.
+#[must_use]
+pub fn reads_from(system: &System, steps: &[(Agent, Op)]) -> ReadsFrom {
+    let buffered = system.buffers != Buffers::None;
+    let bytes = |op: Op| op.addr..op.addr + u64::from(op.len);
+    let mut memory: BTreeMap<u64, (u16, u32)> = BTreeMap::new();
+    let mut pending: Vec<Vec<(Op, u32)>> = vec![Vec::new(); system.threads.len()];
+    let mut stores = vec![0; system.threads.len()];
+    let mut done: ReadsFrom = vec![Vec::new(); system.threads.len()];
+    for &(agent, op) in steps {
+        let (t, thread) = (usize::from(agent.of()), agent.of());
+        if agent.is_buffer() {
+            let same = |p: &(Op, u32)| (p.0.addr, p.0.len) == (op.addr, op.len);
+            let at = pending[t].iter().position(same).expect("a commit has a store");
+            let (_, number) = pending[t].remove(at);
+            memory.extend(bytes(op).map(|b| (b, (thread, number))));
+            continue;
+        }
+        let mut from = Vec::new();
+        if op.touches() && op.kind != OpKind::Write {
+            let seen = |b: u64| {
+                let own = pending[t].iter().rev().find(|p| bytes(p.0).contains(&b));
+                own.map(|p| (thread, p.1)).or(memory.get(&b).copied())
+            };
+            from.extend(bytes(op).map(seen));
+        }
+        if op.writes() {
+            stores[t] += 1;
+            if buffered && op.kind == OpKind::Write {
+                pending[t].push((op, stores[t]));
+            } else {
+                memory.extend(bytes(op).map(|b| (b, (thread, stores[t]))));
+            }
+        }
+        done[t].push((op, from));
+    }
+    done
 }

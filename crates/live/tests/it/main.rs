@@ -7,6 +7,7 @@
 //!   one execution of each class, no less and, where the paper says so, no more;
 //! - `races`: data races against their definition: happens-before as a transitive closure, on random
 //!   executions and on all executions of random programs;
+//! - `rf`: the strategy `rf` against brute force: all reads-from classes, and few executions more;
 //! - `random`: the strategies that draw, and replay: the same seed gives the same executions, every
 //!   execution can be had again from its token, and what is rare for one strategy is not for the
 //!   other.
@@ -16,3 +17,4 @@ mod classics;
 mod dpor;
 mod races;
 mod random;
+mod rf;

@@ -6,7 +6,7 @@ use weakspot_live::testing::{
     Buffers, Instr, System, SystemSize, all_executions, byte, random_system, run,
 };
 use weakspot_live::{
-    Agent, Bounded, Choice, Diverged, Dpor, Ended, Next, Op, OpKind, Pct, Plan, Random, Replay,
+    Agent, Bounded, Choice, Diverged, Dpor, Ended, Next, Op, OpKind, Pct, Plan, Random, Replay, Rf,
     Schedule, Strategy,
 };
 
@@ -37,9 +37,13 @@ fn the_same_seed_the_same_executions() {
     for seed in 0..300 {
         let buffers = [Buffers::None, Buffers::Tso, Buffers::Pso][seed as usize % 3];
         let system = random_system(&mut rng, SystemSize { buffers, ..SIZE });
-        for plan in
-            [Plan::Random { seed }, Plan::Pct { depth: 3, seed }, Plan::Bounded(None), Plan::Dpor]
-        {
+        for plan in [
+            Plan::Random { seed },
+            Plan::Pct { depth: 3, seed },
+            Plan::Bounded(None),
+            Plan::Dpor,
+            Plan::Rf,
+        ] {
             let again = || executions(&system, &mut *plan.strategy(buffers != Buffers::None), 30);
             assert_eq!(again(), again(), "{plan} {system:?}");
         }
@@ -52,11 +56,12 @@ fn every_execution_can_be_had_again() {
     for seed in 0..100 {
         let buffers = [Buffers::None, Buffers::Tso, Buffers::Pso][seed as usize % 3];
         let system = random_system(&mut rng, SystemSize { buffers, ..SIZE });
-        let strategies: [&mut dyn Strategy; 4] = [
+        let strategies: [&mut dyn Strategy; 5] = [
             &mut Random::new(seed),
             &mut Pct::new(seed, 3),
             &mut Bounded::new(None),
             &mut Dpor::new(buffers != Buffers::None),
+            &mut Rf::new(buffers != Buffers::None),
         ];
         for strategy in strategies {
             let mut all = Vec::new();
@@ -164,9 +169,10 @@ fn waiting_threads_take_turns() {
         op: Op { kind: OpKind::Read, len: 1, addr: t.into() },
         enabled: true,
         idle: true,
+        varies: false,
     };
     let next = [wait(0), wait(1), wait(2)];
-    for plan in ["bounded", "dpor", "random:1", "pct:3:1", "replay:ws1_e8b6ecea"] {
+    for plan in ["bounded", "dpor", "rf", "random:1", "pct:3:1", "replay:ws1_e8b6ecea"] {
         let mut strategy = plan.parse::<Plan>().unwrap().strategy(false);
         assert!(strategy.begin());
         let mut turns = [0; 3];

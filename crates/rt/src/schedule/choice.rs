@@ -107,7 +107,8 @@ impl Scheduler {
     /// A thread is about to start.
     pub(super) fn add(&mut self, t: usize) {
         let op = Op::plain(OpKind::Start);
-        self.next.push(Next { agent: Agent::thread(t as u16), op, enabled: true, idle: false });
+        let agent = Agent::thread(t as u16);
+        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
@@ -128,6 +129,7 @@ impl Scheduler {
         let n = &mut self.next[position];
         n.enabled = true;
         n.idle = false;
+        n.varies = false;
     }
 }
 
@@ -289,6 +291,7 @@ impl Runtime {
         n.op.kind = kind;
         n.enabled = enabled;
         n.idle = idle;
+        n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
         Outlook { going: enabled, waiting }
     }
 
