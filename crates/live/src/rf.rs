@@ -21,7 +21,6 @@
 //! - *The end of the program by one thread* cuts the others short. Then another execution is run in which
 //!   this thread comes last, and pairs are those of the last such execution.
 //! - *Buffers*: a load from its own thread's store does not depend on the commit.
-//!
 //! - *Freeing*: whether a store comes before or after its bytes are freed matters though nobody reads. Where
 //!   that is open the exploration is not complete.
 //!
