@@ -3,7 +3,6 @@
 mod build;
 mod list;
 mod suite;
-mod words;
 
 use std::ffi::OsString;
 
@@ -13,7 +12,7 @@ use weakspot_campaign::Program;
 use self::build::{Built, Cargo};
 use self::list::Listed;
 use self::suite::Test;
-use self::words::Words;
+use crate::args::words::{self, Words};
 use crate::args::{CargoRunArgs, CargoTestArgs};
 use crate::exit::Exit;
 use crate::run::{Subject, explore};
