@@ -14,6 +14,7 @@ mod refused;
 mod tests;
 mod typed;
 mod values;
+pub mod words;
 
 use std::ffi::OsString;
 

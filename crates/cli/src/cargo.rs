@@ -4,7 +4,6 @@ mod build;
 pub(crate) mod foreign;
 mod list;
 mod suite;
-mod words;
 
 use std::ffi::OsString;
 
@@ -14,7 +13,7 @@ use weakspot_campaign::Program;
 use self::build::{Built, Cargo};
 use self::list::Listed;
 use self::suite::Test;
-use self::words::Words;
+use crate::args::words::{self, Words};
 use crate::args::{CargoRunArgs, CargoTestArgs};
 use crate::exit::Exit;
 use crate::run::{Subject, explore};

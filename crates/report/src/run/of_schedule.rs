@@ -14,7 +14,7 @@ use super::object::{
 use super::replay::{Did, Replay, Stop, Taken};
 use crate::json::model_key;
 use crate::text::diagnostic::failure_message;
-use crate::text::show::{Show, clip, location_name, plain};
+use crate::text::show::{Lines, Show, clip, location_name, plain};
 
 /// Runs with more steps do not say after each of them what is in buffers and in memory.
 const MAX_STATES: usize = 2_000;
@@ -29,7 +29,7 @@ pub(crate) fn of_schedule(
     compare: bool,
 ) -> Option<Run> {
     let replay = Replay::of(show.program, model, schedule)?;
-    let of = Of { show, replay: &replay };
+    let of = Of { show, replay: &replay, lines: Lines::new(show.source) };
     let mut run = Run::new(model_key(model));
     let threads = 0..show.program.threads.len();
     run.threads = threads.map(|t| RunThread::new(show.thread(ThreadId::new(t)))).collect();
@@ -69,6 +69,7 @@ pub(crate) fn of_schedule(
 struct Of<'a> {
     show: Show<'a>,
     replay: &'a Replay<'a>,
+    lines: Lines<'a>,
 }
 
 impl Of<'_> {
@@ -131,7 +132,7 @@ impl Of<'_> {
     fn put_source(&self, step: &mut RunStep, taken: &Taken<'_>) {
         step.text = Some(self.show.instr(taken.thread, taken.edge));
         if !clip(self.show.source, taken.edge.span).is_empty() {
-            let (line, column) = taken.edge.span.line_column(self.show.source);
+            let (line, column) = self.lines.line_column(taken.edge.span);
             step.span = Some(taken.edge.span);
             (step.line, step.column) = (Some(line as u64), Some(column as u64));
         }

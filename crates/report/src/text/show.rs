@@ -22,6 +22,30 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
     }
 }
 
+/// Where the lines of a text begin, for those who ask about many places: [`Span::line_column`] counts from
+/// the beginning each time.
+pub(crate) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(text: &'a str) -> Lines<'a> {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at + 1);
+        Lines { text, starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// Line and column of the beginning of a piece of the text, from 1; columns count characters.
+    pub(crate) fn line_column(&self, span: Span) -> (usize, usize) {
+        let mut at = (span.start as usize).min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let line = self.starts.partition_point(|&start| start <= at);
+        (line, self.text[self.starts[line - 1]..at].chars().count() + 1)
+    }
+}
+
 /// A program with its names and its text.
 #[derive(Clone, Copy)]
 pub(crate) struct Show<'a> {
@@ -244,6 +268,17 @@ pub(crate) fn grouped(n: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_those_of_spans() {
+        for text in ["", "\n", "a", "a\nbä\n\nc", "ä\r\nö", "x\n"] {
+            let lines = Lines::new(text);
+            for at in 0..=text.len() + 2 {
+                let span = Span::new(at, at);
+                assert_eq!(lines.line_column(span), span.line_column(text), "{text:?} at {at}");
+            }
+        }
+    }
 
     #[test]
     fn integers() {

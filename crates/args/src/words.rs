@@ -1,17 +1,17 @@
 //! What was typed for cargo, taken apart.
 
-use anyhow::{Result, bail};
-
-use crate::args::CARGO_WITH_VALUE;
+use crate::CARGO_WITH_VALUE;
+use crate::meant::Usage;
 
 /// The words.
-pub(super) struct Words {
+#[derive(Debug)]
+pub struct Words {
     /// The toolchain, as in `cargo +nightly`.
-    pub(super) toolchain: Option<String>,
+    pub toolchain: Option<String>,
     /// Options of cargo.
-    pub(super) cargo: Vec<String>,
+    pub cargo: Vec<String>,
     /// What selects tests, or the arguments of the program.
-    pub(super) rest: Vec<String>,
+    pub rest: Vec<String>,
 }
 
 /// Options of cargo that make no sense here, and why.
@@ -22,7 +22,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Options of cargo that choose targets.
-pub(super) const TARGETS: [&str; 10] = [
+pub const TARGETS: [&str; 10] = [
     "--lib",
     "--bin",
     "--bins",
@@ -41,16 +41,24 @@ const GROUPS: [&str; 6] =
 
 impl Words {
     /// Of `cargo test`: names of tests may come before `--`, too.
-    pub(super) fn of_test(words: &[String], rest: &[String]) -> Result<Words> {
+    ///
+    /// # Errors
+    ///
+    /// An option of cargo makes no sense here.
+    pub fn of_test(words: &[String], rest: &[String]) -> Result<Words, Usage> {
         Words::new(words, rest, false)
     }
 
     /// Of `cargo run`: after its first argument everything is for the program.
-    pub(super) fn of_run(words: &[String], rest: &[String]) -> Result<Words> {
+    ///
+    /// # Errors
+    ///
+    /// An option of cargo makes no sense here.
+    pub fn of_run(words: &[String], rest: &[String]) -> Result<Words, Usage> {
         Words::new(words, rest, true)
     }
 
-    fn new(words: &[String], after: &[String], first_ends: bool) -> Result<Words> {
+    fn new(words: &[String], after: &[String], first_ends: bool) -> Result<Words, Usage> {
         let mut cargo = Vec::new();
         let mut rest = Vec::new();
         let mut words = words.iter().peekable();
@@ -58,7 +66,7 @@ impl Words {
         while let Some(word) = words.next() {
             let name = word.split_once('=').map_or(&word[..], |(name, _)| name);
             if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-                bail!("cargo's {name} cannot be used here: {why}");
+                return Err(Usage(format!("cargo's {name} cannot be used here: {why}")));
             }
             if word == "--" {
                 break;
@@ -80,13 +88,15 @@ impl Words {
     }
 
     /// All of them, to be typed again.
-    pub(super) fn shown(&self) -> Vec<String> {
+    #[must_use]
+    pub fn shown(&self) -> Vec<String> {
         let between = if self.rest.is_empty() { &[][..] } else { &["--".to_owned()] };
         [self.toolchain.as_slice(), &self.cargo, between, &self.rest].concat()
     }
 
     /// Whether one of these options was typed.
-    pub(super) fn has(&self, names: &[&str]) -> bool {
+    #[must_use]
+    pub fn has(&self, names: &[&str]) -> bool {
         self.cargo.iter().any(|word| {
             let name = word.split_once('=').map_or(&word[..], |(name, _)| name);
             names.contains(&name)
@@ -94,7 +104,8 @@ impl Words {
     }
 
     /// The options of cargo that lead to one target of a package, whatever else was built.
-    pub(super) fn narrowed(&self, package: &str, target: &[String]) -> Vec<String> {
+    #[must_use]
+    pub fn narrowed(&self, package: &str, target: &[String]) -> Vec<String> {
         let mut words = self.cargo.clone();
         if !self.has(&["-p", "--package"]) {
             // These would be as strong as a name.
@@ -109,7 +120,8 @@ impl Words {
     }
 
     /// The value of an option of cargo: the last one.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
         let mut found = None;
         for (i, word) in self.cargo.iter().enumerate() {
             if word == name {
@@ -128,7 +140,7 @@ impl Words {
 mod tests {
     use super::*;
 
-    fn check(words: Result<Words>, cargo: &str, rest: &str) {
+    fn check(words: Result<Words, Usage>, cargo: &str, rest: &str) {
         let words = words.unwrap();
         assert_eq!((words.cargo.join(" "), words.rest.join(" ")), (cargo.into(), rest.into()));
     }
