@@ -267,7 +267,7 @@ impl Asked<'_> {
 
 /// What is said when the checker of evidence rejects an answer.
 pub(crate) fn defect(model: HistoryModel, rejected: &Rejected) -> String {
-    job::defect(&history_model_name(model), rejected)
+    job::defect(history_model_name(model), rejected)
 }
 
 /// A part of a history, written down so that it can be checked again. `place` says where an

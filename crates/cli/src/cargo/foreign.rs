@@ -37,7 +37,7 @@ pub(super) fn compilers(build: &mut Command, target: &str, folder: &Path) -> Res
         ];
         // The compiler that the user has chosen is the one that we call.
         let chosen = format!("WEAKSPOT_{variable}");
-        let of_user = names.iter().find_map(|name| std::env::var_os(name)).filter(|v| is_word(v));
+        let of_user = names.iter().find_map(std::env::var_os).filter(|v| is_word(v));
         if let (Some(compiler), None) = (of_user, std::env::var_os(&chosen)) {
             build.env(chosen, compiler);
         }

@@ -46,7 +46,7 @@ fn wrong(answer: &Value, source: &Path, racy: bool) -> Option<String> {
     match (elsewhere, unshown) {
         // What is destroyed twice races inside of the library, too.
         (Some(race), _)
-            if file != "shared-ptr.cpp" || !races.iter().any(|race| is_marked(&race)) =>
+            if file != "shared-ptr.cpp" || !races.iter().any(is_marked) =>
         {
             Some(format!("on a line that is not marked: {race}"))
         }
