@@ -2,13 +2,16 @@
 
 use std::io::Cursor;
 
-use weakspot_core::serial::Question;
+use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::{LogBatch, LogEvent, LogKind, LogTables};
 use weakspot_serial::{Explain, Extents, Follow, Ordered};
 use weakspot_trace::{LogFormat, LogReader, Next};
 
-const QUESTIONS: [Question; 3] =
-    [Question::ScSerializable, Question::ScEquivalent, Question::TsoSerializable];
+const QUESTIONS: [Question; 3] = [
+    Question::ScSerializable,
+    Question::ScEquivalent,
+    Question::TsoSerializable(BufferedReads::Exact),
+];
 
 /// Reads `bytes` as logs in this format, and follows each with all questions. That must not panic;
 /// what is found has to be accepted by the checks, and what notes tell is what reading again says.

@@ -27,7 +27,7 @@ pub(crate) use programs::{Fence, Litmus, Reach, ReachAlgorithm, Robust};
 pub use programs::{FenceGoal, RobustAlgorithm};
 pub(crate) use real::{Cargo, CargoRun, CargoTest, Compiler, Explore, Run};
 pub use real::{Isolate, ProgramOutput, RunStrategy};
-pub(crate) use records::{CompleteKey, History, Monitor, Serial};
+pub(crate) use records::{Buffered, CompleteKey, History, Monitor, Serial};
 pub use records::{MonitorAlgorithm, PendingForm};
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?

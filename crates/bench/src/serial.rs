@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use weakspot_args::{BenchSerialArgs, SerialTable};
-use weakspot_core::serial::Question;
+use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::testing::{TxnLog, TxnLogSize};
 use weakspot_core::{LogBatch, LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_report::Rows;
@@ -28,8 +28,12 @@ const CHUNK: usize = 1 << 16;
 const WAYS: [(&str, bool, &[Question]); 4] = [
     ("sc", false, &[Question::ScSerializable]),
     ("com_sc", true, &[Question::ScSerializable]),
-    ("com_tso", true, &[Question::TsoSerializable]),
-    ("com_both", true, &[Question::ScSerializable, Question::TsoSerializable]),
+    ("com_tso", true, &[Question::TsoSerializable(BufferedReads::Exact)]),
+    (
+        "com_both",
+        true,
+        &[Question::ScSerializable, Question::TsoSerializable(BufferedReads::Exact)],
+    ),
 ];
 
 /// Events per processor second by shape, and how time and memory grow with the length.

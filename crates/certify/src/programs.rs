@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use weakspot_args::{CertifyArgs, InputFormat};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Machine;
-use weakspot_core::serial::txn_run;
+use weakspot_core::serial::{BufferedReads, relation, txn_run};
 use weakspot_core::{Evidence, certify};
 use weakspot_input::Input;
 use weakspot_lang::Parsed;
@@ -83,21 +83,25 @@ fn transactions(
 ) -> Result<&'static str, Rejected> {
     let Parsed { program, transactions, .. } = parsed;
     let (model, verdict) = (witness.model, &witness.verdict);
+    // Before there was a choice the reading was static.
+    let reads = witness.buffered.unwrap_or(BufferedReads::Static);
+    let asked = (model, reads);
     let cycle = match &witness.evidence {
         Evidence::Run(run) => {
             let machine = Machine { program, model };
             certify::replay(machine, run)?;
             let run = txn_run(program, transactions, model, run).map_err(Rejected::Step)?;
-            Some(run.cycle(model).ok_or(Rejected::Trace("the run is serializable"))?)
+            let cycle = run.cycle(relation(model, reads));
+            Some(cycle.ok_or(Rejected::Trace("the run is serializable"))?)
         }
         Evidence::Exhausted { .. } => None,
     };
     let evidence = &witness.evidence;
-    certify::transactions(program, transactions, model, verdict, evidence, cycle.as_ref())?;
+    certify::transactions(program, transactions, asked, verdict, evidence, cycle.as_ref())?;
     if cycle.is_some() {
         return Ok("the run is one of the machine, and its transactions have to come before each \
                    other in a cycle");
     }
-    certify::search_transactions(program, transactions, model, verdict, max_steps)
+    certify::search_transactions(program, transactions, asked, verdict, max_steps)
         .map(|()| "all executions are serializable, by definition")
 }

@@ -56,11 +56,11 @@ fn execution(
     tables: &LogTables,
     has_commits: bool,
 ) -> Result<&'static str, Rejected> {
-    let question = match witness.model {
-        Model::Sc => Question::ScSerializable,
-        _ => Question::TsoSerializable,
+    let question = match witness.buffered {
+        None => Question::ScSerializable,
+        Some(reads) => Question::TsoSerializable(reads),
     };
-    if question == Question::TsoSerializable && !has_commits {
+    if witness.model != Model::Sc && !has_commits {
         return Err(Rejected::Transactions(
             0,
             "the log has no commits, so it is no execution of TSO",
@@ -104,9 +104,8 @@ fn trace(
     commits: &[PlacedCommit],
     most: usize,
 ) -> Result<&'static str, Rejected> {
-    if witness.model != Model::Tso {
-        return Err(Rejected::WrongKind);
-    }
+    let Some(reads) = witness.buffered else { return Err(Rejected::WrongKind) };
+    let mode = TraceMode::Exact(reads);
     let mut reader = TxnReader::new(false, tables);
     let mut events: Vec<TxnEvent> = Vec::new();
     let mut access: Vec<u32> = Vec::new();
@@ -139,7 +138,7 @@ fn trace(
         }
         SerialEvidence::Order(_) => return Err(Rejected::WrongKind),
     };
-    certify::trace(&events, TraceMode::Exact, &verdict, &evidence)?;
+    certify::trace(&events, mode, &verdict, &evidence)?;
     if let TraceEvidence::Execution { events: execution, .. } = &evidence
         && !is_whole(execution, &events, &access)
     {
@@ -148,7 +147,7 @@ fn trace(
     if let TraceEvidence::Groups(groups) = &evidence
         && groups.iter().any(|group| matches!(group.why, NoCycle::Searched { .. }))
     {
-        certify::search_trace(&events, TraceMode::Exact, &verdict, most)?;
+        certify::search_trace(&events, mode, &verdict, most)?;
         return Ok("all executions of the trace are serializable, by definition");
     }
     Ok(how)

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use weakspot_core::certify::Rejected;
+use weakspot_core::serial::BufferedReads;
 use weakspot_core::{
     Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Verdict,
 };
@@ -375,12 +376,25 @@ impl<T> Job<'_, T> {
         verdict: &Verdict,
         evidence: Option<&Evidence>,
     ) {
+        self.write_evidence_of(question, source, (model, None), verdict, evidence);
+    }
+
+    /// The same for transactions, whose answers also say which reads count as reads of the buffer.
+    pub(crate) fn write_evidence_of(
+        &mut self,
+        question: &str,
+        source: &Source,
+        (model, buffered): (Model, Option<BufferedReads>),
+        verdict: &Verdict,
+        evidence: Option<&Evidence>,
+    ) {
         let Some(evidence) = evidence else { return self.lack_witness() };
         self.write_witness(*verdict == Verdict::Violated, || {
             let witness = Witness {
                 question: question.to_owned(),
                 input_hash: input_hash(source.text.as_bytes()),
                 model,
+                buffered,
                 verdict: verdict.clone(),
                 evidence: evidence.clone(),
             };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use weakspot_core::serial::Question;
+use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
     ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
@@ -146,6 +146,11 @@ impl<'a> Asked<'a> {
         self.args.model.contains(&model)
     }
 
+    /// Which reads count as reads of the buffer, if there is one.
+    fn buffered(&self, model: Model) -> Option<BufferedReads> {
+        (model != Model::Sc).then_some(self.args.buffered)
+    }
+
     /// The questions that are followed event by event.
     fn questions(&self, has_commits: bool) -> Vec<Question> {
         let mut questions = Vec::new();
@@ -153,7 +158,7 @@ impl<'a> Asked<'a> {
             questions.push(Question::ScSerializable);
         }
         if self.asks(Model::Tso) && has_commits {
-            questions.push(Question::TsoSerializable);
+            questions.push(Question::TsoSerializable(self.args.buffered));
         }
         questions
     }
@@ -344,7 +349,7 @@ impl<'a> Asked<'a> {
     fn answer_execution(&mut self, current: &mut Current, model: Model, mut remarks: Vec<String>) {
         let question = match model {
             Model::Sc => Question::ScSerializable,
-            _ => Question::TsoSerializable,
+            _ => Question::TsoSerializable(self.args.buffered),
         };
         let found = match self.show(current, question) {
             Ok(found) => found,
@@ -368,6 +373,7 @@ impl<'a> Asked<'a> {
             let witness = SerialWitness {
                 input_hash: String::new(),
                 model,
+                buffered: self.buffered(model),
                 trace: current.number,
                 commits: None,
                 evidence,
@@ -402,6 +408,7 @@ impl<'a> Asked<'a> {
             of: said.of,
             cycle: said.shown.cycle.as_ref(),
             order: said.shown.order.as_deref(),
+            buffered: self.buffered(said.model),
             sc_equivalent: said.sc_equivalent,
             fenced: said.fenced,
             others: said.others,

@@ -20,7 +20,9 @@ pub use log::{LogSize, random_log};
 pub use ops::{
     OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
 };
-pub use serial::{TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of};
+pub use serial::{
+    TxnSize, overwriting_trace, random_trace, show_trace, shrink_trace, small_traces, trace_of,
+};
 pub use transactions::{TxnLog, TxnLogSize};
 pub use wide::random_wide_program;
 

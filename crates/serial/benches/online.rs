@@ -4,7 +4,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use weakspot_core::serial::Question;
+use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::testing::{TxnLog, TxnLogSize};
 use weakspot_core::{LogLoc, LogTables};
 use weakspot_serial::Follow;
@@ -14,7 +14,7 @@ fn main() {
 }
 
 const SC: Question = Question::ScSerializable;
-const TSO: Question = Question::TsoSerializable;
+const TSO: Question = Question::TsoSerializable(BufferedReads::Exact);
 
 fn bench(bencher: Bencher<'_, '_>, commits: bool, brackets: bool, questions: &[Question]) {
     let size = TxnLogSize { threads: 8, vars: 1_000, length: 10, shared: 100, commits, brackets };

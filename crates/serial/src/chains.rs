@@ -19,17 +19,64 @@ use weakspot_core::Limit;
 use weakspot_sat::Meter;
 
 use crate::acyclic::Acyclic;
-use crate::part::Part;
+use crate::part::{Part, Use};
 
 /// What a search found.
 pub(crate) enum Searched {
-    /// Ties that make a cycle.
-    Cycle(Vec<(usize, usize)>),
+    /// Ties that make a cycle, and what else that demands.
+    Cycle(Vec<(usize, usize)>, Vec<(usize, usize)>),
     /// There is none, after so many beginnings.
     Nothing(u64),
     /// There were more beginnings than that.
     TooMany,
 }
+
+/// Something that a cycle may use to get from a transaction to another.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    to: u32,
+    by: By,
+}
+
+#[derive(Clone, Copy)]
+enum By {
+    /// An undirected tie.
+    Tie(usize, usize),
+    /// A write overwrites what a read would have found of its own thread.
+    Overwrites(usize, usize),
+}
+
+/// What is searched with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// Undirected ties only.
+    Ties,
+    /// All that there is.
+    All,
+}
+
+impl Steps {
+    pub(crate) const ALL: [Steps; 2] = [Steps::Ties, Steps::All];
+}
+
+/// All of them.
+fn steps(part: &Part<'_>, with: Steps) -> Vec<Step> {
+    let of_tie =
+        |tie: &Use| Step { from: tie.from, to: tie.to, by: By::Tie(tie.events.0, tie.events.1) };
+    let mut steps: Vec<Step> = part.ties.iter().map(of_tie).collect();
+    for found in part.overwritten.iter().filter(|_| with == Steps::All) {
+        for &to in &found.to {
+            let step =
+                |&write| Step { from: found.from, to, by: By::Overwrites(write, found.read) };
+            steps.extend(found.by.iter().map(step));
+        }
+    }
+    steps
+}
+
+/// The most steps besides ties that are tried.
+const MOST_STEPS: usize = 1 << 20;
 
 /// The most transactions of which all orders are kept.
 const MOST_TXNS: usize = 4096;
@@ -38,21 +85,32 @@ const MOST_TXNS: usize = 4096;
 pub(crate) fn search(
     part: &Part<'_>,
     graph: &mut Acyclic,
+    with: Steps,
     most: Option<u64>,
     meter: &mut Meter<'_>,
 ) -> Result<Searched, Limit> {
     if most.is_some() && part.txns.len() > MOST_TXNS {
         return Ok(Searched::TooMany);
     }
+    let overwritten: usize =
+        part.overwritten.iter().map(|found| found.to.len() * found.by.len()).sum();
+    if with == Steps::All {
+        if most.is_some() && overwritten > MOST_STEPS {
+            return Ok(Searched::TooMany);
+        }
+        meter.room((overwritten * (size_of::<Step>() + 8)) as u64)?;
+    }
+    let steps = steps(part, with);
     let mut leaving = vec![Vec::new(); part.txns.len()];
-    for (number, tie) in part.ties.iter().enumerate() {
-        leaving[tie.from as usize].push(number);
+    for (number, step) in steps.iter().enumerate() {
+        leaving[step.from as usize].push(number);
     }
     let bytes = (part.txns.len().pow(2) / 8) as u64;
     meter.room(bytes)?;
     let after = closure(part);
-    let mut search = Search { part, graph, after, leaving, used: Vec::new(), steps: 0 };
-    for first in 0..part.ties.len() {
+    let count = steps.len();
+    let mut search = Search { part, graph, after, all: steps, leaving, used: Vec::new(), steps: 0 };
+    for first in 0..count {
         let found = search.first(first, most.unwrap_or(u64::MAX), meter)?;
         if !matches!(found, Searched::Nothing(_)) {
             return Ok(found);
@@ -95,7 +153,9 @@ struct Search<'a> {
     part: &'a Part<'a>,
     graph: &'a mut Acyclic,
     after: Vec<Vec<u64>>,
-    /// Per transaction the ties that leave it.
+    /// The ties, and what else leads on.
+    all: Vec<Step>,
+    /// Per transaction those that leave it.
     leaving: Vec<Vec<usize>>,
     /// The ties of the beginning, each with the length of the graph before it.
     used: Vec<(usize, usize)>,
@@ -131,21 +191,39 @@ impl Search<'_> {
             if !self.take(tie) {
                 continue;
             }
-            let to = self.part.ties[tie].to;
-            if self.leads(to, self.part.ties[first].from) {
-                let ties = self.used.iter().map(|&(tie, _)| self.part.ties[tie].events).collect();
-                return Ok(Searched::Cycle(ties));
+            let to = self.all[tie].to;
+            if self.leads(to, self.all[first].from) {
+                return Ok(self.found());
             }
             stack.push(self.following(first, to));
         }
         Ok(Searched::Nothing(self.steps))
     }
 
+    /// The cycle that was found.
+    fn found(&self) -> Searched {
+        let (mut ties, mut more) = (Vec::new(), Vec::new());
+        for &(used, _) in &self.used {
+            match self.all[used].by {
+                By::Tie(from, to) => ties.push((from, to)),
+                By::Overwrites(write, read) => {
+                    more.extend(self.part.order.overwrites(write, read));
+                }
+            }
+        }
+        Searched::Cycle(ties, more)
+    }
+
     /// Adds a tie to the beginning, if that is possible.
     fn take(&mut self, tie: usize) -> bool {
         let length = self.graph.len();
-        let (from, to) = self.part.ties[tie].events;
-        for (before, after) in self.part.order.demands(from, to) {
+        let order = self.part.order;
+        let (ties, overwrites) = match self.all[tie].by {
+            By::Tie(from, to) => (Some(order.demands(from, to)), None),
+            By::Overwrites(write, read) => (None, Some(order.overwrites(write, read))),
+        };
+        let demands = ties.into_iter().flatten().chain(overwrites.into_iter().flatten());
+        for (before, after) in demands {
             if self.graph.add(before, after, tie as u32).is_err() {
                 self.graph.truncate(length);
                 return false;
@@ -160,10 +238,10 @@ impl Search<'_> {
         let mut found = Vec::new();
         for from in (0..self.part.txns.len() as u32).filter(|&from| self.leads(to, from)) {
             for &tie in self.leaving[from as usize].iter().filter(|&&tie| tie > first) {
-                let new = &self.part.ties[tie];
+                let new = &self.all[tie];
                 let unordered = |a: u32, b: u32| !self.leads(a, b) && !self.leads(b, a);
                 let is_simple = self.used.iter().all(|&(used, _)| {
-                    let used = &self.part.ties[used];
+                    let used = &self.all[used];
                     unordered(used.to, new.to) && unordered(used.from, new.from)
                 });
                 found.extend(is_simple.then_some(tie));

@@ -19,7 +19,8 @@ use crate::part::Part;
 
 /// The answer.
 pub(crate) enum Solved {
-    /// Ties that make a cycle, and sides of choices that are possible with them.
+    /// Ties that make a cycle, and what else that demands: sides of choices that are possible with
+    /// them, and overwritten writes.
     Cycle(Vec<(usize, usize)>, Vec<(usize, usize)>),
     /// There is no cycle.
     Refuted(TxnRefutation),
@@ -34,12 +35,17 @@ pub(crate) fn solve(
     let vars = part.txns.iter().map(|&txn| TxnVar::On(txn));
     let vars = vars.chain(part.ties.iter().map(|tie| TxnVar::Uses(tie.events.0, tie.events.1)));
     let choices = part.order.choices.iter();
-    let vars: Vec<TxnVar> =
+    let mut vars: Vec<TxnVar> =
         vars.chain(choices.map(|&(write, read)| TxnVar::First(write, read))).collect();
+    let first = vars.len();
+    for found in &part.overwritten {
+        vars.push(TxnVar::Overwritten(found.read));
+        vars.extend(found.by.iter().map(|&write| TxnVar::Overwrites(write, found.read)));
+    }
     meter.room(graph.bytes() + vars.len() as u64 * 300)?;
     let mut solver = Solver::new(true);
     solver.grow(vars.len());
-    clauses(part, &mut solver, meter)?;
+    clauses(part, first, &mut solver, meter)?;
     let mut theory = Validity { part, vars: &vars, graph, marks: Vec::new() };
     let found = solver.solve(&mut theory, meter);
     graph.truncate(0);
@@ -47,20 +53,30 @@ pub(crate) fn solve(
         return Ok(Solved::Refuted(refutation(&vars, solver)));
     }
     let holds = |at: usize| solver.value(Lit::new(at as u32, true)) == Some(true);
-    let (mut ties, mut sides) = (Vec::new(), Vec::new());
+    let (mut ties, mut more) = (Vec::new(), Vec::new());
     for (at, &var) in vars.iter().enumerate() {
         match var {
-            TxnVar::On(_) => {}
+            TxnVar::On(_) | TxnVar::Overwritten(_) => {}
+            TxnVar::Overwrites(write, read) if holds(at) => {
+                more.extend(part.order.overwrites(write, read));
+            }
+            TxnVar::Overwrites(..) => {}
             TxnVar::Uses(from, to) => ties.extend(holds(at).then_some((from, to))),
             TxnVar::First(write, read) => {
-                sides.push(part.order.choice((write, read))[usize::from(!holds(at))]);
+                more.push(part.order.choice((write, read))[usize::from(!holds(at))]);
             }
         }
     }
-    Ok(Solved::Cycle(ties, sides))
+    Ok(Solved::Cycle(ties, more))
 }
 
-fn clauses(part: &Part<'_>, solver: &mut Solver, meter: &mut Meter<'_>) -> Result<(), Limit> {
+/// The variables of reads whose own write may be overwritten have the numbers from `first` on.
+fn clauses(
+    part: &Part<'_>,
+    first: usize,
+    solver: &mut Solver,
+    meter: &mut Meter<'_>,
+) -> Result<(), Limit> {
     let on = |txn: u32, value: bool| Lit::new(txn, value);
     let tie = |number: usize, value: bool| Lit::new((part.txns.len() + number) as u32, value);
     let all: Vec<Lit> = (0..part.txns.len() as u32).map(|txn| on(txn, true)).collect();
@@ -74,6 +90,17 @@ fn clauses(part: &Part<'_>, solver: &mut Solver, meter: &mut Meter<'_>) -> Resul
         leaving[used.from as usize].push(tie(number, true));
         solver.add(&[tie(number, false), on(used.to, true)]);
         meter.work(16, || part.ties.len() as u64 * 300)?;
+    }
+    let mut at = first as u32;
+    for found in &part.overwritten {
+        let by = at + 1..at + 1 + found.by.len() as u32;
+        leaving[found.from as usize].push(Lit::new(at, true));
+        let leads = found.to.iter().map(|&to| on(to, true));
+        solver.add(&[Lit::new(at, false)].into_iter().chain(leads).collect::<Vec<Lit>>());
+        let some = by.clone().map(|by| Lit::new(by, true));
+        solver.add(&[Lit::new(at, false)].into_iter().chain(some).collect::<Vec<Lit>>());
+        meter.work(16 + 4 * found.by.len() as u64, || part.ties.len() as u64 * 300)?;
+        at = by.end;
     }
     for clause in leaving {
         meter.work(4 * clause.len() as u64, || part.ties.len() as u64 * 300)?;
@@ -95,14 +122,20 @@ impl Theory for Validity<'_> {
     fn assign(&mut self, lit: Lit, _: &mut Vec<Lit>) -> Result<(), Vec<Lit>> {
         self.marks.push(self.graph.len());
         let order = self.part.order;
+        let mut overwrites = None;
         let (tie, side) = match (self.vars[lit.var()], lit.is_positive()) {
             (TxnVar::Uses(from, to), true) => (Some(order.demands(from, to)), None),
+            (TxnVar::Overwrites(write, read), true) => {
+                overwrites = Some(order.overwrites(write, read));
+                (None, None)
+            }
             (TxnVar::First(write, read), first) => {
                 (None, Some(order.choice((write, read))[usize::from(!first)]))
             }
             _ => (None, None),
         };
-        for (before, after) in tie.into_iter().flatten().chain(side) {
+        let overwrites = overwrites.into_iter().flatten();
+        for (before, after) in tie.into_iter().flatten().chain(side).chain(overwrites) {
             if let Err(labels) = self.graph.add(before, after, lit.index() as u32) {
                 return Err(labels.into_iter().map(|label| !Lit::at(label)).collect());
             }

@@ -5,7 +5,7 @@
 //!
 //! There are quadratically many ties, but a few of them lead wherever all of them do. Forward, each
 //! access is tied to the last write before it and a write to the reads since the last write; beside
-//! them, ties of [`Trace::directed`] within threads. Backward, from each access to the first write
+//! them, ties of [`Trace::directed`] within threads, and those that there are only sometimes. Backward, from each access to the first write
 //! of another thread that is not settled: that one leads forward to the others, and to reads of
 //! them. Cost: linear in the trace, times the number of threads.
 
@@ -53,6 +53,20 @@ pub(crate) fn groups(trace: &Trace<'_>, txns: &Txns) -> Vec<Vec<u32>> {
         }
     };
     trace.each_directed(&mut link);
+    // Reads come after those of their thread that may have seen memory.
+    let mut seen: HashMap<u32, usize> = HashMap::new();
+    for (at, e) in trace.events.iter().enumerate() {
+        if e.kind != TxnKind::Read {
+            continue;
+        }
+        seen.get(&e.thread).into_iter().for_each(|&before| link(before, at));
+        if trace.may_be_overwritten(at) {
+            seen.insert(e.thread, at);
+        } else if trace.own(at).is_none() {
+            // All that follows comes after this one anyway.
+            seen.remove(&e.thread);
+        }
+    }
     // Per variable the last write and the reads since then, and per thread its first write that is
     // not settled.
     let mut last: HashMap<u32, (Option<usize>, Vec<usize>)> = HashMap::new();
@@ -103,7 +117,7 @@ pub(crate) fn is_tree(trace: &Trace<'_>, txns: &Txns, group: &[u32], events: &[u
                 }
                 txn
             });
-            if a == b || tie == Tie::Directed {
+            if a == b || tie != Tie::Undirected {
                 return false;
             }
             root.insert(a, b);

@@ -12,7 +12,8 @@
 //! A read of a pending write of its own thread sees nothing of what others commit while that write
 //! is pending, and they do not see it (`hidden` in the definition). So it comes after the commit
 //! that was the last one when the write was issued, and counts for others only once that write is
-//! committed, which is why both stand in the buffer, beside the write.
+//! committed, which is why both stand in the buffer, beside the write. One that finds another thread's
+//! value where its own thread wrote has seen memory, unless the question is about the static reading.
 //!
 //! Each write and its commit, or each transaction, or each event by itself, is a node of the graph
 //! (`graph.rs`); a cycle is a violation. Cost per event: the threads that read the variable since
@@ -25,7 +26,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use weakspot_core::serial::{Question, TxnCycle};
+use weakspot_core::serial::{BufferedReads, Question, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 
 use crate::graph::{Graph, NodeRef};
@@ -179,7 +180,7 @@ impl Online {
         if self.threads.len() <= event.thread as usize || self.vars.len() <= event.var as usize {
             self.make_room(event);
         }
-        let cycle = match (event.kind, self.question != Question::TsoSerializable) {
+        let cycle = match (event.kind, !matches!(self.question, Question::TsoSerializable(_))) {
             (TxnKind::Read, true) => self.read::<true>(event),
             (TxnKind::Read, false) => self.read::<false>(event),
             (TxnKind::Write, po) => self.write(event, po),
@@ -291,7 +292,7 @@ impl Online {
         self.end(event.thread);
         self.make_graph_small();
         let node = self.graph.open(event.txn, event.thread);
-        if self.question != Question::TsoSerializable {
+        if !matches!(self.question, Question::TsoSerializable(_)) {
             self.graph.mark_issue(node, self.now);
         }
         if self.question != Question::ScEquivalent {
@@ -319,6 +320,7 @@ impl Online {
             write = state.own.get(event.var).map_or(0, |own| own.write);
         }
         let at = write.checked_sub(state.left + 1);
+        let mut is_buffered = write != 0;
         let before = match at.and_then(|at| state.buffer.get_mut(at as usize)) {
             Some(pending) => {
                 pending.read = touch;
@@ -326,6 +328,9 @@ impl Online {
             }
             None => {
                 note_read(&mut var.reads, event.thread, touch);
+                // The last own write is in memory: it was overwritten if the last commit is of another.
+                is_buffered &= var.commit.1 == event.thread
+                    || self.question == Question::TsoSerializable(BufferedReads::Static);
                 var.commit_by_others(event.thread)
             }
         };
@@ -336,7 +341,7 @@ impl Online {
         link(graph, before, touch, &mut cycle);
         if PO {
             state.read = touch;
-        } else if write == 0 {
+        } else if !is_buffered {
             state.read = touch;
             graph.mark_issue(node, self.now);
         } else {
@@ -496,8 +501,11 @@ fn note_read(reads: &mut Vec<(u32, Touch)>, thread: u32, touch: Touch) {
 }
 
 /// The event of an execution that closes the first cycle, and the cycle.
-pub(crate) fn first_violation(events: &[TxnEvent]) -> Option<(usize, TxnCycle)> {
-    let mut online = Online::new(Question::TsoSerializable);
+pub(crate) fn first_violation(
+    events: &[TxnEvent],
+    reads: BufferedReads,
+) -> Option<(usize, TxnCycle)> {
+    let mut online = Online::new(Question::TsoSerializable(reads));
     let mut cycle = |&event: &TxnEvent| online.event(event).unwrap_or(None);
     events.iter().enumerate().find_map(|(at, event)| Some((at, cycle(event)?)))
 }

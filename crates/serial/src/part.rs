@@ -3,11 +3,15 @@
 //! A cycle is a sequence of undirected ties with directions, where the transaction that one leads to
 //! is that from which the next one leaves, or leads there by directed ties. It shows that the trace
 //! is not serializable if what the ties demand is possible together: the graph of [`TraceOrder`]
-//! with it has no cycle (Corollary 1 of the paper, with the validity of executions).
+//! with it has no cycle (Corollary 1 of the paper, with the validity of executions). Beside undirected
+//! ties there are those of reads that find their own write overwritten, which demand some write that
+//! does it.
 
 use std::collections::HashMap;
 
-use weakspot_core::serial::{TraceEvidence, TraceMode, TraceOrder, TxnCycle, each_open_tie};
+use weakspot_core::serial::{
+    TraceEvidence, TraceMode, TraceOrder, TxnCycle, each_open_tie, each_overwritten,
+};
 use weakspot_core::{Limit, TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
@@ -25,6 +29,19 @@ pub(crate) struct Part<'a> {
     pub(crate) ties: Vec<Use>,
     /// Per transaction those that it leads to by a directed tie, and the events of the tie.
     pub(crate) next: Vec<Vec<(u32, (usize, usize))>>,
+    /// Reads that their own write may be overwritten for, and lead to others then.
+    pub(crate) overwritten: Vec<Overwritten>,
+}
+
+/// A read that its own write may be overwritten for.
+pub(crate) struct Overwritten {
+    pub(crate) read: usize,
+    /// Its transaction, by its place in the group.
+    pub(crate) from: u32,
+    /// Those that it leads to if it is overwritten.
+    pub(crate) to: Vec<u32>,
+    /// The writes that may do it.
+    pub(crate) by: Vec<usize>,
 }
 
 /// A tie that a cycle may use.
@@ -78,25 +95,45 @@ impl<'a> Part<'a> {
             limit = meter.work(8 + found.len() as u64 * 8, || bytes).err();
             limit.is_none()
         });
+        if let Some(limit) = limit {
+            return Err(limit);
+        }
+        let trace = order.trace;
+        let mut found: Vec<Overwritten> = Vec::new();
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut bytes = (ties.capacity() * size_of::<Use>()) as u64;
+        each_overwritten(trace, events, &|_| true, &mut |read, later| {
+            let number = *numbers.entry(read).or_insert(found.len());
+            if number == found.len() {
+                let by: Vec<usize> = trace.overwriting(read).collect();
+                bytes += (by.len() * 8 + 128) as u64;
+                found.push(Overwritten { read, from: place[&txn(read)], to: Vec::new(), by });
+            }
+            found[number].to.push(place[&txn(later)]);
+            bytes += 8;
+            limit = meter.work(8, || bytes).err();
+            limit.is_none()
+        });
         match limit {
             Some(limit) => Err(limit),
-            None => Ok(Part { order, txns, ties, next }),
+            None => Ok(Part { order, txns, ties, next, overwritten: found }),
         }
     }
 
-    /// The evidence that these ties, and these sides of choices, make a cycle.
+    /// The evidence that these ties, with what else is demanded, make a cycle.
     pub(crate) fn violation(
         &self,
         ties: &[(usize, usize)],
-        choices: &[(usize, usize)],
+        more: &[(usize, usize)],
         meter: &mut Meter<'_>,
     ) -> Option<TraceEvidence> {
-        if self.order.mode == TraceMode::Literal {
+        let trace = self.order.trace;
+        let reads = trace.mode.buffered_reads();
+        if trace.mode == TraceMode::Literal {
             return self.cycle(ties).map(TraceEvidence::Directions);
         }
         let demands = ties.iter().flat_map(|&(from, to)| self.order.demands(from, to));
-        let demands: Vec<(usize, usize)> = demands.chain(choices.iter().copied()).collect();
-        let trace = self.order.trace;
+        let demands: Vec<(usize, usize)> = demands.chain(more.iter().copied()).collect();
         let events = trace.events;
         let mut writes: Vec<usize> = Vec::new();
         writes.extend((0..events.len()).filter(|&at| events[at].kind == TxnKind::Write));
@@ -104,10 +141,10 @@ impl<'a> Part<'a> {
             Some(commit) => Point::Commit(writes[commit]),
             None => Point::Event(node),
         };
-        if self.order.mode == TraceMode::Exact {
+        if trace.mode.is_exact() {
             let demands: Vec<_> = demands.iter().map(|&(a, b)| (point(a), point(b))).collect();
             let execution = late(events, &demands)?.events;
-            let (end, cycle) = first_violation(&execution)?;
+            let (end, cycle) = first_violation(&execution, reads)?;
             let (events, cycle) = tidy(trace, &execution[..=end], &cycle, meter)?;
             return Some(TraceEvidence::Execution { events, cycle });
         }
@@ -116,8 +153,8 @@ impl<'a> Part<'a> {
             Point::Commit(write) => TxnEvent { kind: TxnKind::Commit, ..events[write] },
         };
         let events: Vec<TxnEvent> = self.order.sorted(&demands)?.into_iter().map(event).collect();
-        let (end, cycle) = first_violation(&events)?;
-        let cycle = shortest(&events[..=end], end).unwrap_or(cycle);
+        let (end, cycle) = first_violation(&events, reads)?;
+        let cycle = shortest(&events[..=end], reads, end).unwrap_or(cycle);
         Some(TraceEvidence::Execution { events, cycle })
     }
 

@@ -94,8 +94,8 @@ fn run(
     delays: &Delays,
     meter: &mut Meter<'_>,
 ) -> Result<Option<(Vec<TxnEvent>, TxnCycle)>, Limit> {
-    let mut run =
-        Run { online: Online::new(Question::TsoSerializable), events: Vec::new(), cycle: None };
+    let question = Question::TsoSerializable(trace.mode.buffered_reads());
+    let mut run = Run { online: Online::new(question), events: Vec::new(), cycle: None };
     let mut buffers: Vec<VecDeque<usize>> = vec![VecDeque::new(); delays.len()];
     // Threads whose stores wait for a time, those that wait longest first.
     let mut timed: VecDeque<(usize, u32)> = VecDeque::new();

@@ -13,15 +13,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use weakspot_core::serial::TxnCycle;
+use weakspot_core::serial::{BufferedReads, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 
 /// A shortest cycle that leads into this event last, if there is one.
-pub(crate) fn shortest(events: &[TxnEvent], last: usize) -> Option<TxnCycle> {
+pub(crate) fn shortest(events: &[TxnEvent], reads: BufferedReads, last: usize) -> Option<TxnCycle> {
     if last >= events.len() {
         return None;
     }
-    let facts = Facts::new(events);
+    let facts = Facts::new(events, reads);
     let mut search = Search::new(&facts);
     let start = facts.txns[last];
     let mut came: Vec<Option<(usize, usize)>> = vec![None; facts.of_txn.len()];
@@ -68,7 +68,7 @@ struct Facts<'a> {
 /// When a read counts. For events that are no reads all are their place.
 #[derive(Clone, Copy)]
 struct ReadFacts {
-    /// Whether it may be one of the buffer, so that later reads overtake it.
+    /// Whether it counts as one of the buffer, so that later reads overtake it.
     is_buffered: bool,
     /// It comes after what is before this: its place, or the own write that is pending then.
     since: usize,
@@ -77,7 +77,7 @@ struct ReadFacts {
 }
 
 impl<'a> Facts<'a> {
-    fn new(events: &'a [TxnEvent]) -> Facts<'a> {
+    fn new(events: &'a [TxnEvent], reading: BufferedReads) -> Facts<'a> {
         let mut numbers: HashMap<u32, usize> = HashMap::new();
         let mut of_txn: Vec<Vec<usize>> = Vec::new();
         let mut txns = Vec::with_capacity(events.len());
@@ -87,6 +87,8 @@ impl<'a> Facts<'a> {
         let mut own: HashMap<(u32, u32), usize> = HashMap::new();
         let mut buffers: HashMap<u32, VecDeque<(usize, Vec<usize>)>> = HashMap::new();
         let mut touched: HashMap<u32, Vec<u32>> = HashMap::new();
+        // Per variable the thread whose value is in memory.
+        let mut memory: HashMap<u32, u32> = HashMap::new();
         for (at, e) in events.iter().enumerate() {
             let txn = *numbers.entry(e.txn).or_insert_with(|| {
                 of_txn.push(Vec::new());
@@ -104,13 +106,15 @@ impl<'a> Facts<'a> {
                 }
                 TxnKind::Read => {
                     if let Some(&write) = own.get(&(e.thread, e.var)) {
-                        facts.is_buffered = true;
+                        facts.is_buffered = reading == BufferedReads::Static
+                            || memory.get(&e.var) == Some(&e.thread);
                         let place = buffer.partition_point(|&(pending, _)| pending < write);
                         if let Some((pending, seen)) = buffer.get_mut(place)
                             && *pending == write
                         {
                             seen.push(at);
-                            facts = ReadFacts { since: write, until: usize::MAX, ..facts };
+                            let (since, until) = (write, usize::MAX);
+                            facts = ReadFacts { is_buffered: true, since, until };
                         }
                     }
                 }
@@ -124,6 +128,9 @@ impl<'a> Facts<'a> {
                         own.remove(&(e.thread, var));
                     }
                 }
+            }
+            if matches!(e.kind, TxnKind::Commit | TxnKind::Update) {
+                memory.insert(e.var, e.thread);
             }
             reads.push(facts);
         }
@@ -288,13 +295,13 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use weakspot_core::serial::{Conflicts, Executions, conflict, pair};
-    use weakspot_core::testing::{Rng, TxnSize, random_trace};
+    use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace};
 
     use super::*;
     use crate::online::first_violation;
 
     /// The length of a shortest cycle of transactions, by all conflicts up to an event.
-    fn by_definition(events: &[TxnEvent], end: usize) -> Option<usize> {
+    fn by_definition(events: &[TxnEvent], reads: BufferedReads, end: usize) -> Option<usize> {
         let execution = pair(events).expect("an execution");
         let mut txns: Vec<u32> = events.iter().map(|e| e.txn).collect();
         txns.sort_unstable();
@@ -304,7 +311,7 @@ mod tests {
         let mut steps = vec![vec![usize::MAX / 4; n]; n];
         for b in 0..=end {
             for a in 0..b {
-                if node(a) != node(b) && conflict(&execution, Conflicts::Tso, a, b) {
+                if node(a) != node(b) && conflict(&execution, Conflicts::Tso(reads), a, b) {
                     steps[node(a)][node(b)] = 1;
                 }
             }
@@ -331,11 +338,16 @@ mod tests {
                 txn: 1 + rng.below(3),
                 fences: rng.below(3) * 5,
             };
-            let trace = random_trace(&mut rng, size);
+            let trace = match seed % 3 {
+                0 => overwriting_trace(&mut rng, 9),
+                _ => random_trace(&mut rng, size),
+            };
+            let reads = BufferedReads::ALL[rng.below(2)];
             for events in Executions::new(&trace).take(10) {
-                let Some((end, _)) = first_violation(&events) else { continue };
-                let cycle = shortest(&events[..=end], end).expect("there is one");
-                assert_eq!(by_definition(&events, end), Some(cycle.0.len()), "{events:?}");
+                let Some((end, _)) = first_violation(&events, reads) else { continue };
+                let cycle = shortest(&events[..=end], reads, end).expect("there is one");
+                let expected = by_definition(&events, reads, end);
+                assert_eq!(expected, Some(cycle.0.len()), "{reads:?} {events:?}");
                 found[cycle.0.len().min(5)] += 1;
             }
         }

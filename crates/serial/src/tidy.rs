@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use weakspot_core::serial::{Trace, TxnCycle};
+use weakspot_core::serial::{Tie, Trace, TxnCycle};
 use weakspot_core::{TxnEvent, TxnKind};
 use weakspot_sat::Meter;
 
@@ -29,7 +29,16 @@ impl Point {
     }
 }
 
-type Pairs = Vec<(Point, Point)>;
+/// An edge of a cycle.
+#[derive(Clone, Copy)]
+struct Pair {
+    from: Point,
+    to: Point,
+    /// If it is one of a read that finds its own write overwritten: the last thing that wrote over it.
+    seen: Option<Point>,
+}
+
+type Pairs = Vec<Pair>;
 
 /// So often another execution is made of the last one.
 const ROUNDS: usize = 4;
@@ -41,14 +50,9 @@ pub(crate) fn tidy(
     cycle: &TxnCycle,
     meter: &mut Meter<'_>,
 ) -> Option<(Vec<TxnEvent>, TxnCycle)> {
+    let reads = trace.mode.buffered_reads();
     let points = points(trace.events.len(), execution);
-    let in_points = |cycle: &TxnCycle, points: &[Point]| -> Option<Pairs> {
-        let pair = |&(from, to): &(u64, u64)| {
-            Some((*points.get(from as usize)?, *points.get(to as usize)?))
-        };
-        cycle.0.iter().map(pair).collect()
-    };
-    let mut best = in_points(cycle, &points)?;
+    let mut best = in_points(trace, cycle, &points)?;
     // When time or memory are short, the answer is not improved, but still given.
     let mut is_allowed = |events: usize| {
         let events = events as u64;
@@ -56,13 +60,13 @@ pub(crate) fn tidy(
     };
     if let Some(&(_, end)) = cycle.0.last()
         && is_allowed(execution.len())
-        && let Some(short) = shortest(execution, end as usize)
+        && let Some(short) = shortest(execution, reads, end as usize)
         && short.0.len() < cycle.0.len()
     {
-        best = in_points(&short, &points)?;
+        best = in_points(trace, &short, &points)?;
     }
     let part = |pairs: &Pairs| {
-        let last = pairs.iter().flat_map(|&(from, to)| [from.event(), to.event()]).max();
+        let last = pairs.iter().flat_map(|pair| [pair.from.event(), pair.to.event()]).max();
         &trace.events[..last.map_or(0, |last| last + 1)]
     };
     let late_part = |pairs: &Pairs| late(part(pairs), &demands(trace, pairs));
@@ -72,13 +76,12 @@ pub(crate) fn tidy(
             break;
         }
         let points = self::points(trace.events.len(), &now.events);
-        let end = best.last().and_then(|&(_, end)| points.iter().position(|&p| p == end));
-        let mut found = vec![end.and_then(|end| shortest(&now.events, end))];
-        found.extend(
-            first_violation(&now.events).map(|(end, _)| shortest(&now.events[..=end], end)),
-        );
+        let end = best.last().and_then(|last| points.iter().position(|&p| p == last.to));
+        let mut found = vec![end.and_then(|end| shortest(&now.events, reads, end))];
+        let first = first_violation(&now.events, reads);
+        found.extend(first.map(|(end, _)| shortest(&now.events[..=end], reads, end)));
         let mut better = None;
-        for pairs in found.iter().flatten().filter_map(|cycle| in_points(cycle, &points)) {
+        for pairs in found.iter().flatten().filter_map(|cycle| in_points(trace, cycle, &points)) {
             let Some(run) = late_part(&pairs) else { continue };
             if (pairs.len(), run.early) < (best.len(), now.early) {
                 (best, now) = (pairs, run);
@@ -92,6 +95,33 @@ pub(crate) fn tidy(
     let events = late(trace.events, &demands(trace, &best))?.events;
     let cycle = in_execution(trace, &best, &events)?;
     Some((events, cycle))
+}
+
+/// A cycle of an execution, given what its events are.
+fn in_points(trace: &Trace<'_>, cycle: &TxnCycle, points: &[Point]) -> Option<Pairs> {
+    let mut pairs = Vec::with_capacity(cycle.0.len());
+    for &(first, second) in &cycle.0 {
+        let (from, to) = (*points.get(first as usize)?, *points.get(second as usize)?);
+        let tie = match (from, to) {
+            (Point::Event(from), Point::Event(to)) if from < to => trace.tie(from, to),
+            _ => None,
+        };
+        let seen = match tie {
+            Some(Tie::Sometimes) => Some(last_write(trace, &points[..first as usize], from)?),
+            _ => None,
+        };
+        pairs.push(Pair { from, to, seen });
+    }
+    Some(pairs)
+}
+
+/// The last of these that writes the variable of an event in memory.
+fn last_write(trace: &Trace<'_>, points: &[Point], event: Point) -> Option<Point> {
+    let var = trace.events[event.event()].var;
+    points.iter().copied().rfind(|point| match *point {
+        Point::Commit(write) => trace.events[write].var == var,
+        Point::Event(at) => trace.events[at].kind == TxnKind::Update && trace.events[at].var == var,
+    })
 }
 
 /// What each event of an execution is; the trace has so many events.
@@ -113,10 +143,13 @@ fn points(count: usize, execution: &[TxnEvent]) -> Vec<Point> {
 }
 
 /// What has to come before what for these pairs to conflict in their order.
-fn demands(trace: &Trace<'_>, pairs: &Pairs) -> Pairs {
+fn demands(trace: &Trace<'_>, pairs: &Pairs) -> Vec<(Point, Point)> {
     let mut demands = Vec::new();
-    for &(from, to) in pairs {
+    for &Pair { from, to, seen } in pairs {
         if trace.events[from.event()].thread == trace.events[to.event()].thread {
+            if let (Some(seen), Some(own)) = (seen, trace.own(from.event())) {
+                demands.extend([(Point::Commit(own), seen), (seen, from)]);
+            }
             continue;
         }
         demands.push((from, to));
@@ -214,7 +247,7 @@ impl Running<'_> {
 /// The cycle of these pairs in an execution that has what they demand.
 fn in_execution(trace: &Trace<'_>, pairs: &Pairs, execution: &[TxnEvent]) -> Option<TxnCycle> {
     let mut wanted: HashSet<Point> = HashSet::new();
-    for &(from, to) in pairs {
+    for &Pair { from, to, .. } in pairs {
         let own = trace.own(to.event());
         wanted.extend([from, to]);
         wanted.extend(own.into_iter().flat_map(|own| [Point::Event(own), Point::Commit(own)]));
@@ -230,7 +263,7 @@ fn in_execution(trace: &Trace<'_>, pairs: &Pairs, execution: &[TxnEvent]) -> Opt
         cycle.push((*places.get(&from)? as u64, *places.get(&to)? as u64));
         Some(())
     };
-    for &(from, to) in pairs {
+    for &Pair { from, to, .. } in pairs {
         let [first, second] = [from, to].map(|point| trace.events[point.event()]);
         let own = trace.own(to.event()).filter(|_| first.thread != second.thread);
         let own = own.map(|own| (Point::Event(own), Point::Commit(own)));

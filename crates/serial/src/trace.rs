@@ -21,7 +21,7 @@ use weakspot_core::{Certified, Claim, Effort, Limit, Limits, Progress, TxnEvent,
 use weakspot_sat::Meter;
 
 use crate::acyclic::Acyclic;
-use crate::chains::{Searched, search};
+use crate::chains::{Searched, Steps, search};
 use crate::cycles::{Solved, solve};
 use crate::groups::{Txns, groups, is_tree};
 use crate::part::Part;
@@ -111,14 +111,14 @@ const WINDOW: usize = 256;
 /// Whether the trace is serializable.
 ///
 /// ```
-/// use weakspot_core::serial::TraceMode;
+/// use weakspot_core::serial::{BufferedReads, TraceMode};
 /// use weakspot_core::testing::trace_of;
 /// use weakspot_core::{Limits, Silent, Verdict};
 /// use weakspot_serial::{TraceMethod, check_trace};
 ///
 /// // Transaction 0 writes x and reads it back, after transaction 1 has written it.
 /// let events = trace_of("wr0(x)^0 wr1(x)^1 rd0(x)^0 rd1(y)^1");
-/// let (mode, method) = (TraceMode::Exact, TraceMethod::Auto);
+/// let (mode, method) = (TraceMode::Exact(BufferedReads::Exact), TraceMethod::Auto);
 /// let answer = check_trace(&events, mode, method, &Limits::UNLIMITED, &mut Silent).unwrap();
 /// assert_eq!(answer.verdict, Verdict::Violated);
 /// assert!(answer.certification().is_checked());
@@ -147,9 +147,9 @@ pub(crate) fn decide(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<TraceAnswer, BadTrace> {
-    let trace = Trace::new(events)?;
+    let trace = Trace::new(events, mode)?;
     let mut meter = Meter::new(limits, progress);
-    let mut checker = Checker { trace: &trace, mode, method, stage: TraceStage::Runs };
+    let mut checker = Checker { trace: &trace, method, stage: TraceStage::Runs };
     let (verdict, evidence) = match checker.check(&mut meter) {
         Ok(evidence @ TraceEvidence::Groups(_)) => (Verdict::Holds, Some(evidence)),
         Ok(evidence) => (Verdict::Violated, Some(evidence)),
@@ -218,7 +218,6 @@ impl Group<'_> {
 
 struct Checker<'a> {
     trace: &'a Trace<'a>,
-    mode: TraceMode,
     method: TraceMethod,
     /// The last stage that was needed.
     stage: TraceStage,
@@ -252,7 +251,7 @@ impl Checker<'_> {
                     return Ok(TraceEvidence::Execution { events, cycle });
                 }
             }
-            let order = TraceOrder::new(self.trace, self.mode);
+            let order = TraceOrder::new(self.trace);
             let sorted = order.sorted(&[]).unwrap_or_default();
             let mut graph = Acyclic::new(&sorted, &order.edges);
             for number in open {
@@ -284,7 +283,7 @@ impl Checker<'_> {
         if is_tree(self.trace, txns, group.txns, group.events) {
             return Some(NoCycle::Tree);
         }
-        if self.mode != TraceMode::Exact || self.method != TraceMethod::Auto {
+        if !self.trace.mode.is_exact() || self.method != TraceMethod::Auto {
             return None;
         }
         let numbers = txns.numbers_of(group.txns);
@@ -325,12 +324,17 @@ impl Checker<'_> {
             let windows = &mut directed[high.saturating_sub(1)..=low.min(windows - 1)];
             windows.iter_mut().for_each(|window| window.push((from, to)));
         }
-        for (at, window) in group.txns.windows(WINDOW).step_by(WINDOW / 2).enumerate() {
-            let near = Group { txns: window, events: &events[at], directed: &directed[at] };
-            let part = near.part(order, txns, meter)?;
-            let found = search(&part, graph, Some(BEGINNINGS / 10), meter)?;
-            if let Searched::Cycle(ties) = found {
-                return Ok(part.violation(&ties, &[], meter));
+        for with in Steps::ALL {
+            for (at, window) in group.txns.windows(WINDOW).step_by(WINDOW / 2).enumerate() {
+                let near = Group { txns: window, events: &events[at], directed: &directed[at] };
+                let part = near.part(order, txns, meter)?;
+                if with == Steps::All && part.overwritten.is_empty() {
+                    continue;
+                }
+                let found = search(&part, graph, with, Some(BEGINNINGS / 10), meter)?;
+                if let Searched::Cycle(ties, more) = found {
+                    return Ok(part.violation(&ties, &more, meter));
+                }
             }
         }
         Ok(None)
@@ -344,20 +348,24 @@ impl Checker<'_> {
         meter: &mut Meter<'_>,
     ) -> Result<Result<NoCycle, TraceEvidence>, Limit> {
         let violation =
-            |ties: &[(usize, usize)], sides: &[(usize, usize)], meter: &mut Meter<'_>| {
+            |ties: &[(usize, usize)], more: &[(usize, usize)], meter: &mut Meter<'_>| {
                 // If there was none, that would be a defect, which the checker of evidence notices.
                 let (events, cycle) = (Vec::new(), TxnCycle(Vec::new()));
                 let none = TraceEvidence::Execution { events, cycle };
-                Err(part.violation(ties, sides, meter).unwrap_or(none))
+                Err(part.violation(ties, more, meter).unwrap_or(none))
             };
         let mut searched = None;
         if self.method != TraceMethod::Sat && part.order.choices.is_empty() {
             let most = (self.method == TraceMethod::Auto).then_some(BEGINNINGS);
             self.stage = self.stage_at_least(TraceStage::Chains);
-            match search(part, graph, most, meter)? {
-                Searched::Cycle(ties) => return Ok(violation(&ties, &[], meter)),
-                Searched::Nothing(steps) => searched = Some(NoCycle::Searched { steps }),
-                Searched::TooMany => {}
+            // Most cycles need nothing but ties, and there are fewer of them.
+            let needed = |with: &Steps| *with == Steps::Ties || !part.overwritten.is_empty();
+            for with in Steps::ALL.into_iter().filter(needed) {
+                match search(part, graph, with, most, meter)? {
+                    Searched::Cycle(ties, more) => return Ok(violation(&ties, &more, meter)),
+                    Searched::Nothing(steps) => searched = Some(NoCycle::Searched { steps }),
+                    Searched::TooMany => searched = None,
+                }
             }
         }
         match searched {
@@ -367,7 +375,7 @@ impl Checker<'_> {
         }
         // What was searched is proved again, for those who do not believe it.
         Ok(match solve(part, graph, meter)? {
-            Solved::Cycle(ties, sides) => violation(&ties, &sides, meter),
+            Solved::Cycle(ties, more) => violation(&ties, &more, meter),
             Solved::Refuted(refutation) => Ok(NoCycle::Refuted(refutation)),
         })
     }

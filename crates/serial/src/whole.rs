@@ -46,12 +46,12 @@ fn decide_whole(
             if is_whole(found, events, access) {
                 return Ok(answer);
             }
-            let trace = Trace::new(events)?;
+            let trace = Trace::new(events, mode)?;
             let tried = std::iter::once(found.clone()).chain(executions(&trace));
             let in_time = |_: &Vec<TxnEvent>| limits.check(0).is_ok();
             // Executions of other schedules are not put right.
-            (mode == TraceMode::Exact).then_some(tried).and_then(|tried| {
-                tried.take_while(in_time).find_map(|e| violation(&e, events, access))
+            mode.is_exact().then_some(tried).and_then(|tried| {
+                tried.take_while(in_time).find_map(|e| violation(&e, &trace, access))
             })
         }
         Some(TraceEvidence::Directions(_)) => None,
@@ -65,12 +65,13 @@ fn decide_whole(
 }
 
 /// An execution like this one that does accesses at once, with its cycle.
-fn violation(execution: &[TxnEvent], trace: &[TxnEvent], access: &[u32]) -> Option<TraceEvidence> {
+fn violation(execution: &[TxnEvent], trace: &Trace<'_>, access: &[u32]) -> Option<TraceEvidence> {
+    let reads = trace.mode.buffered_reads();
     for late in [true, false] {
         for after in [true, false] {
-            let events = together(execution, trace, access, late, after)?;
-            if is_whole(&events, trace, access)
-                && let Some((_, cycle)) = first_violation(&events)
+            let events = together(execution, trace.events, access, late, after)?;
+            if is_whole(&events, trace.events, access)
+                && let Some((_, cycle)) = first_violation(&events, reads)
             {
                 return Some(TraceEvidence::Execution { events, cycle });
             }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Drain, HistoryModel, Model};
 use weakspot_history::Complete;
 use weakspot_lang::Format;
@@ -139,6 +140,7 @@ pub struct SerialArgs {
     pub fence_transactions: bool,
     pub predict: bool,
     pub literal: bool,
+    pub buffered: BufferedReads,
     pub shared: Shared,
 }
 
@@ -152,6 +154,7 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         fence_transactions,
         predict,
         literal,
+        buffered,
         witness,
         threads,
         shared,
@@ -164,7 +167,8 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         ));
     }
     if !model.contains(&TSO) {
-        let fences = [("--fence-transactions", fence_transactions)];
+        let fences =
+            [("--fence-transactions", fence_transactions), ("--buffered", buffered.is_some())];
         refuse(&fences, "makes a difference under TSO only: expected --model tso")?;
         let traces = [("--predict", predict), ("--literal", literal)];
         refuse(&traces, "is about traces under TSO: expected --model tso")?;
@@ -196,6 +200,10 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         fence_transactions,
         predict,
         literal,
+        buffered: match buffered {
+            Some(typed::Buffered::Static) => BufferedReads::Static,
+            Some(typed::Buffered::Exact) | None => BufferedReads::Exact,
+        },
         shared: Shared {
             reading: shared.timeout,
             ..super::shared(shared, Some(&threads), Some(witness))?
@@ -216,6 +224,7 @@ impl SerialArgs {
             fence_transactions: false,
             predict: false,
             literal: false,
+            buffered: BufferedReads::Exact,
             shared,
         }
     }

@@ -119,6 +119,15 @@ pub enum MonitorAlgorithm {
     SoberPublished,
 }
 
+/// Which reads count as reads of the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Buffered {
+    /// Those that take the value of the own store.
+    Exact,
+    /// All since the last fence, as in the paper, even if they take another thread's value.
+    Static,
+}
+
 /// Are the transactions of a program or log serializable, under SC and under TSO?
 #[derive(Debug, Args)]
 #[command(
@@ -174,6 +183,10 @@ pub(crate) struct Serial {
     /// Traces under TSO: tell what the test of the paper says, which also counts what is no execution.
     #[arg(long)]
     pub(crate) literal: bool,
+    /// TSO: which reads of a variable that their thread wrote itself later reads may overtake [default:
+    /// exact].
+    #[arg(long, value_enum, value_name = "READING")]
+    pub(crate) buffered: Option<Buffered>,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]

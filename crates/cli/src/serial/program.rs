@@ -162,7 +162,8 @@ fn ask_model(
     let limits = &job.limits(limits);
     let Parsed { program, names, transactions, .. } = parsed;
     let ask = |program: &Program, transactions: &Transactions| {
-        serializable(program, transactions, model, limits, &mut Listener::new())
+        let asked = (model, args.buffered);
+        serializable(program, transactions, asked, limits, &mut Listener::new())
     };
     let without = match ask(program, transactions) {
         Ok(found) => found,
@@ -189,6 +190,7 @@ fn ask_model(
         _ => None,
     };
     let run = schedule.and_then(|run| txn_run(program, transactions, model, run).ok());
+    let buffered = (model != Model::Sc).then_some(args.buffered);
     let answer = SerialProgramAnswer {
         head: job.head(model, &found.verdict, start.elapsed(), found.certification()),
         program,
@@ -198,6 +200,7 @@ fn ask_model(
             (Some(schedule), Some(run), Some(cycle)) => Some((schedule, run, cycle)),
             _ => None,
         },
+        buffered,
         states: found.states,
         decided_by: match found.by {
             SerialBy::Search => "search",
@@ -211,7 +214,7 @@ fn ask_model(
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
     let Serializable { verdict, evidence, .. } = found.into_answer();
-    job.write_evidence(SERIAL_PROGRAM, source, model, &verdict, evidence.as_ref());
+    job.write_evidence_of(SERIAL_PROGRAM, source, (model, buffered), &verdict, evidence.as_ref());
     result(&job.file, names, model, verdict)
 }
 

@@ -50,7 +50,8 @@ impl Asked<'_> {
         let model = Model::Tso;
         let read = read(current);
         let since = Instant::now();
-        let decided = match self.decide(current, &read, TraceMode::Exact, since) {
+        let [exact, predictive, literal] = TraceMode::all(self.args.buffered);
+        let decided = match self.decide(current, &read, exact, since) {
             Ok(decided) => decided,
             Err(rejected) => return self.refuse_defect(model, &rejected),
         };
@@ -59,14 +60,8 @@ impl Asked<'_> {
             shown.cycle = drawn(current, &read, evidence);
         }
         let mut others = Vec::new();
-        for mode in [TraceMode::Predictive, TraceMode::Literal] {
-            let asked = match mode {
-                TraceMode::Predictive => self.args.predict,
-                _ => self.args.literal,
-            };
-            if !asked {
-                continue;
-            }
+        let asked = [(predictive, self.args.predict), (literal, self.args.literal)];
+        for (mode, _) in asked.into_iter().filter(|&(_, asked)| asked) {
             match self.decide(current, &read, mode, since) {
                 Ok(other) => {
                     let cycle = other.evidence.as_ref().and_then(|e| drawn(current, &read, e));
@@ -80,7 +75,7 @@ impl Asked<'_> {
             }
         }
         match &decided.evidence {
-            Some(evidence) => self.write_witness(current, witness(current, evidence)),
+            Some(evidence) => self.write_witness(current, self.witness(current, evidence)),
             None => self.job.lack_witness(),
         }
         let said = Said {
@@ -98,9 +93,14 @@ impl Asked<'_> {
         self.say(current, &said);
     }
 
+    /// All executions of a trace, by the reading that was asked for.
+    fn exact(&self) -> TraceMode {
+        TraceMode::Exact(self.args.buffered)
+    }
+
     /// Whether a trace to which fences are added is serializable without them.
     pub(super) fn without_fences(&self, current: &Current) -> Result<Verdict, Rejected> {
-        Ok(self.decide(current, &read(current), TraceMode::Exact, Instant::now())?.verdict)
+        Ok(self.decide(current, &read(current), self.exact(), Instant::now())?.verdict)
     }
 
     /// Whether it is with them, and whether that was checked.
@@ -110,8 +110,26 @@ impl Asked<'_> {
         fenced: &[LogEvent],
     ) -> Result<(Verdict, Certification), Rejected> {
         let read = read_events(current, fenced);
-        let decided = self.decide(current, &read, TraceMode::Exact, Instant::now())?;
+        let decided = self.decide(current, &read, self.exact(), Instant::now())?;
         Ok((decided.verdict, decided.certification))
+    }
+
+    fn witness(&self, current: &Current, evidence: &TraceEvidence) -> SerialWitness {
+        let (commits, evidence) = match evidence {
+            TraceEvidence::Execution { events, cycle } => {
+                (commits(events), SerialEvidence::Cycle(cycle.clone()))
+            }
+            TraceEvidence::Groups(groups) => (Vec::new(), SerialEvidence::Groups(groups.clone())),
+            TraceEvidence::Directions(_) => (Vec::new(), SerialEvidence::Groups(Vec::new())),
+        };
+        SerialWitness {
+            input_hash: String::new(),
+            model: Model::Tso,
+            buffered: Some(self.args.buffered),
+            trace: current.number,
+            commits: Some(commits),
+            evidence,
+        }
     }
 
     /// Asks.
@@ -138,7 +156,7 @@ impl Asked<'_> {
         }
         // The modes share the time of the question.
         let limits = pool::limits_of(&self.args.shared).since(since);
-        if mode != TraceMode::Exact
+        if !mode.is_exact()
             && let Err(limit) = limits.check(0)
         {
             return unknown(limit);
@@ -155,23 +173,6 @@ impl Asked<'_> {
             (!matches!(answer.verdict, Verdict::Unknown(_))).then(|| answer.decided_by.key());
         let (verdict, evidence) = (answer.verdict, answer.evidence);
         Ok(Decided { verdict, evidence, certification, decided_by })
-    }
-}
-
-fn witness(current: &Current, evidence: &TraceEvidence) -> SerialWitness {
-    let (commits, evidence) = match evidence {
-        TraceEvidence::Execution { events, cycle } => {
-            (commits(events), SerialEvidence::Cycle(cycle.clone()))
-        }
-        TraceEvidence::Groups(groups) => (Vec::new(), SerialEvidence::Groups(groups.clone())),
-        TraceEvidence::Directions(_) => (Vec::new(), SerialEvidence::Groups(Vec::new())),
-    };
-    SerialWitness {
-        input_hash: String::new(),
-        model: Model::Tso,
-        trace: current.number,
-        commits: Some(commits),
-        evidence,
     }
 }
 

@@ -21,6 +21,7 @@
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
+//!   `serial_buffered`: both readings of buffered reads;
 //! - `terminal`: progress lines, and readers that have gone;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption;
@@ -51,6 +52,7 @@ mod robust;
 mod run;
 mod scale;
 mod serial;
+mod serial_buffered;
 mod serial_program;
 mod terminal;
 mod transcripts;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use expect_test::{Expect, expect, expect_file};
 
-use weakspot_core::serial::{Conflicts, pair, sc_equivalent, serializable, trace_serializable};
+use weakspot_core::serial::{
+    BufferedReads, Conflicts, pair, sc_equivalent, serializable, trace_serializable,
+};
 use weakspot_core::testing::Rng;
 use weakspot_core::{TxnEvent, TxnKind};
 
@@ -48,10 +50,22 @@ fn corpus() {
             };
             text = text.trim_end().to_owned() + "\n";
         }
+        let by_the_paper = ["serial", "-m", "tso", "--buffered", "static", "--format", "json"];
+        let ran = run(&[&by_the_paper[..], &[path.to_str().expect("UTF-8")]].concat(), "");
+        for line in ran.out.lines() {
+            let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            assert_eq!(json["buffered"], "static", "{line}");
+            let of = |key: &str| json[key].as_str().map_or(String::new(), |s| format!("{s} "));
+            let line = format!("{}{}{}", of("id"), of("of"), of("model"));
+            let same = format!("{line}{}", of("verdict"));
+            if !text.lines().any(|line| line == same.trim_end()) {
+                text += &format!("{line}static {}\n", of("verdict").trim_end());
+            }
+        }
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
         expect_file![folder.join(format!("{name}.expected"))].assert_eq(&text);
     }
-    assert_eq!(logs, 9);
+    assert_eq!(logs, 10);
 }
 
 #[test]
@@ -324,7 +338,7 @@ fn json_and_dot() {
         "t0: wr x #0\nt1: rd x #1\nt0: com x\n",
         expect![[r#"
             {"file":"-","question":"serial","id":null,"of":"execution","model":"sc","verdict":"holds","certified":true,"sc_equivalent":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
-            {"file":"-","question":"serial","id":null,"of":"execution","model":"tso","verdict":"holds","certified":true,"order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_,"schema":1}
+            {"file":"-","question":"serial","id":null,"of":"execution","model":"tso","verdict":"holds","certified":true,"buffered":"exact","order":[{"thread":"t1","tr":1,"first":2,"last":2},{"thread":"t0","tr":0,"first":1,"last":1}],"events":3,"transactions":2,"threads":2,"locations":1,"remarks":[],"time_s":_,"schema":1}
             --- exit 0
         "#]],
     );
@@ -611,7 +625,13 @@ fn answers_are_those_of_the_definitions() {
                 verdict(serializable(&paired, Conflicts::TsoPo)),
                 sc_equivalent(&paired)
             );
-            (sc, format!("execution tso {}", verdict(serializable(&paired, Conflicts::Tso))))
+            (
+                sc,
+                format!(
+                    "execution tso {}",
+                    verdict(serializable(&paired, Conflicts::Tso(BufferedReads::Exact)))
+                ),
+            )
         } else {
             // Every write is in memory at once.
             let mut at_once = Vec::new();
@@ -625,7 +645,8 @@ fn answers_are_those_of_the_definitions() {
             let sc = format!("execution sc {}", verdict(serializable(&paired, Conflicts::TsoPo)));
             let has_writes = events.iter().any(|e| e.kind == TxnKind::Write);
             let equivalent = if has_writes { "" } else { " true" };
-            let tso = format!("trace tso {}", verdict(trace_serializable(&events)));
+            let tso =
+                format!("trace tso {}", verdict(trace_serializable(&events, BufferedReads::Exact)));
             (sc + equivalent, tso)
         };
         expected.push(format!("{id} {sc}"));

@@ -20,7 +20,8 @@ use crate::evidence::certify;
 use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
 use crate::serial::{
-    NoCycle, Passed, TraceEvidence, TraceMode, TxnCycle, is_whole, search_transactions_within,
+    BufferedReads, NoCycle, Passed, TraceEvidence, TraceMode, TxnCycle, is_whole,
+    search_transactions_within,
 };
 use crate::{
     Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, HistoryEvidence, HistoryModel,
@@ -291,16 +292,16 @@ impl<A: TxnClaim> Certified<A> {
     pub fn transactions(
         program: &Program,
         transactions: &Transactions,
-        model: Model,
+        asked: (Model, BufferedReads),
         answer: A,
         effort: Effort,
     ) -> Result<Certified<A>, Rejected> {
         let cycle = answer.cycle().cloned();
         Certified::checked(answer, |verdict, evidence| {
             let cycle = cycle.as_ref();
-            certify::transactions(program, transactions, model, verdict, evidence, cycle)?;
+            certify::transactions(program, transactions, asked, verdict, evidence, cycle)?;
             search(evidence, effort, |most, go_on| {
-                search_transactions_within(program, transactions, model, verdict, most, go_on)
+                search_transactions_within(program, transactions, asked, verdict, most, go_on)
             })
         })
     }

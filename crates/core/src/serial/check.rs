@@ -8,12 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 use super::execution::{Paired, pair};
-use super::order::{TraceMode, TraceOrder, is_cyclic, open_ties};
+use super::order::{TraceOrder, is_cyclic, open_ties};
 use super::orientations::{predicted_serializable, serializable_by_orientations};
+use super::overwritten::overwritten;
 use super::points::are_points;
 use super::ties::{Tie, Trace};
 use super::trace::trace_serializable;
-use super::{Conflicts, TxnCycle, TxnEvent, TxnKind, conflict};
+use super::{Conflicts, TraceMode, TxnCycle, TxnEvent, TxnKind, conflict};
 use crate::evidence::rejected::Rejected;
 use crate::{Verdict, lrat};
 
@@ -25,15 +26,16 @@ pub fn trace(
     verdict: &Verdict,
     evidence: &TraceEvidence,
 ) -> Result<(), Rejected> {
-    let trace = Trace::new(events).map_err(|_| Rejected::Trace("these events are no trace"))?;
+    let trace =
+        Trace::new(events, mode).map_err(|_| Rejected::Trace("these events are no trace"))?;
     match (verdict, evidence) {
         (Verdict::Violated, TraceEvidence::Execution { events, cycle }) => {
-            check_execution(&trace, mode, events, cycle)
+            check_execution(&trace, events, cycle)
         }
         (Verdict::Violated, TraceEvidence::Directions(cycle)) if mode == TraceMode::Literal => {
             check_directions(&trace, cycle)
         }
-        (Verdict::Holds, TraceEvidence::Groups(groups)) => check_groups(&trace, mode, groups),
+        (Verdict::Holds, TraceEvidence::Groups(groups)) => check_groups(&trace, groups),
         _ => Err(Rejected::WrongKind),
     }
 }
@@ -45,15 +47,16 @@ pub fn search_trace(
     verdict: &Verdict,
     max_events: usize,
 ) -> Result<(), Rejected> {
-    let trace = Trace::new(events).map_err(|_| Rejected::Trace("these events are no trace"))?;
+    let trace =
+        Trace::new(events, mode).map_err(|_| Rejected::Trace("these events are no trace"))?;
     let undirected = trace.all(Tie::Undirected).len();
     if events.len() > max_events || mode == TraceMode::Literal && undirected > 20 {
         return Err(Rejected::TooLarge(max_events));
     }
     let holds = match mode {
-        TraceMode::Exact => trace_serializable(events),
-        TraceMode::Predictive => predicted_serializable(&trace),
-        TraceMode::Literal => serializable_by_orientations(&trace, mode),
+        TraceMode::Exact(reads) => trace_serializable(events, reads),
+        TraceMode::Predictive(_) => predicted_serializable(&trace),
+        TraceMode::Literal => serializable_by_orientations(&trace),
     };
     match (verdict, holds) {
         (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
@@ -67,7 +70,6 @@ fn reject<T>(why: &'static str) -> Result<T, Rejected> {
 
 fn check_execution(
     trace: &Trace<'_>,
-    mode: TraceMode,
     events: &[TxnEvent],
     cycle: &TxnCycle,
 ) -> Result<(), Rejected> {
@@ -76,12 +78,13 @@ fn check_execution(
     };
     let places: Vec<usize> =
         (0..events.len()).filter(|&at| events[at].kind != TxnKind::Commit).collect();
-    if mode == TraceMode::Predictive {
+    if matches!(trace.mode, TraceMode::Predictive(_)) {
         check_predicted(trace, &execution, &places)?;
     } else if !places.iter().map(|&at| &events[at]).eq(trace.events) {
         return reject("the execution is not one of the trace");
     }
-    let is_conflict = |a: usize, b: usize| a < b && conflict(&execution, Conflicts::Tso, a, b);
+    let relation = Conflicts::Tso(trace.mode.buffered_reads());
+    let is_conflict = |a: usize, b: usize| a < b && conflict(&execution, relation, a, b);
     check_cycle(events, cycle, &is_conflict)
 }
 
@@ -153,7 +156,7 @@ fn check_directions(trace: &Trace<'_>, cycle: &TxnCycle) -> Result<(), Rejected>
     }
 }
 
-fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Result<(), Rejected> {
+fn check_groups(trace: &Trace<'_>, groups: &[TxnGroup]) -> Result<(), Rejected> {
     let mut group_of = HashMap::new();
     for (number, group) in groups.iter().enumerate() {
         for &txn in &group.txns {
@@ -174,7 +177,7 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
     // Only proofs need these, and they are large.
     let is_proof = |group: &TxnGroup| matches!(group.why, NoCycle::Refuted(_));
     let has_proofs = groups.iter().any(is_proof);
-    let order = has_proofs.then(|| TraceOrder::new(trace, mode));
+    let order = has_proofs.then(|| TraceOrder::new(trace));
     let mut reach = order.as_ref().map(Reach::new);
     let mut directed: Vec<Vec<(u32, u32)>> = vec![Vec::new(); groups.len()];
     trace.each_directed(&mut |from, to| {
@@ -191,7 +194,7 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
             NoCycle::Events => return reject("a transaction has several events"),
             NoCycle::Tree => check_tree(trace, events)?,
             NoCycle::Points(points) => {
-                let is_one_each = points.len() == group.txns.len() && mode == TraceMode::Exact;
+                let is_one_each = points.len() == group.txns.len() && trace.mode.is_exact();
                 let points = group.txns.iter().copied().zip(points.iter().copied()).collect();
                 if !is_one_each || !are_points(trace, events, directed, &points) {
                     return reject("the transactions of a group do not have these points in time");
@@ -212,7 +215,7 @@ fn check_groups(trace: &Trace<'_>, mode: TraceMode, groups: &[TxnGroup]) -> Resu
 /// Groups of what a thread did.
 #[derive(Default)]
 struct Past {
-    /// The last group of a read of memory, fence or update, and of anything.
+    /// The last group of what may be a read of memory, and of fences and updates, and of anything.
     read: usize,
     any: usize,
     /// Per variable the last group of what was done to it, and of what is not settled the first one,
@@ -234,7 +237,7 @@ fn check_forward(trace: &Trace<'_>, numbers: &[usize]) -> Result<(), Rejected> {
             TxnKind::Read => {
                 let same = past.last.get(&e.var).copied().unwrap_or(0);
                 first = past.read.max(same);
-                if trace.own(at).is_none() {
+                if trace.own(at).is_none() || trace.may_be_overwritten(at) {
                     past.read = past.read.max(group);
                 }
             }
@@ -286,7 +289,7 @@ fn check_tree(trace: &Trace<'_>, events: &[usize]) -> Result<(), Rejected> {
             let (a, b) = (trace.events[first].txn, trace.events[second].txn);
             let Some(tie) = trace.tie(first, second).filter(|_| a != b) else { continue };
             let (a, b) = (find(&root, node[&a]), find(&root, node[&b]));
-            if a == b || tie == Tie::Directed {
+            if a == b || tie != Tie::Undirected {
                 return reject("a group is no tree");
             }
             root[a] = b;
@@ -311,11 +314,13 @@ fn check_refutation(
 ) -> Result<(), Rejected> {
     let trace = order.trace;
     let members: HashSet<u32> = events.iter().map(|&at| trace.events[at].txn).collect();
+    let found = overwritten(trace, events);
     let mut checker = Refuter {
         order,
         refutation,
         numbers: HashMap::new(),
         leaving: HashMap::new(),
+        before: found.into_iter().map(|found| (found.read, found.before)).collect(),
         reach,
         members: &members,
     };
@@ -334,6 +339,11 @@ fn check_refutation(
                     && trace.tie(from.min(to), from.max(to)) == Some(Tie::Undirected)
             }
             TxnVar::First(write, read) => choices.contains(&(write, read)),
+            TxnVar::Overwritten(read) => checker.before.contains_key(&read),
+            TxnVar::Overwrites(write, read) => {
+                checker.before.contains_key(&read)
+                    && trace.overwriting(read).any(|other| other == write)
+            }
         };
         if !is_known {
             return reject("a variable means nothing");
@@ -342,6 +352,10 @@ fn check_refutation(
     for (from, to) in open_ties(trace, events) {
         let leaving = checker.leaving.entry(trace.events[from].txn).or_default();
         leaving.push(TxnVar::Uses(from, to));
+    }
+    for &read in checker.before.keys() {
+        let leaving = checker.leaving.entry(trace.events[read].txn).or_default();
+        leaving.push(TxnVar::Overwritten(read));
     }
     for &(from, to) in directed {
         checker.leaving.entry(from).or_default().push(TxnVar::On(to));
@@ -358,6 +372,8 @@ struct Refuter<'a> {
     numbers: HashMap<TxnVar, i32>,
     /// Per transaction how a cycle may leave it.
     leaving: HashMap<u32, Vec<TxnVar>>,
+    /// Per read that its own write may be overwritten for what it comes before then.
+    before: HashMap<usize, Vec<usize>>,
     reach: &'a mut Reach,
     members: &'a HashSet<u32>,
 }
@@ -389,11 +405,29 @@ impl Refuter<'_> {
                     }
                     demands.extend(self.order.demands(from, to));
                 }
+                (TxnVar::Overwritten(read), false) => {
+                    let trace = self.order.trace;
+                    let on = |&later: &usize| has(&TxnVar::On(trace.events[later].txn));
+                    let is_before = self.before.get(&read).is_some_and(|all| all.iter().all(on));
+                    let mut others = trace.overwriting(read);
+                    if is_before || others.all(|write| has(&TxnVar::Overwrites(write, read))) {
+                        return Ok(());
+                    }
+                }
+                (TxnVar::Overwrites(write, read), false) => {
+                    demands.extend(self.order.overwrites(write, read));
+                }
                 // The clause is checked with all of its literals false.
                 (TxnVar::First(write, read), positive) => {
                     demands.push(self.order.choice((write, read))[usize::from(positive)]);
                 }
-                (TxnVar::On(_) | TxnVar::Uses(..), true) => {}
+                (
+                    TxnVar::On(_)
+                    | TxnVar::Uses(..)
+                    | TxnVar::Overwritten(_)
+                    | TxnVar::Overwrites(..),
+                    true,
+                ) => {}
             }
         }
         match self.reach.close_a_cycle(&demands) {

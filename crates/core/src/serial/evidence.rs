@@ -58,9 +58,12 @@ pub enum NoCycle {
 /// - if a transaction is on it, an undirected tie that leaves the transaction is used, or a
 ///   transaction that it leads to by a directed tie is on it;
 /// - if an undirected tie is used, the transaction that it leads to is on it;
-/// - ties whose directions are not possible together are not used.
+/// - if it is used that a read finds its own write overwritten, which is a way to leave its
+///   transaction, too, then one of those that the read comes before is on it, and some write of
+///   another thread overwrites the own one;
+/// - what is not possible together is not used.
 ///
-/// There, ties are those of [`open_ties`](super::open_ties) and
+/// There, ties are those of [`open_ties`](super::open_ties), [`overwritten`](super::overwritten()) and
 /// [`Trace::directed`](super::Trace::directed), from which others follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxnRefutation {
@@ -81,4 +84,8 @@ pub enum TxnVar {
     Uses(usize, usize),
     /// Of a choice of [`TraceOrder`](super::TraceOrder), the first side.
     First(usize, usize),
+    /// The cycle uses that this read finds its own write overwritten.
+    Overwritten(usize),
+    /// This write is committed between the own write of this read and the read.
+    Overwrites(usize, usize),
 }

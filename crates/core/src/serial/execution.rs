@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use conflict::{Conflicts, conflict};
 
-use super::{TxnEvent, TxnKind};
+use super::{BufferedReads, TxnEvent, TxnKind};
 
 /// An execution, with each write paired with its commit.
 #[derive(Clone, Debug)]
@@ -86,13 +86,26 @@ pub fn own_write(events: &[TxnEvent], read: usize) -> Option<usize> {
     })
 }
 
-/// Whether the write that a read of its own thread could see may be in the buffer then: there is
-/// one, and no fence or update of the thread in between.
+/// Whether a read counts as one of the buffer: the thread wrote the variable, with no fence or update
+/// of it in between, and if the reading is exact, no other thread's value is in memory instead.
 #[must_use]
-pub fn is_buffered(events: &[TxnEvent], read: usize) -> bool {
-    let thread = events[read].thread;
-    own_write(events, read)
-        .is_some_and(|own| !events[own..read].iter().any(|e| e.thread == thread && e.kind.drains()))
+pub fn is_buffered(execution: &Paired<'_>, reads: BufferedReads, read: usize) -> bool {
+    let (events, thread) = (execution.events, execution.events[read].thread);
+    let Some(own) = own_write(events, read) else { return false };
+    if events[own..read].iter().any(|e| e.thread == thread && e.kind.drains()) {
+        return false;
+    }
+    match (reads, execution.commit_of(own)) {
+        (BufferedReads::Exact, Some(commit)) if commit < read => {
+            let overwrites = |e: &TxnEvent| {
+                e.thread != thread
+                    && e.var == events[read].var
+                    && matches!(e.kind, TxnKind::Commit | TxnKind::Update)
+            };
+            !events[commit..read].iter().any(overwrites)
+        }
+        _ => true,
+    }
 }
 
 /// The conflict graph has transactions for nodes and an edge for each two events of different ones

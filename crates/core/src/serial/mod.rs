@@ -9,14 +9,18 @@
 mod check;
 mod evidence;
 mod execution;
+mod mode;
 mod order;
 mod orientations;
+mod overwritten;
 mod points;
 mod program;
 mod schedules;
 mod stream;
 mod ties;
 mod trace;
+mod two;
+mod values;
 mod whole;
 
 pub use check::{search_trace, trace};
@@ -25,10 +29,12 @@ pub use execution::{
     BadExecution, Conflicts, Paired, conflict, conflict_cycle, conflict_cycle_before, is_buffered,
     own_write, pair, sc_equivalent, serial_order, serializable, without_commits,
 };
-pub use order::{TraceMode, TraceOrder, each_open_tie, open_ties};
+pub use mode::TraceMode;
+pub use order::{TraceOrder, each_open_tie, open_ties};
 pub use orientations::{
     orientations, predicted, predicted_serializable, serializable_by_orientations,
 };
+pub use overwritten::{Overwritten, each_overwritten, overwritten};
 pub use points::{OpenEvent, are_points, is_noticed_before, open_events};
 pub(crate) use program::search_transactions_within;
 pub use program::{
@@ -38,13 +44,40 @@ pub use schedules::{scheduled, schedules};
 pub use stream::{CycleCheck, CycleLog, OrderCheck, Passed};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
+pub use values::{Source, Values, is_serial, values};
 pub use whole::{accesses, is_whole};
+
+/// Which reads count as reads of the buffer, so that later reads of the thread may overtake them.
+/// Both readings need a write of the thread to the variable, and no fence of the thread in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BufferedReads {
+    /// Those that take the value of that write, be it in the buffer still or in memory: a read that
+    /// finds another thread's value there has seen memory, and nothing after it comes before it.
+    Exact,
+    /// All of them, as in the paper. That also lets reads overtake one that took another thread's
+    /// value, which no machine does.
+    Static,
+}
+
+impl BufferedReads {
+    /// Both.
+    pub const ALL: [BufferedReads; 2] = [BufferedReads::Exact, BufferedReads::Static];
+
+    /// The reading as it is written on the command line and in JSON.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            BufferedReads::Exact => "exact",
+            BufferedReads::Static => "static",
+        }
+    }
+}
 
 /// What is asked about an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
     /// Whether it is TSO-serializable.
-    TsoSerializable,
+    TsoSerializable(BufferedReads),
     /// Whether it is SC-serializable. Writes of executions without commits are in memory at once.
     ScSerializable,
     /// Whether it is equivalent to an execution of SC.
@@ -56,7 +89,7 @@ impl Question {
     #[must_use]
     pub fn conflicts(self) -> Conflicts {
         match self {
-            Question::TsoSerializable => Conflicts::Tso,
+            Question::TsoSerializable(reads) => Conflicts::Tso(reads),
             Question::ScSerializable | Question::ScEquivalent => Conflicts::TsoPo,
         }
     }

@@ -9,36 +9,17 @@
 //!
 //! Conflicts with directions are possible together iff the graph with what they add has no cycle.
 
-use super::TxnKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use super::ties::{Tie, Trace};
-
-/// What a trace stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TraceMode {
-    /// Its executions: the events in the order of the trace, and commits anywhere.
-    Exact,
-    /// All executions in which the threads do the same and directed ties have the same direction.
-    Predictive,
-    /// All directions of undirected ties that make no cycle with the directed ones. Not all of them
-    /// are executions.
-    Literal,
-}
-
-impl TraceMode {
-    /// All of them, from the one that has the fewest violations to the one that has the most.
-    pub const ALL: [TraceMode; 3] = [TraceMode::Exact, TraceMode::Predictive, TraceMode::Literal];
-}
+use super::{TraceMode, TxnKind};
 
 /// What comes before what.
 #[derive(Clone, Debug)]
 pub struct TraceOrder<'a> {
     /// The trace.
     pub trace: &'a Trace<'a>,
-    /// What it stands for.
-    pub mode: TraceMode,
     /// How many nodes there are. The first are the events; commits follow.
     pub nodes: usize,
     /// What comes before what in all that the trace stands for.
@@ -53,22 +34,21 @@ pub struct TraceOrder<'a> {
 impl<'a> TraceOrder<'a> {
     /// The graph. Its size is linear in the trace, but for the number of threads.
     #[must_use]
-    pub fn new(trace: &'a Trace<'a>, mode: TraceMode) -> TraceOrder<'a> {
+    pub fn new(trace: &'a Trace<'a>) -> TraceOrder<'a> {
         let n = trace.events.len();
         let mut order = TraceOrder {
             trace,
-            mode,
             nodes: n,
             edges: Vec::new(),
             choices: Vec::new(),
             commits: (0..n).collect(),
         };
-        if mode == TraceMode::Literal {
+        if trace.mode == TraceMode::Literal {
             order.edges = trace.directed();
             return order;
         }
         order.commits();
-        if mode == TraceMode::Exact {
+        if trace.mode.is_exact() {
             order.edges.extend((1..n).map(|at| (at - 1, at)));
             return order;
         }
@@ -126,12 +106,19 @@ impl<'a> TraceOrder<'a> {
     /// What has to come before what for two events of different threads to conflict in this order.
     pub fn demands(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let read_from = !self.trace.writes(from);
-        let own = match self.mode {
+        let own = match self.trace.mode {
             TraceMode::Literal => None,
             _ => self.trace.own(from).filter(|_| read_from),
         };
         let (before, after) = (self.commits[from], self.commits[to]);
         [Some((before, after)), own.map(|own| (self.commits[own], after))].into_iter().flatten()
+    }
+
+    /// What has to come before what for a read to find its own write overwritten by this one.
+    #[must_use]
+    pub fn overwrites(&self, write: usize, read: usize) -> [(usize, usize); 2] {
+        let own = self.trace.own(read).unwrap_or(read);
+        [(self.commits[own], self.commits[write]), (self.commits[write], read)]
     }
 
     /// What the two sides of a choice demand.

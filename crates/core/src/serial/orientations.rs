@@ -12,13 +12,13 @@ use super::{Conflicts, TraceMode, TraceOrder, TxnEvent};
 /// Whether all executions, or whatever else the trace stands for, are serializable; by all
 /// directions that undirected ties may have together. There are exponentially many.
 #[must_use]
-pub fn serializable_by_orientations(trace: &Trace<'_>, mode: TraceMode) -> bool {
-    orientations(trace, mode).iter().all(|edges| !has_cycle(trace, edges))
+pub fn serializable_by_orientations(trace: &Trace<'_>) -> bool {
+    orientations(trace).iter().all(|edges| !has_cycle(trace, edges))
 }
 
 /// All directions that undirected ties may have together, each with the directed ties.
 #[must_use]
-pub fn orientations(trace: &Trace<'_>, mode: TraceMode) -> BTreeSet<Vec<(usize, usize)>> {
+pub fn orientations(trace: &Trace<'_>) -> BTreeSet<Vec<(usize, usize)>> {
     let (directed, undirected) = (trace.all(Tie::Directed), trace.all(Tie::Undirected));
     let mut found = BTreeSet::new();
     for bits in 0..1u64 << undirected.len() {
@@ -29,7 +29,7 @@ pub fn orientations(trace: &Trace<'_>, mode: TraceMode) -> BTreeSet<Vec<(usize, 
         let mut edges: Vec<(usize, usize)> = undirected.iter().enumerate().map(turned).collect();
         edges.extend(&directed);
         edges.sort_unstable();
-        if is_valid(trace, mode, &edges) {
+        if is_valid(trace, &edges) {
             found.insert(edges);
         }
     }
@@ -37,11 +37,11 @@ pub fn orientations(trace: &Trace<'_>, mode: TraceMode) -> BTreeSet<Vec<(usize, 
 }
 
 /// Whether these directions of all ties are possible together.
-fn is_valid(trace: &Trace<'_>, mode: TraceMode, edges: &[(usize, usize)]) -> bool {
-    if mode == TraceMode::Literal {
+fn is_valid(trace: &Trace<'_>, edges: &[(usize, usize)]) -> bool {
+    if trace.mode == TraceMode::Literal {
         return !is_cyclic(trace.events.len(), edges.iter().copied());
     }
-    let order = TraceOrder::new(trace, mode);
+    let order = TraceOrder::new(trace);
     let mut more = Vec::new();
     for &(from, to) in edges {
         if trace.events[from].thread == trace.events[to].thread {
@@ -61,7 +61,19 @@ fn has_cycle(trace: &Trace<'_>, edges: &[(usize, usize)]) -> bool {
     txns.sort_unstable();
     txns.dedup();
     let node = |event: usize| txns.partition_point(|&txn| txn < trace.events[event].txn);
-    let edges = edges.iter().map(|&(from, to)| (node(from), node(to)));
+    // A read comes before what its thread reads later if another write comes between its own and it.
+    let is_overwritten = |read: usize| {
+        let between = |own: usize, write: usize| {
+            edges.contains(&(own, write)) && edges.contains(&(write, read))
+        };
+        let thread = trace.events[read].thread;
+        let writes = |&at: &usize| trace.writes(at) && trace.events[at].thread != thread;
+        let mut others = (0..trace.events.len()).filter(writes);
+        trace.own(read).is_some_and(|own| others.any(|write| between(own, write)))
+    };
+    let sometimes = trace.all(Tie::Sometimes);
+    let now = sometimes.iter().filter(|&&(read, _)| is_overwritten(read));
+    let edges = edges.iter().chain(now).map(|&(from, to)| (node(from), node(to)));
     is_cyclic(txns.len(), edges.filter(|(from, to)| from != to))
 }
 
@@ -85,7 +97,8 @@ pub fn predicted(trace: &Trace<'_>, each: &mut dyn FnMut(&[TxnEvent]) -> bool) {
 pub fn predicted_serializable(trace: &Trace<'_>) -> bool {
     let mut all = true;
     predicted(trace, &mut |events| {
-        let is_good = |execution: Paired<'_>| serializable(&execution, Conflicts::Tso);
+        let relation = Conflicts::Tso(trace.mode.buffered_reads());
+        let is_good = |execution: Paired<'_>| serializable(&execution, relation);
         all = pair(events).is_ok_and(is_good);
         all
     });

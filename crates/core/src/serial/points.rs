@@ -14,7 +14,9 @@
 use std::collections::HashMap;
 
 use super::TxnKind;
+use super::overwritten::each_overwritten;
 use super::ties::Trace;
+use super::two::Two;
 
 /// Something that happens once in an execution.
 #[derive(Clone, Copy)]
@@ -97,28 +99,6 @@ pub fn open_events(trace: &Trace<'_>, events: &[usize]) -> Vec<OpenEvent> {
     found
 }
 
-/// The largest number, and the largest one of another thread.
-#[derive(Clone, Copy, Default)]
-struct Two([Option<(usize, u32)>; 2]);
-
-impl Two {
-    fn put(&mut self, thread: u32, number: usize) {
-        let [first, second] = &mut self.0;
-        match first {
-            Some((most, of)) if *of == thread => *most = number.max(*most),
-            Some((most, _)) if *most >= number => {
-                let other = second.map_or(0, |(most, _)| most);
-                *second = Some((number, thread)).filter(|_| number >= other).or(*second);
-            }
-            _ => (*first, *second) = (Some((number, thread)), *first),
-        }
-    }
-
-    fn of_others(&self, thread: u32) -> Option<usize> {
-        self.0.iter().flatten().find(|(_, of)| *of != thread).map(|&(number, _)| number)
-    }
-}
-
 /// Whether these are points of the transactions of a group, whose events and directed ties between
 /// transactions are given: per transaction one of its events.
 #[must_use]
@@ -147,5 +127,39 @@ pub fn are_points(
         let second = trace.own(at).filter(|_| !open.earlier).unwrap_or(at);
         is_noticed_before(trace, point, at) && is_noticed_before(trace, second, point)
     };
-    points.iter().all(is_own) && directed.iter().all(leads) && events.iter().zip(&open).all(fits)
+    points.iter().all(is_own)
+        && directed.iter().all(leads)
+        && events.iter().zip(&open).all(fits)
+        && are_before_overwritten(trace, events, points)
+}
+
+/// So many pairs of reads are looked at. More are not known to fit.
+const MOST_PAIRS: usize = 1 << 24;
+
+/// Whether points also fit what reads come before if their own writes are overwritten. Then that write
+/// is committed before the read, and a point that is noticed by then is before all that follows.
+fn are_before_overwritten(
+    trace: &Trace<'_>,
+    events: &[usize],
+    points: &HashMap<u32, usize>,
+) -> bool {
+    let point = |event: usize| points.get(&trace.events[event].txn).copied();
+    let is_over = |read: usize, moment: Moment| match moment {
+        Moment::Event(at) => at <= read,
+        Moment::Commit(write) => {
+            trace.events[write].thread == trace.events[read].thread
+                && trace.own(read).is_some_and(|own| write <= own)
+        }
+    };
+    let is_open = |read: usize| {
+        point(read).is_none_or(|point| !moments(trace, point).all(|moment| is_over(read, moment)))
+    };
+    let (mut fit, mut pairs) = (true, 0);
+    each_overwritten(trace, events, &is_open, &mut |read, later| {
+        pairs += 1;
+        fit = pairs <= MOST_PAIRS
+            && point(read).zip(point(later)).is_some_and(|(a, b)| is_noticed_before(trace, a, b));
+        fit
+    });
+    fit
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::execution::{conflict_cycle_before, pair, without_commits};
 use super::stream::CycleCheck;
-use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
+use super::{BufferedReads, Conflicts, TxnCycle, TxnEvent, TxnKind};
 use crate::evidence::reference::{GoOn, work_of};
 use crate::evidence::rejected::Rejected;
 use crate::evidence::replay::replay;
@@ -30,8 +30,8 @@ pub struct TxnRun {
 
 /// The relation that says what conflicts in a run under this model.
 #[must_use]
-pub fn relation(model: Model) -> Conflicts {
-    if model == Model::Sc { Conflicts::Sc } else { Conflicts::Tso }
+pub fn relation(model: Model, reads: BufferedReads) -> Conflicts {
+    if model == Model::Sc { Conflicts::Sc } else { Conflicts::Tso(reads) }
 }
 
 /// The events of a run.
@@ -59,9 +59,8 @@ pub fn txn_run(
 impl TxnRun {
     /// A shortest cycle of transactions.
     #[must_use]
-    pub fn cycle(&self, model: Model) -> Option<TxnCycle> {
+    pub fn cycle(&self, relation: Conflicts) -> Option<TxnCycle> {
         let mut events = self.events.clone();
-        let relation = relation(model);
         if relation != Conflicts::Sc {
             // What is in the buffers will be committed, whenever that is.
             let mut buffers: Vec<VecDeque<TxnEvent>> = Vec::new();
@@ -92,7 +91,7 @@ impl TxnRun {
 pub fn transactions(
     program: &Program,
     marks: &Transactions,
-    model: Model,
+    (model, reads): (Model, BufferedReads),
     verdict: &Verdict,
     evidence: &Evidence,
     cycle: Option<&TxnCycle>,
@@ -102,7 +101,7 @@ pub fn transactions(
         (Verdict::Violated, Evidence::Run(schedule), Some(cycle)) => {
             replay(Machine { program, model }, schedule)?;
             let run = txn_run(program, marks, model, schedule).map_err(Rejected::Step)?;
-            let mut check = CycleCheck::new(relation(model), cycle);
+            let mut check = CycleCheck::new(relation(model, reads), cycle);
             run.events.iter().try_for_each(|&event| check.event(event))?;
             check.end().map(drop)
         }
@@ -117,18 +116,18 @@ const MAX_DEPTH: usize = 500;
 pub fn search_transactions(
     program: &Program,
     marks: &Transactions,
-    model: Model,
+    (model, reads): (Model, BufferedReads),
     verdict: &Verdict,
     max_steps: usize,
 ) -> Result<(), Rejected> {
-    search_transactions_within(program, marks, model, verdict, max_steps, &mut |_| true)
+    search_transactions_within(program, marks, (model, reads), verdict, max_steps, &mut |_| true)
 }
 
 /// The same, as long as `go_on` says so, which hears of the work of looking at each execution.
 pub(crate) fn search_transactions_within(
     program: &Program,
     marks: &Transactions,
-    model: Model,
+    (model, reads): (Model, BufferedReads),
     verdict: &Verdict,
     max_steps: usize,
     go_on: GoOn<'_>,
@@ -141,7 +140,7 @@ pub(crate) fn search_transactions_within(
     let mut each = |run: &TxnRun| {
         let events = run.events.len() as u64;
         given_up = !go_on(1 + events * events / 16);
-        holds = given_up || run.cycle(model).is_none();
+        holds = given_up || run.cycle(relation(model, reads)).is_none();
         holds && !given_up
     };
     let bounds = RunBounds { steps: max_steps, depth: MAX_DEPTH };

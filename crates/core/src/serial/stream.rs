@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Conflicts, TxnCycle, TxnEvent, TxnKind};
+use super::{BufferedReads, Conflicts, TxnCycle, TxnEvent, TxnKind};
 use crate::Verdict;
 use crate::evidence::rejected::Rejected;
 
@@ -18,6 +18,8 @@ use crate::evidence::rejected::Rejected;
 #[derive(Default)]
 struct Past {
     threads: HashMap<u32, Thread>,
+    /// Per variable the thread whose value is in memory.
+    memory: HashMap<u32, u32>,
     /// The number of the next event.
     now: u64,
 }
@@ -42,10 +44,32 @@ struct Buffered {
     read: Place,
 }
 
+/// What a read found of a write of its own thread that no fence came after.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OwnWrite {
+    /// There is none.
+    None,
+    /// Its value.
+    Found,
+    /// Another thread's value, which was written over it.
+    Overwritten,
+}
+
+impl OwnWrite {
+    /// Whether the read counts as one of the buffer.
+    fn is_buffered(self, reads: BufferedReads) -> bool {
+        match self {
+            OwnWrite::None => false,
+            OwnWrite::Found => true,
+            OwnWrite::Overwritten => reads == BufferedReads::Static,
+        }
+    }
+}
+
 /// What an event found.
 struct Found {
-    /// For a read: whether a write of its own thread may be in the buffer, by fences alone.
-    is_buffered: bool,
+    /// For a read: whether it counts as one of the buffer.
+    own: OwnWrite,
     /// For a read: whether that write is in the buffer, and where.
     pending: Option<usize>,
     /// For a commit: its write.
@@ -59,7 +83,7 @@ impl Past {
         let now = self.now;
         self.now += 1;
         let wrong = |why| Err(Rejected::Transactions(now, why));
-        let mut found = Found { is_buffered: false, pending: None, write: None };
+        let mut found = Found { own: OwnWrite::None, pending: None, write: None };
         if !has_commits {
             return match event.kind {
                 TxnKind::Commit => wrong("a commit in an execution of SC"),
@@ -70,8 +94,15 @@ impl Past {
         match event.kind {
             TxnKind::Read => {
                 if let Some(&own) = thread.own.get(&event.var) {
-                    found.is_buffered = thread.drained.is_none_or(|drained| drained < own);
                     found.pending = thread.buffer.binary_search_by_key(&own, |w| w.at).ok();
+                    if thread.drained.is_none_or(|drained| drained < own) {
+                        let is_there = found.pending.is_some()
+                            || self.memory.get(&event.var) == Some(&event.thread);
+                        found.own = match is_there {
+                            true => OwnWrite::Found,
+                            false => OwnWrite::Overwritten,
+                        };
+                    }
                 }
             }
             TxnKind::Write => {
@@ -82,6 +113,7 @@ impl Past {
             TxnKind::Commit => match thread.buffer.pop_front() {
                 Some(write) if (write.event.var, write.event.txn) == (event.var, event.txn) => {
                     found.write = Some(write);
+                    self.memory.insert(event.var, event.thread);
                 }
                 _ => return wrong("a commit that is not of the oldest store in the buffer"),
             },
@@ -92,6 +124,7 @@ impl Past {
                 thread.drained = Some(now);
                 if event.kind == TxnKind::Update {
                     thread.own.insert(event.var, now);
+                    self.memory.insert(event.var, event.thread);
                 }
             }
         }
@@ -137,7 +170,7 @@ pub struct CycleLog {
 
 struct Met {
     event: TxnEvent,
-    is_buffered: bool,
+    own: OwnWrite,
     /// For a read of a pending write: when that was issued. For a write: itself.
     issued: Option<u64>,
     /// When that write was committed; later than everything that was met if it was not.
@@ -227,8 +260,8 @@ impl CycleLog {
         if let Some(write) = issued {
             self.asked.entry(write).or_default().push(now);
         }
-        let is_buffered = found.is_buffered;
-        self.met.push((now, Met { event, is_buffered, issued, committed: u64::MAX }));
+        let own = found.own;
+        self.met.push((now, Met { event, own, issued, committed: u64::MAX }));
         Ok(())
     }
 
@@ -286,9 +319,12 @@ fn conflict(relation: Conflicts, (first, e): (u64, &Met), (second, f): (u64, &Me
         (kind, TxnKind::Commit) if is_issue(kind) => {
             kind == TxnKind::Write && e.committed == second
         }
-        (kind, TxnKind::Read) if relation == Conflicts::Tso && a.var != b.var => {
-            !(kind == TxnKind::Write || kind == TxnKind::Read && e.is_buffered)
-        }
+        (kind, TxnKind::Read) if a.var != b.var => match relation {
+            Conflicts::Tso(reads) => {
+                !(kind == TxnKind::Write || kind == TxnKind::Read && e.own.is_buffered(reads))
+            }
+            Conflicts::Sc | Conflicts::TsoPo => true,
+        },
         _ => true,
     }
 }
@@ -388,7 +424,7 @@ impl OrderCheck {
         };
         let mine = self.threads.entry(thread).or_insert(none);
         // What the thread itself did.
-        let overtakes = self.relation == Conflicts::Tso;
+        let overtakes = matches!(self.relation, Conflicts::Tso(_));
         let earlier = match event.kind {
             TxnKind::Read if overtakes => {
                 mine.read.max(mine.own.get(&var).copied().unwrap_or(Place::NONE))
@@ -407,7 +443,11 @@ impl OrderCheck {
                     let own = mine.own.entry(var).or_insert(Place::NONE);
                     *own = here.max(*own);
                 }
-                if event.kind == TxnKind::Read && !found.is_buffered {
+                let is_buffered = match self.relation {
+                    Conflicts::Tso(reads) => found.own.is_buffered(reads),
+                    Conflicts::Sc | Conflicts::TsoPo => false,
+                };
+                if event.kind == TxnKind::Read && !is_buffered {
                     mine.read = mine.read.max(here);
                 }
             }

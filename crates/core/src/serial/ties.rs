@@ -8,7 +8,8 @@
 
 mod directed;
 
-use super::{TxnEvent, TxnKind};
+use super::two::Two;
+use super::{BufferedReads, TraceMode, TxnEvent, TxnKind};
 
 /// What holds for two events, the first of which comes first in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,9 @@ pub enum Tie {
     Directed,
     /// They conflict, in this order in some executions and in the other one in some.
     Undirected,
+    /// They conflict in this order in some executions and not at all in the others: the first is a
+    /// read whose own write may be overwritten.
+    Sometimes,
 }
 
 /// A trace, and what its ties depend on.
@@ -24,11 +28,18 @@ pub enum Tie {
 pub struct Trace<'a> {
     /// The events; none is a commit.
     pub events: &'a [TxnEvent],
+    /// What it stands for.
+    pub mode: TraceMode,
     /// Per event the first fence or update of its thread that is not before it; the number of events
     /// if there is none.
     drains: Vec<usize>,
     /// Per read the write of its own thread that may be in the buffer then.
     own: Vec<Option<usize>>,
+    /// Per read whether another thread's write may come between that write and the read; empty if that
+    /// is not asked.
+    may_be_overwritten: Vec<bool>,
+    /// Per variable the writes and updates; empty if no read is like that.
+    written: Vec<Vec<usize>>,
     /// The number of threads, if they are numbered without gaps.
     pub(super) threads: usize,
     /// The same for variables.
@@ -48,11 +59,14 @@ pub enum BadTrace {
 
 impl<'a> Trace<'a> {
     /// Looks at the events once.
-    pub fn new(events: &'a [TxnEvent]) -> Result<Trace<'a>, BadTrace> {
+    pub fn new(events: &'a [TxnEvent], mode: TraceMode) -> Result<Trace<'a>, BadTrace> {
         let mut trace = Trace {
             events,
+            mode,
             drains: vec![events.len(); events.len()],
             own: vec![None; events.len()],
+            may_be_overwritten: Vec::new(),
+            written: Vec::new(),
             threads: 0,
             vars: 0,
         };
@@ -90,7 +104,66 @@ impl<'a> Trace<'a> {
             }
             trace.drains[at] = next.get(&e.thread).copied().unwrap_or(events.len());
         }
+        if mode.buffered_reads() == BufferedReads::Exact {
+            trace.find_overwritten();
+        }
         Ok(trace)
+    }
+
+    /// Looks for reads between which and their own writes another thread's write may come: one that is
+    /// not settled before the own one.
+    fn find_overwritten(&mut self) {
+        // Per variable the latest times before which writes are settled.
+        let mut ends = vec![Two::default(); self.vars];
+        let put = |ends: &mut [Two], at: usize| {
+            if self.writes(at) {
+                let e = &self.events[at];
+                ends[e.var as usize].put(e.thread, self.drains[at]);
+            }
+        };
+        if !self.mode.is_exact() {
+            (0..self.events.len()).for_each(|at| put(&mut ends, at));
+        }
+        let mut found = vec![false; self.events.len()];
+        for (at, e) in self.events.iter().enumerate() {
+            put(&mut ends, at);
+            found[at] = self.own[at].is_some_and(|own| {
+                ends[e.var as usize].of_others(e.thread).is_some_and(|end| end > own)
+            });
+        }
+        if !found.contains(&true) {
+            return;
+        }
+        self.may_be_overwritten = found;
+        self.written = vec![Vec::new(); self.vars];
+        for (at, e) in self.events.iter().enumerate() {
+            if self.writes(at) {
+                self.written[e.var as usize].push(at);
+            }
+        }
+    }
+
+    /// Whether a read may find another thread's value where its own thread wrote, and that is asked.
+    #[must_use]
+    pub fn may_be_overwritten(&self, read: usize) -> bool {
+        self.may_be_overwritten.get(read).is_some_and(|&may| may)
+    }
+
+    /// The writes and updates of other threads that may come between a read and the write of its own
+    /// thread that may be in the buffer then.
+    pub fn overwriting(&self, read: usize) -> impl Iterator<Item = usize> + '_ {
+        let e = &self.events[read];
+        let own = self.own[read].filter(|_| self.may_be_overwritten(read));
+        let written = own.and_then(|_| self.written.get(e.var as usize)).map_or(&[][..], |w| w);
+        let end = match self.mode.is_exact() {
+            true => read,
+            // What comes after the next fence of the thread comes after the read.
+            false => self.drains[read],
+        };
+        let in_time = &written[..written.partition_point(|&write| write < end)];
+        in_time.iter().copied().filter(move |&write| {
+            self.events[write].thread != e.thread && Some(self.drains[write]) > own
+        })
     }
 
     /// The write that may be in the buffer when this read of its thread happens.
@@ -127,7 +200,10 @@ impl<'a> Trace<'a> {
         if e.thread == f.thread {
             let may_overtake = e.kind == TxnKind::Write || self.own[first].is_some();
             let overtakes = may_overtake && f.kind == TxnKind::Read && e.var != f.var;
-            return (!overtakes).then_some(Tie::Directed);
+            return match overtakes {
+                false => Some(Tie::Directed),
+                true => self.may_be_overwritten(first).then_some(Tie::Sometimes),
+            };
         }
         let both_read = e.kind == TxnKind::Read && f.kind == TxnKind::Read;
         if both_read || !e.kind.is_access() || !f.kind.is_access() || e.var != f.var {

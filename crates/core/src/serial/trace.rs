@@ -1,7 +1,7 @@
 //! Traces: executions without their commits.
 
 use super::execution::{pair, serializable};
-use super::{Conflicts, TxnEvent, TxnKind};
+use super::{BufferedReads, Conflicts, TxnEvent, TxnKind};
 
 /// All executions that a trace may come from: the commits are put in wherever TSO allows it.
 pub struct Executions<'a> {
@@ -23,9 +23,9 @@ enum Choice {
 
 /// Whether all executions of a trace are TSO-serializable.
 #[must_use]
-pub fn trace_serializable(trace: &[TxnEvent]) -> bool {
+pub fn trace_serializable(trace: &[TxnEvent], reads: BufferedReads) -> bool {
     Executions::new(trace).all(|execution| {
-        pair(&execution).is_ok_and(|execution| serializable(&execution, Conflicts::Tso))
+        pair(&execution).is_ok_and(|execution| serializable(&execution, Conflicts::Tso(reads)))
     })
 }
 

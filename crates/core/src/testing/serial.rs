@@ -43,6 +43,48 @@ pub fn random_trace(rng: &mut Rng, size: TxnSize) -> Vec<TxnEvent> {
     events
 }
 
+/// A trace made for reads that find their own write overwritten, which random ones hardly have: a
+/// thread writes a variable, reads it and then others, beside threads with transactions that write
+/// several of them; in any order, with some more events in between.
+#[must_use]
+pub fn overwriting_trace(rng: &mut Rng, most: usize) -> Vec<TxnEvent> {
+    let vars = 2 + rng.below(2);
+    let threads = 2 + rng.below(2) as u32;
+    let (any, read, write) =
+        (|rng: &mut Rng| rng.below(vars) as u32, TxnKind::Read, TxnKind::Write);
+    let mut plans: Vec<Vec<(TxnKind, u32)>> = Vec::new();
+    for thread in 0..threads {
+        let first = any(rng);
+        let second = (first + 1 + rng.below(vars - 1) as u32) % vars as u32;
+        let mut plan = match thread == 0 || rng.one_in(3) {
+            true => vec![(write, first), (read, first), (read, second)],
+            false => vec![(write, first), (write, second)],
+        };
+        if rng.one_in(4) {
+            let kind = [read, write, TxnKind::Update, TxnKind::Fence][rng.below(4)];
+            let var = if kind == TxnKind::Fence { 0 } else { any(rng) };
+            plan.insert(rng.below(plan.len() + 1), (kind, var));
+        }
+        plans.push(plan);
+    }
+    let splits: Vec<bool> = (0..threads).map(|thread| thread == 0 && !rng.one_in(4)).collect();
+    let mut txns: Vec<u32> = (0..threads).collect();
+    let mut events = Vec::new();
+    while events.len() < most && plans.iter().any(|plan| !plan.is_empty()) {
+        let thread = rng.below(plans.len());
+        if plans[thread].is_empty() {
+            continue;
+        }
+        let (kind, var) = plans[thread].remove(0);
+        let splits = if splits[thread] { !rng.one_in(5) } else { rng.one_in(5) };
+        if splits {
+            txns[thread] += threads;
+        }
+        events.push(TxnEvent { thread: thread as u32, kind, var, txn: txns[thread] });
+    }
+    events
+}
+
 /// All traces of so many events, with at most three threads and two variables, but for names.
 pub fn small_traces(events: usize, each: &mut dyn FnMut(&[TxnEvent])) {
     extend(&mut Vec::new(), events, each);

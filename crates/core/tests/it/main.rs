@@ -14,6 +14,7 @@
 //!   random programs without branches: all of their executions;
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
 //!   directions of ties;
+//! - `serial_values`: serializability against what executions read and leave;
 //! - `wide`: accesses that overlap: the machine against the axioms, and recorded runs.
 
 mod history_evidence;
@@ -23,4 +24,5 @@ mod serial_cycles;
 mod serial_evidence;
 mod serial_programs;
 mod serial_traces;
+mod serial_values;
 mod wide;

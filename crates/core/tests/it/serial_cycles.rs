@@ -5,13 +5,16 @@ use std::collections::HashMap;
 
 use weakspot_core::TxnEvent;
 use weakspot_core::serial::{
-    Executions, OpenEvent, Tie, Trace, TraceMode, TraceOrder, is_noticed_before, open_events, pair,
-    trace_serializable,
+    BufferedReads, Executions, OpenEvent, Tie, Trace, TraceMode, TraceOrder, is_noticed_before,
+    open_events, pair, trace_serializable,
 };
-use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace, trace_of};
+use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, show_trace, trace_of};
 
 fn random(seed: u64, most: usize) -> Vec<TxnEvent> {
     let mut rng = Rng::new(seed);
+    if seed % 4 == 3 {
+        return overwriting_trace(&mut rng, most);
+    }
     let size = TxnSize {
         threads: 2 + rng.below(3) as u32,
         vars: 1 + rng.below(3) as u32,
@@ -42,8 +45,9 @@ struct Cycles<'a> {
     /// Directed ties: which transaction, and which event, leads to which.
     txns: Vec<Vec<bool>>,
     events: Vec<Vec<bool>>,
-    /// Undirected ties in both directions.
-    ties: Vec<(usize, usize)>,
+    /// Undirected ties in both directions, and those that there are only sometimes; and what they
+    /// demand.
+    ties: Vec<((usize, usize), Vec<(usize, usize)>)>,
 }
 
 impl<'a> Cycles<'a> {
@@ -52,13 +56,22 @@ impl<'a> Cycles<'a> {
         let txn = |event: usize| trace.events[event].txn as usize;
         let count = trace.events.iter().map(|e| e.txn as usize + 1).max().unwrap_or(0);
         let of_txns = directed.iter().map(|&(a, b)| (txn(a), txn(b))).filter(|(a, b)| a != b);
-        let ties = trace.all(Tie::Undirected).into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
+        let order = TraceOrder::new(trace);
+        let mut ties = Vec::new();
+        for (a, b) in trace.all(Tie::Undirected) {
+            ties.extend([(a, b), (b, a)].map(|(a, b)| ((a, b), order.demands(a, b).collect())));
+        }
+        let sometimes = trace.all(Tie::Sometimes).into_iter();
+        for (read, later) in sometimes.filter(|&(read, later)| txn(read) != txn(later)) {
+            let demands = |write: usize| order.overwrites(write, read).to_vec();
+            ties.extend(trace.overwriting(read).map(|write| ((read, later), demands(write))));
+        }
         Cycles {
             trace,
-            order: TraceOrder::new(trace, TraceMode::Exact),
+            order,
             txns: closure(count, of_txns),
             events: closure(trace.events.len(), directed.iter().copied()),
-            ties: ties.collect(),
+            ties,
         }
     }
 
@@ -72,19 +85,20 @@ impl<'a> Cycles<'a> {
     }
 
     /// A cycle with so many undirected ties, which are possible together.
-    fn with(&self, count: usize, used: &mut Vec<(usize, usize)>) -> bool {
+    fn with(&self, count: usize, used: &mut Vec<usize>) -> bool {
+        let tie = |number: usize| self.ties[number].0;
         if used.len() == count {
-            let (first, last) = (used[0].0, used[count - 1].1);
-            let demands = used.iter().flat_map(|&(from, to)| self.order.demands(from, to));
+            let (first, last) = (tie(used[0]).0, tie(used[count - 1]).1);
+            let demands = used.iter().flat_map(|&number| self.ties[number].1.iter().copied());
             let demands: Vec<(usize, usize)> = demands.collect();
             return self.leads(last, first) && self.order.sorted(&demands).is_some();
         }
-        for &tie in &self.ties {
-            let fits = used.last().is_none_or(|&(_, last)| self.leads(last, tie.0));
-            if !fits || used.contains(&tie) {
+        for number in 0..self.ties.len() {
+            let fits = used.last().is_none_or(|&last| self.leads(tie(last).1, tie(number).0));
+            if !fits || used.contains(&number) {
                 continue;
             }
-            used.push(tie);
+            used.push(number);
             if self.with(count, used) {
                 return true;
             }
@@ -100,17 +114,18 @@ impl<'a> Cycles<'a> {
         }
         (1..=4).find_map(|count| {
             let mut used = Vec::new();
-            self.with(count, &mut used).then_some(used)
+            let found = self.with(count, &mut used);
+            found.then(|| used.into_iter().map(|number| self.ties[number].0).collect())
         })
     }
 }
 
-fn check(events: &[TxnEvent]) -> Option<usize> {
-    let trace = Trace::new(events).expect("a trace");
+fn check(events: &[TxnEvent], reads: BufferedReads) -> Option<usize> {
+    let trace = Trace::new(events, TraceMode::Exact(reads)).expect("a trace");
     let cycles = Cycles::new(&trace);
     let found = cycles.simplest();
     // Corollary 1 and Proposition 4.
-    assert_eq!(found.is_none(), trace_serializable(events), "{}", show_trace(events));
+    assert_eq!(found.is_none(), trace_serializable(events, reads), "{}", show_trace(events));
     let ties = found?;
     // Propositions 3 (ii) and 5: what is on one chain of directed ties is visited at once.
     for (at, one) in ties.iter().enumerate() {
@@ -132,9 +147,11 @@ fn check(events: &[TxnEvent]) -> Option<usize> {
 #[test]
 fn cycles_that_cannot_be_made_simpler() {
     let mut counts = [0; 5];
-    for seed in 0..2500 {
-        if let Some(ties) = check(&random(seed, 8)) {
-            counts[ties] += 1;
+    for seed in 0..3000 {
+        for reads in BufferedReads::ALL {
+            if let Some(ties) = check(&random(seed, 8), reads) {
+                counts[ties] += 1;
+            }
         }
     }
     assert!(counts[..3].iter().all(|&count| count > 50), "{counts:?}");
@@ -146,7 +163,7 @@ fn profiles_are_of_events() {
         "wr0(x)^0 wr0(x)^0 rd0(x)^1 rd1(x)^2 fn0^1 rd1(x)^3",
         "rd0(z)^0 rd1(z)^1 rd0(z)^0 wr0(z)^2 wr0(z)^2 wr1(y)^3 rd1(z)^3",
     ] {
-        assert!(check(&trace_of(text)).is_some(), "{text}");
+        assert!(check(&trace_of(text), BufferedReads::Static).is_some(), "{text}");
     }
 }
 
@@ -155,7 +172,7 @@ fn profiles_are_of_events() {
 fn points_in_time() {
     for seed in 0..1500 {
         let events = random(seed, 7);
-        let trace = Trace::new(&events).expect("a trace");
+        let trace = Trace::new(&events, TraceMode::Exact(BufferedReads::Exact)).expect("a trace");
         let n = events.len();
         let mut always = vec![vec![true; n]; n];
         for execution in Executions::new(&events) {

@@ -1,7 +1,9 @@
 //! How serializability under SC and TSO and robustness belong together, on random programs without
 //! branches: all of their executions.
 
-use weakspot_core::serial::{Conflicts, pair, sc_equivalent, scheduled, schedules, serializable};
+use weakspot_core::serial::{
+    BufferedReads, Conflicts, pair, sc_equivalent, scheduled, schedules, serializable,
+};
 use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace, trace_of};
 use weakspot_core::{TxnEvent, TxnKind};
 
@@ -9,6 +11,7 @@ use weakspot_core::{TxnEvent, TxnKind};
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     tso_serializable: bool,
+    by_the_paper: bool,
     sc_serializable: bool,
     robust: bool,
 }
@@ -19,21 +22,25 @@ fn ask(threads: &[TxnEvent]) -> Program {
 
 /// The same for some executions of the program.
 fn ask_about(threads: &[TxnEvent], is_possible: &dyn Fn(&[TxnEvent]) -> bool) -> Program {
-    let mut found = Program { tso_serializable: true, sc_serializable: true, robust: true };
+    let mut found =
+        Program { tso_serializable: true, by_the_paper: true, sc_serializable: true, robust: true };
     schedules(threads, &mut |steps| {
         let events = scheduled(threads, steps);
         if !is_possible(&events) {
             return true;
         }
         let execution = pair(&events).expect("an execution");
-        let tso = serializable(&execution, Conflicts::Tso);
+        let [tso, fixed] =
+            BufferedReads::ALL.map(|reads| serializable(&execution, Conflicts::Tso(reads)));
         let sc = serializable(&execution, Conflicts::TsoPo);
         let equivalent = sc_equivalent(&execution);
         // The same for one execution.
         assert!(!sc || tso && equivalent, "{}", show_trace(&events));
+        assert!(!tso || fixed, "{}", show_trace(&events));
         let writes = (0..events.len()).filter(|&at| events[at].kind == TxnKind::Write);
         let is_sc = writes.into_iter().all(|at| execution.commit_of(at) == Some(at + 1));
         found.tso_serializable &= tso;
+        found.by_the_paper &= fixed;
         found.sc_serializable &= sc || !is_sc;
         found.robust &= equivalent;
         true
@@ -91,6 +98,7 @@ fn fenced_programs() {
         let program = ask(&threads);
         let both = program.robust && program.sc_serializable;
         assert_eq!(program.tso_serializable, both, "{}", show_trace(&threads));
+        assert_eq!(program.by_the_paper, both, "{}", show_trace(&threads));
         count[usize::from(both)] += 1;
     }
     assert!(count[0] > 100 && count[1] > 100, "{count:?}");
@@ -108,7 +116,8 @@ fn tso_serializable_programs() {
         (0..events.len()).all(|at| events[at].kind != TxnKind::Read || is_first(at))
     };
     let check = |text, sc_serializable, robust| {
-        let expected = Program { tso_serializable: true, sc_serializable, robust };
+        let (tso_serializable, by_the_paper) = (true, true);
+        let expected = Program { tso_serializable, by_the_paper, sc_serializable, robust };
         assert_eq!(ask_about(&trace_of(text), &is_possible), expected, "{text}");
     };
     check("wr0(x)^0 rd0(y)^1 wr1(y)^2 rd1(x)^3", true, false);

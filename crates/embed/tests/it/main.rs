@@ -3,7 +3,7 @@
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::monitors::Form;
-use weakspot_core::serial::{Question, TraceMode, TxnCycle};
+use weakspot_core::serial::{BufferedReads, Question, TraceMode, TxnCycle};
 use weakspot_core::testing::trace_of;
 use weakspot_core::{
     Certification, Certified, Claim, Drain, Effort, FenceCosts, FencePlaces, Goal,
@@ -20,6 +20,7 @@ use weakspot_embed::{
     monitor, parse, reach, read_histories, read_log,
 };
 
+const TSO: (Model, BufferedReads) = (Model::Tso, BufferedReads::Exact);
 const LIMITS: Limits = Limits::UNLIMITED;
 
 fn effort() -> Effort {
@@ -121,7 +122,7 @@ fn conditions() {
 #[test]
 fn transactions() {
     let ask = |p: &Parsed| {
-        serializable(&p.program, &p.transactions, Model::Tso, &LIMITS, &mut Silent).expect("it")
+        serializable(&p.program, &p.transactions, TSO, &LIMITS, &mut Silent).expect("it")
     };
     let parsed = store_buffering("fence;");
     let answer = ask(&parsed);
@@ -129,11 +130,11 @@ fn transactions() {
     let mut forged = answer.clone().into_answer();
     forged.verdict = other(&forged.verdict);
     let (program, marks) = (&parsed.program, &parsed.transactions);
-    assert!(Certified::transactions(program, marks, Model::Tso, forged, effort()).is_err());
+    assert!(Certified::transactions(program, marks, TSO, forged, effort()).is_err());
     let mut forged = answer.into_answer();
     forged.evidence = Some(Evidence::Exhausted { states: 1 });
     (forged.verdict, forged.cycle) = (Verdict::Holds, None);
-    let certified = Certified::transactions(program, marks, Model::Tso, forged, effort());
+    let certified = Certified::transactions(program, marks, TSO, forged, effort());
     assert_eq!(certified.err(), Some(Rejected::Contradicted));
 }
 
@@ -185,14 +186,15 @@ fn traces() {
     let broken = trace_of("wr0(x)^0 wr1(x)^1 rd0(x)^0 rd1(y)^1");
     let fine = trace_of("wr0(x)^0 rd0(x)^0 fn0^0 wr1(x)^1 rd1(y)^1");
     let ask = |events: &[_]| {
-        let mode = TraceMode::Exact;
+        let mode = TraceMode::Exact(BufferedReads::Exact);
         check_trace(events, mode, TraceMethod::Auto, &LIMITS, &mut Silent).expect("an answer")
     };
     let (bad, good) = (ask(&broken), ask(&fine));
     assert_eq!((&bad.verdict, &good.verdict), (&Verdict::Violated, &Verdict::Holds));
     assert!(bad.certification().is_checked() && good.certification().is_checked());
-    let certify =
-        |events, answer| Certified::trace(events, &[], TraceMode::Exact, answer, effort());
+    let certify = |events, answer| {
+        Certified::trace(events, &[], TraceMode::Exact(BufferedReads::Exact), answer, effort())
+    };
     assert!(certify(&fine, bad.clone().into_answer()).is_err());
     assert!(certify(&broken, good.into_answer()).is_err());
     let mut forged = bad.into_answer();

@@ -24,7 +24,7 @@ mod summary;
 mod tests;
 
 use weakspot_core::machine::Schedule;
-use weakspot_core::serial::{TxnCycle, txn_run};
+use weakspot_core::serial::{BufferedReads, TxnCycle, relation, txn_run};
 use weakspot_core::{
     Certified, Claim, Effort, Evidence, Limits, Model, Program, Progress, Transactions, TxnClaim,
     Verdict,
@@ -88,10 +88,11 @@ pub enum SerialBy {
 }
 
 /// Decides whether all executions of `program` under `model`, which is SC or TSO, are serializable.
+/// Under TSO, `reads` says which reads count as reads of the buffer.
 pub fn serializable(
     program: &Program,
     transactions: &Transactions,
-    model: Model,
+    (model, reads): (Model, BufferedReads),
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Serializable>, NoAnswer> {
@@ -101,7 +102,7 @@ pub fn serializable(
         return Err(NoAnswer::NotApplicable(why));
     }
     let marked = Marked::new(program, transactions);
-    let question = Question { program, transactions, marked: &marked, limits };
+    let question = Question { program, transactions, reads, marked: &marked, limits };
     let answer = match model {
         Model::Sc => question.by_search(model, progress)?,
         Model::Tso => question.tso(progress)?,
@@ -109,13 +110,15 @@ pub fn serializable(
             return Err(NoAnswer::NotApplicable("transactions are asked about under SC and TSO"));
         }
     };
-    Certified::transactions(program, transactions, model, answer, Effort::within(&limits))
+    let asked = (model, reads);
+    Certified::transactions(program, transactions, asked, answer, Effort::within(&limits))
         .map_err(NoAnswer::Rejected)
 }
 
 struct Question<'a> {
     program: &'a Program,
     transactions: &'a Transactions,
+    reads: BufferedReads,
     marked: &'a Marked,
     limits: Limits,
 }
@@ -127,8 +130,9 @@ impl Question<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Serializable, NoAnswer> {
         let mut meter = Meter::new(self.limits, progress);
+        let asked = (model, self.reads);
         let searched =
-            search(self.marked, model, &self.limits, &mut meter).map_err(NoAnswer::Fault)?;
+            search(self.marked, asked, &self.limits, &mut meter).map_err(NoAnswer::Fault)?;
         let states = meter.states;
         let (verdict, evidence) = match searched {
             Searched::All => (Verdict::Holds, Some(Evidence::Exhausted { states })),
@@ -154,7 +158,8 @@ impl Question<'_> {
 
     /// A cycle of a run.
     fn cycle(&self, model: Model, run: &Schedule) -> Option<TxnCycle> {
-        txn_run(self.program, self.transactions, model, run).ok()?.cycle(model)
+        let run = txn_run(self.program, self.transactions, model, run).ok()?;
+        run.cycle(relation(model, self.reads))
     }
 
     fn tso(&self, progress: &mut dyn Progress) -> Result<Serializable, NoAnswer> {

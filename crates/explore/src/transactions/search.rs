@@ -9,6 +9,7 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{FailureKind, Schedule, Step};
+use weakspot_core::serial::{BufferedReads, Conflicts, relation};
 use weakspot_core::{Limit, Limits, Model, Part, ThreadId, TxnKind, Value};
 
 use super::locals::{Act, Locals, What};
@@ -29,17 +30,17 @@ pub(super) enum Searched {
     Limit(Limit),
 }
 
-/// Searches executions under `model`.
+/// Searches executions under a model.
 pub(super) fn search(
     marked: &Marked,
-    model: Model,
+    (model, reads): (Model, BufferedReads),
     limits: &Limits,
     meter: &mut Meter<'_>,
 ) -> Result<Searched, weakspot_core::machine::Failure> {
     let n = marked.program.threads.len();
     let mut search = Search {
         marked,
-        model,
+        relation: relation(model, reads),
         locals: (0..n).map(|t| Locals::new(marked, model, t, limits.buffer)).collect(),
         mems: Memories::new(&marked.program),
         summaries: Interner::new(),
@@ -62,7 +63,7 @@ pub(super) fn search(
 
 struct Search<'p> {
     marked: &'p Marked,
-    model: Model,
+    relation: Conflicts,
     locals: Vec<Locals<'p>>,
     mems: Memories,
     summaries: Interner<u8>,
@@ -128,7 +129,7 @@ impl Search<'_> {
         if let Some(limit) = limit {
             return Err(Stop::Limit(limit));
         }
-        let summary = Summary::new(self.locals.len(), self.model == Model::Sc);
+        let summary = Summary::new(self.locals.len(), self.relation);
         let summary = self.intern(&summary);
         let mut rows: Vec<Vec<u32>> = mems.iter().map(|&mem| vec![mem, 0, summary]).collect();
         for locals in &mut self.locals {
@@ -253,7 +254,7 @@ impl Search<'_> {
         }
         let n = self.locals.len();
         let bytes = self.summaries.get(summary);
-        let mut next = Summary::decode(n, self.model == Model::Sc, bytes);
+        let mut next = Summary::decode(n, self.relation, bytes);
         let thread = ThreadId(event.thread);
         let too_many = Limit::Buffer { thread, entries: MOST, unbounded: false };
         let fine = next.follow(event).map_err(|_| Stop::Limit(too_many))?;

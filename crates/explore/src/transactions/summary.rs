@@ -14,6 +14,7 @@
 //! Active transactions are numbered by the thread that has them open and the place in its buffer, so
 //! that equal futures look equal. Their number is finite, and so are the summaries, if buffers are.
 
+use weakspot_core::serial::{BufferedReads, Conflicts};
 use weakspot_core::{Part, TxnKind};
 
 /// Active transactions, as bits.
@@ -58,8 +59,8 @@ impl Touch {
 /// The summary.
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
-    /// All of program order counts, and stores are in memory at once.
-    sc: bool,
+    /// What conflicts. Under SC all of program order counts, and stores are in memory at once.
+    relation: Conflicts,
     /// Per active transaction those that reach it.
     active: Vec<Set>,
     threads: Vec<Thread>,
@@ -79,7 +80,8 @@ struct Thread {
     commit: Touch,
     /// Reads of the buffer since the last write.
     loose: Touch,
-    /// Per variable the last access since the last fence, and whether there was a write.
+    /// Per variable the last access since the last fence, and whether a read is one of the buffer:
+    /// there was a write, and if the reading is exact, no other thread's value is in memory.
     own: Vec<(u32, Touch, bool)>,
     pending: Vec<Pending>,
 }
@@ -121,9 +123,9 @@ impl Var {
 pub(super) struct TooMany;
 
 impl Summary {
-    pub(super) fn new(threads: usize, sc: bool) -> Summary {
+    pub(super) fn new(threads: usize, relation: Conflicts) -> Summary {
         Summary {
-            sc,
+            relation,
             active: Vec::new(),
             threads: vec![Thread::default(); threads],
             vars: Vec::new(),
@@ -146,7 +148,7 @@ impl Summary {
             }
         };
         let fine = match event.kind {
-            _ if self.sc => self.follow_sc(event, txn),
+            _ if self.relation == Conflicts::Sc => self.follow_sc(event, txn),
             TxnKind::Read => self.read(event, txn),
             TxnKind::Write => self.write(event, txn),
             TxnKind::Commit => self.commit(event, txn),
@@ -268,6 +270,9 @@ impl Summary {
         for (_, read) in reads.into_iter().filter(|read| read.0 != event.thread) {
             fine &= self.link(read, txn);
         }
+        if self.relation == Conflicts::Tso(BufferedReads::Exact) {
+            self.overwrite(event);
+        }
         let touch = self.touch(txn);
         let var = &mut self.vars[at].1;
         var.reads.retain(|read| read.0 == event.thread);
@@ -276,6 +281,20 @@ impl Summary {
         }
         (var.commit, var.by) = (touch, event.thread);
         fine
+    }
+
+    /// Reads of this variable by other threads are not of their buffers any more, unless their own
+    /// stores are still there.
+    fn overwrite(&mut self, event: Happening) {
+        for (t, thread) in self.threads.iter_mut().enumerate() {
+            let is_pending = thread.pending.iter().any(|pending| pending.var == event.var);
+            if t == event.thread as usize || is_pending {
+                continue;
+            }
+            if let Some(own) = thread.own.iter_mut().find(|own| own.0 == event.var) {
+                own.2 = false;
+            }
+        }
     }
 
     /// A fence or an update.
@@ -404,7 +423,7 @@ impl Summary {
         for thread in &self.threads {
             push(out, thread.txn.map_or(0, |txn| txn as u128 + 1));
             push_touch(out, thread.read);
-            if self.sc {
+            if self.relation == Conflicts::Sc {
                 continue;
             }
             push_touch(out, thread.write);
@@ -437,15 +456,15 @@ impl Summary {
     }
 
     /// The summary that these bytes are.
-    pub(super) fn decode(threads: usize, sc: bool, bytes: &[u8]) -> Summary {
+    pub(super) fn decode(threads: usize, relation: Conflicts, bytes: &[u8]) -> Summary {
         let mut from = bytes;
-        let mut summary = Summary::new(threads, sc);
+        let mut summary = Summary::new(threads, relation);
         let active = pull(&mut from) as usize;
         summary.active = (0..active).map(|_| pull(&mut from)).collect();
         for thread in &mut summary.threads {
             thread.txn = (pull(&mut from) as usize).checked_sub(1);
             thread.read = pull_touch(&mut from);
-            if sc {
+            if relation == Conflicts::Sc {
                 continue;
             }
             thread.write = pull_touch(&mut from);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use weakspot_core::serial::BufferedReads;
 use weakspot_core::{LogEvent, LogKind, LogTables, Model, Names, Verdict};
 
 use crate::answer::{Answer, Head};
@@ -28,6 +29,8 @@ pub struct SerialAnswer<'a> {
     pub cycle: Option<&'a SerialCycle>,
     /// The serial order, if there is one and it is not too long.
     pub order: Option<&'a [SerialTxn]>,
+    /// Under TSO, which reads count as reads of the buffer.
+    pub buffered: Option<BufferedReads>,
     /// Whether it is equivalent to an execution of SC, if that was asked.
     pub sc_equivalent: Option<bool>,
     /// What fences at the ends of transactions do, if that was asked.
@@ -180,6 +183,10 @@ pub struct SerialFenced {
     pub overtaken: Vec<String>,
 }
 
+/// What is said with an answer by the paper's reading.
+pub(crate) const STATIC: &str = "  note: reads of what their thread wrote count as reads of the buffer, \
+    whatever they took (--buffered static)\n";
+
 /// How many edges of a cycle are drawn.
 const MAX_DRAWN: usize = 20;
 /// How many transactions of an order are listed in text.
@@ -228,6 +235,9 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
             writeln!(out, " {}: unknown: {why}; no cycle found in {size}", a.head.model)
         }
     };
+    if a.buffered == Some(BufferedReads::Static) {
+        out.push_str(STATIC);
+    }
     if a.sc_equivalent == Some(false) {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
     }
@@ -277,6 +287,9 @@ fn push_other(out: &mut String, a: &SerialAnswer<'_>, other: &SerialOther, style
              serializable"
         }
         (false, Verdict::Unknown(_)) => "  predicted: unknown",
+        (true, Verdict::Holds) if *a.head.verdict == Verdict::Violated => {
+            "  the test of the paper: serializable, by its reading of buffered reads"
+        }
         (true, Verdict::Holds) => "  the test of the paper: serializable",
         (true, Verdict::Violated) if is_known => {
             "  the test of the paper: not serializable, either"
@@ -319,6 +332,7 @@ fn serial_json(a: &SerialAnswer<'_>) -> String {
         events.iter().map(|event| EventJson::of(a.tables, event)).collect::<Vec<_>>()
     };
     let body = Body {
+        buffered: a.buffered.map(BufferedReads::key),
         sc_equivalent: a.sc_equivalent,
         cycle: a.cycle.map(|cycle| cycle_json(a.tables, cycle)),
         commits: a.cycle.filter(|_| is_trace).map(|c| c.commits.iter().map(commit).collect()),
@@ -352,6 +366,8 @@ struct About<'a> {
 
 #[derive(Serialize)]
 struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffered: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sc_equivalent: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use weakspot_core::machine::Schedule;
-use weakspot_core::serial::{TxnCycle, TxnRun};
+use weakspot_core::serial::{BufferedReads, TxnCycle, TxnRun};
 use weakspot_core::{
     LogEvent, LogKind, LogLoc, LogTables, Names, Program, Span, ThreadId, TxnKind, Value, Verdict,
 };
@@ -19,8 +19,8 @@ use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
 use crate::text::table::Style;
 use crate::transactions::log::{
-    EdgeJson, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot, cycle_json,
-    drawing,
+    EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot,
+    cycle_json, drawing,
 };
 use crate::witness::program::StepJson;
 
@@ -37,6 +37,8 @@ pub struct SerialProgramAnswer<'a> {
     pub source: &'a str,
     /// A run that is not, what it did, and a cycle of its transactions.
     pub run: Option<(&'a Schedule, &'a TxnRun, &'a TxnCycle)>,
+    /// Under TSO, which reads count as reads of the buffer.
+    pub buffered: Option<BufferedReads>,
     /// How many states the searches visited.
     pub states: u64,
     /// The word for how it was found out.
@@ -109,6 +111,9 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
             writeln!(out, "unknown: {why}; no cycle found ({searched})")
         }
     };
+    if a.buffered == Some(BufferedReads::Static) {
+        out.push_str(STATIC);
+    }
     if let Some(added) = a.added {
         push_fences(&mut out, a, added, details);
     }
@@ -188,6 +193,7 @@ fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
     };
     let body = Body {
         name: &a.names.program,
+        buffered: a.buffered.map(BufferedReads::key),
         cycle,
         init: a.run.map(|(schedule, ..)| &schedule.init[..]),
         schedule: a.run.map(|(schedule, ..)| StepJson::all(schedule)),
@@ -213,6 +219,8 @@ struct About {
 #[derive(Serialize)]
 struct Body<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffered: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle: Option<Vec<EdgeJson>>,
     #[serde(skip_serializing_if = "Option::is_none")]

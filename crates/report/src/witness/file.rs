@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use weakspot_core::serial::BufferedReads;
+
 use crate::json::push_string;
 
 /// Why a text is not a witness: a clause that says where and what.
@@ -65,6 +67,21 @@ pub(crate) fn beginning(question: &str, input_hash: &str, model: &str, verdict: 
         push_string(&mut out, value);
     }
     out
+}
+
+/// Appends which reads count as reads of the buffer, if that is known.
+pub(crate) fn push_buffered(out: &mut String, reads: Option<BufferedReads>) {
+    if let Some(reads) = reads {
+        let _ = write!(out, ",\n  \"buffered\": \"{}\"", reads.key());
+    }
+}
+
+/// Which reads count as reads of the buffer, if the file says so.
+pub(crate) fn buffered(root: &At<'_>) -> Result<Option<BufferedReads>, BadWitness> {
+    let Some(at) = root.find("buffered") else { return Ok(None) };
+    let key = at.string()?;
+    let found = BufferedReads::ALL.into_iter().find(|reads| reads.key() == key);
+    found.map(Some).ok_or_else(|| at.bad("`exact` or `static`"))
 }
 
 /// Appends a list with a line for each of its elements.

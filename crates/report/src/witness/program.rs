@@ -24,17 +24,19 @@
 //! control point where its thread stands (`choice` is the value that a nondeterministic
 //! assignment takes, else 0), or commits the oldest buffered store of its thread to an address.
 //! `init` holds one value per declared location. The other kind of evidence is `{"exhausted":
-//! {"states": N}}`. Keys that are not known are ignored.
+//! {"states": N}}`. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
+//! `exact` or `static`; without it the answer is about the static reading, which there was before. Keys that are not known are ignored.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use weakspot_core::machine::{Schedule, Step};
+use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
 
 use crate::json::{line, model_key, model_of_key, verdict_key};
 use crate::text::limit::{limit_json, limit_of_json};
-use crate::witness::file::{At, BadWitness, beginning, document};
+use crate::witness::file::{At, BadWitness, beginning, buffered, document, push_buffered};
 
 /// What the question about the transactions of a program is called in witness files: of logs it is another
 /// one.
@@ -49,6 +51,8 @@ pub struct Witness {
     pub input_hash: String,
     /// Under which model.
     pub model: Model,
+    /// Of transactions under TSO: which reads count as reads of the buffer.
+    pub buffered: Option<BufferedReads>,
     /// The answer.
     pub verdict: Verdict,
     /// Its evidence.
@@ -61,6 +65,7 @@ impl Witness {
     pub fn to_json(&self) -> String {
         let verdict = verdict_key(&self.verdict);
         let mut out = beginning(&self.question, &self.input_hash, model_key(self.model), verdict);
+        push_buffered(&mut out, self.buffered);
         if let Verdict::Unknown(limit) = &self.verdict {
             let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit, None));
         }
@@ -86,6 +91,7 @@ impl Witness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of_key(model.string()?)
                 .ok_or_else(|| model.bad("`sc`, `tso`, `pso` or `pso-own`"))?,
+            buffered: buffered(&root)?,
             verdict: match verdict.string()? {
                 "holds" => Verdict::Holds,
                 "violated" => Verdict::Violated,
@@ -189,6 +195,7 @@ mod tests {
             question: "litmus".to_owned(),
             input_hash: input_hash(b""),
             model: Model::Tso,
+            buffered: None,
             verdict: Verdict::Holds,
             evidence: Evidence::Run(sample::run("0 0 1 0x")),
         }

@@ -7,6 +7,7 @@
 //!   "input": "fnv1a64:cbf29ce484222325",
 //!   "model": "tso",
 //!   "verdict": "violated",
+//!   "buffered": "exact",
 //!   "evidence": {
 //!     "trace": null, "of": "execution",
 //!     "cycle": [{"from":1,"to":4}, {"from":5,"to":9}]
@@ -14,7 +15,8 @@
 //! }
 //! ```
 //!
-//! `trace` is the place, from 0, of the trace in a log that has several. `of` is what the log was taken
+//! Under TSO `buffered` says which reads count as reads of the buffer, `exact` or `static`; witnesses
+//! without it are about the static reading, which there was before. `trace` is the place, from 0, of the trace in a log that has several. `of` is what the log was taken
 //! for: an `execution`, or a `trace`, and then `commits` says where its stores reach memory: `before`
 //! which event of the trace the oldest store of which `thread` does (threads go by the order in which
 //! the log first names them, from 0). A cycle names events of the execution, with the commits, from 1;
@@ -24,16 +26,19 @@
 //! cycle: it is `single`; its transactions are `events`, each a single one; its conflicts are a `tree`;
 //! each has one of the `points` in time, an event of the trace; all was `searched` in so many steps;
 //! or a proof, with the meaning of its variables (`on` a transaction, `uses` a conflict of two events,
-//! or the `first` side of one), its clauses, and its steps as in LRAT.
+//! or the `first` side of one, that a read finds its own store `overwritten`, or which store
+//! `overwrites` that of which read), its clauses, and its steps as in LRAT.
 
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 use weakspot_core::Model;
-use weakspot_core::serial::{NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
+use weakspot_core::serial::{BufferedReads, NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
 
 use crate::json::{model_key, model_of_key};
-use crate::witness::file::{At, BadWitness, beginning, document, push_list};
+use crate::witness::file::{
+    At, BadWitness, beginning, buffered, document, push_buffered, push_list,
+};
 use crate::witness::history::{lrat_of_text, lrat_text};
 
 /// An answer about transactions and why to believe it.
@@ -43,6 +48,8 @@ pub struct SerialWitness {
     pub input_hash: String,
     /// Under which model.
     pub model: Model,
+    /// Which reads count as reads of the buffer; `None` under SC.
+    pub buffered: Option<BufferedReads>,
     /// Which trace of the log, if it has several.
     pub trace: Option<usize>,
     /// The commits that a trace was given; `None` for an execution.
@@ -80,6 +87,7 @@ impl SerialWitness {
             SerialEvidence::Order(_) | SerialEvidence::Groups(_) => "holds",
         };
         let mut out = beginning("serial", &self.input_hash, model_key(self.model), verdict);
+        push_buffered(&mut out, self.buffered);
         let trace = self.trace.map_or("null".to_owned(), |trace| trace.to_string());
         let of = if self.commits.is_some() { "trace" } else { "execution" };
         let _ = writeln!(out, ",\n  \"evidence\": {{\n    \"trace\": {trace}, \"of\": \"{of}\",");
@@ -164,6 +172,10 @@ impl SerialWitness {
         Ok(SerialWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of,
+            buffered: match (model_of, buffered(&root)?) {
+                (Model::Sc, _) => None,
+                (_, found) => Some(found.unwrap_or(BufferedReads::Static)),
+            },
             trace: match place.json {
                 Json::Null => None,
                 _ => Some(place.integer("the number of a trace, or null")?),
@@ -190,6 +202,10 @@ fn group_json(group: &TxnGroup) -> String {
                 TxnVar::On(txn) => format!("{{\"on\":{txn}}}"),
                 TxnVar::Uses(from, to) => format!("{{\"uses\":[{},{}]}}", from + 1, to + 1),
                 TxnVar::First(from, to) => format!("{{\"first\":[{},{}]}}", from + 1, to + 1),
+                TxnVar::Overwritten(read) => format!("{{\"overwritten\":{}}}", read + 1),
+                TxnVar::Overwrites(write, read) => {
+                    format!("{{\"overwrites\":[{},{}]}}", write + 1, read + 1)
+                }
             };
             let vars: Vec<String> = vars.iter().map(var).collect();
             let clauses: Vec<String> = clauses.iter().map(|clause| numbers(clause)).collect();
@@ -244,6 +260,12 @@ fn refutation(at: &At<'_>) -> Result<TxnRefutation, BadWitness> {
         if let Some(tie) = at.find("uses") {
             return two(&tie).map(|(from, to)| TxnVar::Uses(from, to));
         }
+        if let Some(read) = at.find("overwritten") {
+            return Ok(TxnVar::Overwritten(event_number(&read)?));
+        }
+        if let Some(overwrites) = at.find("overwrites") {
+            return two(&overwrites).map(|(write, read)| TxnVar::Overwrites(write, read));
+        }
         two(&at.get("first")?).map(|(from, to)| TxnVar::First(from, to))
     };
     let literal = |at: &At<'_>| at.integer("a literal");
@@ -274,6 +296,7 @@ mod tests {
         SerialWitness {
             input_hash: "fnv1a64:cbf29ce484222325".to_owned(),
             model: Model::Tso,
+            buffered: Some(BufferedReads::Exact),
             trace: None,
             commits: Some(vec![PlacedCommit { before: 2, thread: 1 }]),
             evidence: SerialEvidence::Cycle(TxnCycle(vec![(0, 3), (4, 8)])),
@@ -282,7 +305,13 @@ mod tests {
 
     fn groups() -> Vec<TxnGroup> {
         let proof = TxnRefutation {
-            vars: vec![TxnVar::On(3), TxnVar::Uses(0, 4), TxnVar::First(1, 2)],
+            vars: vec![
+                TxnVar::On(3),
+                TxnVar::Uses(0, 4),
+                TxnVar::First(1, 2),
+                TxnVar::Overwritten(4),
+                TxnVar::Overwrites(2, 4),
+            ],
             clauses: vec![vec![1, -2], vec![-1], vec![2]],
             proof: vec![
                 LratStep::Add { id: 4, clause: Vec::new(), hints: vec![1, 2, 3] },
@@ -307,10 +336,20 @@ mod tests {
             w.clone(),
             SerialWitness { commits: None, trace: Some(7), ..w.clone() },
             SerialWitness { evidence: SerialEvidence::Order(vec![2, 0, 1]), ..w.clone() },
+            SerialWitness { model: Model::Sc, buffered: None, ..w.clone() },
+            SerialWitness { buffered: Some(BufferedReads::Static), ..w.clone() },
             SerialWitness { evidence: SerialEvidence::Groups(groups()), ..w },
         ] {
             assert_eq!(SerialWitness::from_json(&w.to_json()), Ok(w));
         }
+    }
+
+    /// Before there was a choice the reading was static.
+    #[test]
+    fn old_witnesses() {
+        let json = witness().to_json().replace("\n  \"buffered\": \"exact\",", "");
+        let old = SerialWitness::from_json(&json).map(|w| w.buffered);
+        assert_eq!(old, Ok(Some(BufferedReads::Static)));
     }
 
     #[test]
@@ -328,6 +367,7 @@ mod tests {
             "evidence.cycle[0].from: expected the number of an event, from 1",
         );
         check("\"tso\"", "\"pso\"", "model: expected `sc` or `tso`");
+        check("\"exact\"", "\"strict\"", "buffered: expected `exact` or `static`");
         check("\"cycle\"", "\"circle\"", "evidence: expected an object with `groups`");
     }
 

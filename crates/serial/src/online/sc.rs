@@ -15,7 +15,7 @@ impl Online {
             Question::ScSerializable => self.sc(event),
             // It is one of SC.
             Question::ScEquivalent => None,
-            Question::TsoSerializable => {
+            Question::TsoSerializable(_) => {
                 let issued = self.event(event).unwrap_or(None);
                 if event.kind != TxnKind::Write {
                     return issued;

@@ -5,8 +5,12 @@ use weakspot_core::testing::Rng;
 
 use super::*;
 
-const QUESTIONS: [Question; 3] =
-    [Question::TsoSerializable, Question::ScSerializable, Question::ScEquivalent];
+const QUESTIONS: [Question; 4] = [
+    Question::TsoSerializable(BufferedReads::Exact),
+    Question::TsoSerializable(BufferedReads::Static),
+    Question::ScSerializable,
+    Question::ScEquivalent,
+];
 
 /// Executions with transactions that stay open for long, and others that come and go.
 fn random_execution(rng: &mut Rng, commits: bool) -> Vec<TxnEvent> {
@@ -70,7 +74,7 @@ fn nodes_in_between_make_no_difference() {
             long += usize::from(cycle.0.len() > 4);
             let relation = match (commits, question) {
                 (true, question) => question.conflicts(),
-                (false, Question::TsoSerializable) => continue,
+                (false, Question::TsoSerializable(_)) => continue,
                 (false, _) => Conflicts::Sc,
             };
             let mut check = CycleCheck::new(relation, &cycle);

@@ -1,7 +1,8 @@
 //! The checks of cycles and orders against the definition, and what the monitors give against both.
 
 use weakspot_core::serial::{
-    Conflicts, CycleCheck, OrderCheck, Question, TxnCycle, conflict, pair, serial_order,
+    BufferedReads, Conflicts, CycleCheck, OrderCheck, Question, TxnCycle, conflict, pair,
+    serial_order,
 };
 use weakspot_core::testing::Rng;
 use weakspot_core::{TxnEvent, TxnKind};
@@ -71,7 +72,12 @@ fn check_order(events: &[TxnEvent], relation: Conflicts, order: &[u32]) -> bool 
     events.iter().try_for_each(|&event| check.event(event)).is_ok() && check.end().is_ok()
 }
 
-const RELATIONS: [Conflicts; 3] = [Conflicts::Sc, Conflicts::Tso, Conflicts::TsoPo];
+const RELATIONS: [Conflicts; 4] = [
+    Conflicts::Sc,
+    Conflicts::Tso(BufferedReads::Exact),
+    Conflicts::Tso(BufferedReads::Static),
+    Conflicts::TsoPo,
+];
 
 /// Two edges there and back, right or wrong: accepted if and only if the definition has both.
 #[test]
@@ -79,7 +85,7 @@ fn cycles() {
     let (mut right, mut wrong) = (0, 0);
     for seed in 0..40_000 {
         let mut rng = Rng::new(seed);
-        let relation = RELATIONS[rng.below(3)];
+        let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
         let any = |rng: &mut Rng| rng.below(events.len());
         let (a, b, c, d) = (any(&mut rng), any(&mut rng), any(&mut rng), any(&mut rng));
@@ -120,7 +126,7 @@ fn orders() {
     let (mut right, mut wrong) = (0, 0);
     for seed in 0..60_000 {
         let mut rng = Rng::new(seed);
-        let relation = RELATIONS[rng.below(3)];
+        let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
         let mut order: Vec<u32> = events.iter().map(|e| e.txn).collect();
         order.sort_unstable();
@@ -152,10 +158,10 @@ fn monitors() {
     let (mut cycles, mut orders) = (0, 0);
     for seed in 0..40_000 {
         let mut rng = Rng::new(seed);
-        let relation = RELATIONS[rng.below(3)];
+        let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
         let question = match relation {
-            Conflicts::Tso => Question::TsoSerializable,
+            Conflicts::Tso(reads) => Question::TsoSerializable(reads),
             Conflicts::Sc | Conflicts::TsoPo => Question::ScSerializable,
         };
         let mut online = Online::with_order(question);

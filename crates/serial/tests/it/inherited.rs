@@ -1,12 +1,16 @@
 //! Cycles through a transaction that is still open, a chain of others, and back: each is related to
 //! the next only by the thread, a lock, or the start or end of a thread. Against the definition.
 
-use weakspot_core::serial::{Conflicts, CycleCheck, Question, pair, serializable};
+use weakspot_core::serial::{BufferedReads, Conflicts, CycleCheck, Question, pair, serializable};
 use weakspot_core::testing::Rng;
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
 use weakspot_serial::{Follow, Online, TxnReader};
 
-const QUESTIONS: [Question; 2] = [Question::ScSerializable, Question::TsoSerializable];
+const QUESTIONS: [Question; 3] = [
+    Question::ScSerializable,
+    Question::TsoSerializable(BufferedReads::Exact),
+    Question::TsoSerializable(BufferedReads::Static),
+];
 
 /// An open transaction of thread 0 that others come after, and a chain of transactions behind it,
 /// with noise. At its end it reads something.

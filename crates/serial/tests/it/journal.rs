@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
-use weakspot_core::serial::{Question, TxnCycle};
+use weakspot_core::serial::{BufferedReads, Question, TxnCycle};
 use weakspot_core::testing::{Rng, TxnLog, TxnLogSize};
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_serial::{Explain, Extent, Extents, Follow, Touched};
 
-const QUESTIONS: [Question; 2] = [Question::ScSerializable, Question::TsoSerializable];
+const QUESTIONS: [Question; 3] = [
+    Question::ScSerializable,
+    Question::TsoSerializable(BufferedReads::Exact),
+    Question::TsoSerializable(BufferedReads::Static),
+];
 
 fn tables(locs: usize) -> LogTables {
     let locs = vec![LogLoc { name: String::new(), bytes: None }; locs];
@@ -127,7 +131,7 @@ fn a_cycle_across_a_long_log() {
         }
         log.push(event(9, LogKind::Read, 111));
         log.push(event(9, LogKind::End, 0));
-        assert_eq!(check(has_commits, &tables, &log), if has_commits { 2 } else { 1 });
+        assert_eq!(check(has_commits, &tables, &log), if has_commits { 3 } else { 1 });
         let mut follow = Follow::new(&QUESTIONS[..1], has_commits, &tables, false).with_journal();
         follow.events(&log[..200_000]).expect("it makes sense");
         let half = follow.bytes();

@@ -1,11 +1,15 @@
 //! What the monitors remember does not grow with the length of an execution, whatever its shape.
 
-use weakspot_core::serial::Question;
+use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::testing::{Rng, TxnLog, TxnLogSize};
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables, TxnEvent, TxnKind};
 use weakspot_serial::{Follow, Online};
 
-const QUESTIONS: [Question; 2] = [Question::ScSerializable, Question::TsoSerializable];
+const QUESTIONS: [Question; 3] = [
+    Question::ScSerializable,
+    Question::TsoSerializable(BufferedReads::Exact),
+    Question::TsoSerializable(BufferedReads::Static),
+];
 
 /// Follows an execution of so many rounds, and one that is four times as long: about the same is
 /// remembered.

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use weakspot_core::certify::trace;
 use weakspot_core::serial::{
-    BadTrace, Trace, TraceEvidence, TraceMode, serializable_by_orientations, trace_serializable,
+    BadTrace, BufferedReads, Trace, TraceEvidence, TraceMode, serializable_by_orientations,
+    trace_serializable,
 };
 use weakspot_core::testing::{
-    Rng, TxnSize, random_trace, show_trace, shrink_trace, small_traces, trace_of,
+    Rng, TxnSize, overwriting_trace, random_trace, show_trace, shrink_trace, small_traces, trace_of,
 };
 use weakspot_core::{
     Certification, Limit, Limits, Progress, Silent, Snapshot, TxnEvent, TxnKind, Verdict,
@@ -15,6 +17,16 @@ use weakspot_serial::{NoTraceAnswer, TraceAnswer, TraceMethod, TraceStage, check
 
 const NO_LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
+/// Both readings, and all modes.
+const MODE: TraceMode = TraceMode::Exact(BufferedReads::Exact);
+const EXACT: [TraceMode; 2] = [MODE, TraceMode::Exact(BufferedReads::Static)];
+const ALL: [TraceMode; 5] = [
+    MODE,
+    TraceMode::Exact(BufferedReads::Static),
+    TraceMode::Predictive(BufferedReads::Exact),
+    TraceMode::Predictive(BufferedReads::Static),
+    TraceMode::Literal,
+];
 const METHODS: [TraceMethod; 3] = [TraceMethod::Auto, TraceMethod::Chains, TraceMethod::Sat];
 
 fn answer(events: &[TxnEvent], mode: TraceMode, method: TraceMethod) -> TraceAnswer {
@@ -33,8 +45,8 @@ fn holds(events: &[TxnEvent], mode: TraceMode, method: TraceMethod) -> Result<bo
 
 fn by_definition(events: &[TxnEvent], mode: TraceMode) -> bool {
     match mode {
-        TraceMode::Exact => trace_serializable(events),
-        _ => serializable_by_orientations(&Trace::new(events).expect("a trace"), mode),
+        TraceMode::Exact(reads) => trace_serializable(events, reads),
+        _ => serializable_by_orientations(&Trace::new(events, mode).expect("a trace")),
     }
 }
 
@@ -62,6 +74,9 @@ fn check(events: &[TxnEvent], modes: &[TraceMode]) {
 
 fn random(seed: u64, most: usize) -> Vec<TxnEvent> {
     let mut rng = Rng::new(seed);
+    if seed % 4 == 3 {
+        return overwriting_trace(&mut rng, most);
+    }
     let size = TxnSize {
         threads: 2 + rng.below(3) as u32,
         vars: 1 + rng.below(3) as u32,
@@ -74,11 +89,12 @@ fn random(seed: u64, most: usize) -> Vec<TxnEvent> {
 
 #[test]
 fn all_small_traces() {
+    // The readings differ on traces of five events at least.
     for events in 1..=4 {
-        small_traces(events, &mut |trace| check(trace, &[TraceMode::Exact]));
+        small_traces(events, &mut |trace| check(trace, &[MODE]));
     }
     for events in 1..=3 {
-        small_traces(events, &mut |trace| check(trace, &TraceMode::ALL));
+        small_traces(events, &mut |trace| check(trace, &ALL));
     }
 }
 
@@ -87,8 +103,8 @@ fn random_traces() {
     let mut stages: HashMap<(TraceStage, bool), usize> = HashMap::new();
     for seed in 0..3000 {
         let events = random(seed, if seed % 8 == 0 { 9 } else { 8 });
-        check(&events, &[TraceMode::Exact]);
-        let auto = answer(&events, TraceMode::Exact, TraceMethod::Auto);
+        check(&events, &EXACT[seed as usize % 2..][..1]);
+        let auto = answer(&events, MODE, TraceMethod::Auto);
         *stages.entry((auto.decided_by, auto.verdict == Verdict::Holds)).or_default() += 1;
     }
     let often = |stage, holds| stages.get(&(stage, holds)).is_some_and(|&count| count > 10);
@@ -99,7 +115,8 @@ fn random_traces() {
 #[test]
 fn random_traces_in_other_modes() {
     for seed in 0..1500 {
-        check(&random(seed, 7), &[TraceMode::Predictive, TraceMode::Literal]);
+        let predictive = ALL[2 + seed as usize / 4 % 2];
+        check(&random(seed, 7), &[predictive, TraceMode::Literal]);
     }
 }
 
@@ -110,7 +127,7 @@ fn valid_is_more_than_acyclic() {
         "wr0(z)^0 rd1(y)^1 rd1(z)^1 wr2(y)^2 rd2(z)^2",
         "wr2(y)^0 rd2(y)^0 rd2(x)^1 wr0(x)^2 wr0(y)^2",
     ] {
-        check(&trace_of(text), &TraceMode::ALL);
+        check(&trace_of(text), &ALL);
     }
 }
 
@@ -121,15 +138,15 @@ fn profiles_are_of_events() {
         "wr0(x)^0 wr0(x)^0 rd0(x)^1 rd1(x)^2 fn0^1 rd1(x)^3",
         "rd0(z)^0 rd1(z)^1 rd0(z)^0 wr0(z)^2 wr0(z)^2 wr1(y)^3 rd1(z)^3",
     ] {
-        check(&trace_of(text), &TraceMode::ALL);
+        check(&trace_of(text), &ALL);
     }
 }
 
 /// Larger traces than the definitions can look at: the stages against each other.
 #[test]
 fn stages_agree() {
-    let disagree = |events: &[TxnEvent]| {
-        TraceMode::ALL.iter().any(|&mode| {
+    let disagree = |events: &[TxnEvent], modes: &[TraceMode]| {
+        modes.iter().any(|&mode| {
             let found = METHODS.map(|method| holds(events, mode, method));
             found.iter().any(Result::is_err) || found[0] != found[1] || found[0] != found[2]
         })
@@ -145,11 +162,12 @@ fn stages_agree() {
             fences: 2 + rng.below(5),
         };
         let events = random_trace(&mut rng, size);
-        if disagree(&events) {
-            let small = shrink_trace(&events, &disagree);
-            panic!("{}", show_trace(&small));
+        let modes = TraceMode::all(BufferedReads::ALL[seed as usize % 2]);
+        if disagree(&events, &modes) {
+            let small = shrink_trace(&events, &|events| disagree(events, &modes));
+            panic!("{modes:?} {}", show_trace(&small));
         }
-        let sat = answer(&events, TraceMode::Exact, TraceMethod::Sat);
+        let sat = answer(&events, MODE, TraceMethod::Sat);
         by_sat += usize::from(sat.decided_by == TraceStage::Sat);
     }
     assert!(by_sat > 500, "{by_sat}");
@@ -179,10 +197,10 @@ fn limits() {
     }
     // Its own executions are easy, because each transaction has one point in time.
     let events = everything_open(100_000);
-    let found = answer(&events, TraceMode::Exact, TraceMethod::Auto);
+    let found = answer(&events, MODE, TraceMethod::Auto);
     assert_eq!((found.verdict, found.decided_by), (Verdict::Holds, TraceStage::Groups));
     let ask = |limits: &Limits, progress: &mut dyn Progress| {
-        let mode = TraceMode::Predictive;
+        let mode = TraceMode::Predictive(BufferedReads::Exact);
         let found = check_trace(&events, mode, TraceMethod::Auto, limits, progress);
         let found = found.expect("a trace");
         assert_eq!(found.evidence, None);
@@ -201,7 +219,7 @@ fn limits() {
 fn what_is_no_trace() {
     let bad = |events: &[TxnEvent]| match check_trace(
         events,
-        TraceMode::Exact,
+        MODE,
         TraceMethod::Auto,
         &NO_LIMITS,
         &mut Silent,
@@ -236,7 +254,7 @@ fn large_groups() {
             }
         }
         let limits = Limits { memory: Some(400_000_000), ..NO_LIMITS };
-        let found = check_trace(&events, TraceMode::Exact, TraceMethod::Auto, &limits, &mut Silent);
+        let found = check_trace(&events, MODE, TraceMethod::Auto, &limits, &mut Silent);
         let found = found.expect("a trace");
         assert_eq!(found.evidence.is_some(), found.certification().is_checked());
         let is_bad = found.verdict == Verdict::Violated;
@@ -255,10 +273,34 @@ fn cycles_are_short() {
         let kinds = [TxnKind::Read, TxnKind::Write];
         events.extend(kinds.map(|kind| TxnEvent { thread, kind, var, txn }));
     }
-    let found = answer(&events, TraceMode::Exact, TraceMethod::Auto);
+    let found = answer(&events, MODE, TraceMethod::Auto);
     let evidence = found.evidence.expect("it is there");
     let TraceEvidence::Execution { events, cycle } = evidence else { panic!("{evidence:?}") };
     assert_eq!(cycle.0.len(), 2);
     // No store has to be in memory before the last event.
     assert!(events[20_000..].iter().all(|e| e.kind == TxnKind::Commit));
+}
+
+/// Evidence for one reading is none for the other where they differ.
+#[test]
+fn readings_are_told_apart() {
+    let [exact, by_the_paper] = EXACT;
+    let mut differ = 0;
+    for seed in 0..2000 {
+        let events = overwriting_trace(&mut Rng::new(seed), 9);
+        check(&events, &EXACT);
+        let [found, other] = EXACT.map(|mode| answer(&events, mode, TraceMethod::Auto));
+        if found.verdict == other.verdict {
+            continue;
+        }
+        differ += 1;
+        assert_eq!((&found.verdict, &other.verdict), (&Verdict::Violated, &Verdict::Holds));
+        let accepts = |mode, answer: &TraceAnswer| {
+            let evidence = answer.evidence.as_ref().expect("there is some");
+            trace(&events, mode, &answer.verdict, evidence).is_ok()
+        };
+        assert!(accepts(exact, &found) && !accepts(by_the_paper, &found));
+        assert!(accepts(by_the_paper, &other) && !accepts(exact, &other));
+    }
+    assert!(differ > 25, "{differ}");
 }

@@ -1,7 +1,7 @@
 //! Traces in which one access is several events: what is said about them is never wrong.
 
 use weakspot_core::serial::{
-    Conflicts, Executions, TraceEvidence, TraceMode, is_whole, pair, serializable,
+    BufferedReads, Conflicts, Executions, TraceEvidence, TraceMode, is_whole, pair, serializable,
 };
 use weakspot_core::testing::{Rng, show_trace};
 use weakspot_core::{Limit, Limits, Silent, TxnEvent, TxnKind, Verdict};
@@ -34,10 +34,10 @@ fn random(rng: &mut Rng) -> (Vec<TxnEvent>, Vec<u32>) {
 }
 
 /// By listing all executions that do accesses at once.
-fn by_definition(trace: &[TxnEvent], access: &[u32]) -> bool {
-    Executions::new(trace)
-        .filter(|execution| is_whole(execution, trace, access))
-        .all(|execution| serializable(&pair(&execution).expect("an execution"), Conflicts::Tso))
+fn by_definition(trace: &[TxnEvent], access: &[u32], reads: BufferedReads) -> bool {
+    Executions::new(trace).filter(|execution| is_whole(execution, trace, access)).all(|execution| {
+        serializable(&pair(&execution).expect("an execution"), Conflicts::Tso(reads))
+    })
 }
 
 #[test]
@@ -45,11 +45,13 @@ fn answers_are_right_or_unknown() {
     let mut count = [0; 3];
     for seed in 0..3_000 {
         let (trace, access) = random(&mut Rng::new(seed));
+        let reads = BufferedReads::ALL[seed as usize % 2];
         if trace.len() > 8 {
             continue;
         }
-        let answer = check_whole_trace(&trace, &access, TraceMode::Exact, &NO_LIMITS, &mut Silent)
-            .expect("a trace");
+        let answer =
+            check_whole_trace(&trace, &access, TraceMode::Exact(reads), &NO_LIMITS, &mut Silent)
+                .expect("a trace");
         assert_eq!(answer.evidence.is_some(), answer.certification().is_checked());
         if let Some(TraceEvidence::Execution { events, .. }) = &answer.evidence {
             assert!(is_whole(events, &trace, &access), "seed {seed}: {}", show_trace(&trace));
@@ -62,7 +64,7 @@ fn answers_are_right_or_unknown() {
         };
         count[at] += 1;
         if at < 2 {
-            let holds = by_definition(&trace, &access);
+            let holds = by_definition(&trace, &access, reads);
             assert_eq!(holds, at == 0, "seed {seed}: {} {access:?}", show_trace(&trace));
         }
     }

@@ -1,7 +1,7 @@
 //! Which events of an execution conflict: exchanging them if they are neighbours might change what
 //! is read.
 
-use super::{Paired, TxnEvent, TxnKind};
+use super::{BufferedReads, Paired, TxnEvent, TxnKind};
 
 /// The three relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,7 +10,7 @@ pub enum Conflicts {
     /// and accesses to a variable of which one is no read.
     Sc,
     /// For executions of TSO. What one thread does conflicts, but for what its buffer hides.
-    Tso,
+    Tso(BufferedReads),
     /// The same, but all events of one thread that are no commits conflict.
     TsoPo,
 }
@@ -43,12 +43,13 @@ pub fn conflict(execution: &Paired<'_>, relation: Conflicts, first: usize, secon
     if e.kind == TxnKind::Commit && is_issue(f) || is_issue(e) && f.kind == TxnKind::Commit {
         return execution.commit_of(first) == Some(second);
     }
+    let Conflicts::Tso(reads) = relation else { return true };
     let may_overtake = match e.kind {
         TxnKind::Write => true,
-        TxnKind::Read => super::is_buffered(execution.events, first),
+        TxnKind::Read => super::is_buffered(execution, reads, first),
         _ => false,
     };
-    relation == Conflicts::TsoPo || !(may_overtake && f.kind == TxnKind::Read && e.var != f.var)
+    !(may_overtake && f.kind == TxnKind::Read && e.var != f.var)
 }
 
 /// Whether a read of a thread's own buffered write does not notice what another thread does to the
