@@ -25,7 +25,7 @@ pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompilerArgs, ConvertArgs, FamilyArgs,
     FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs, PrintArgs, ProgramsArgs,
-    ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SerialArgs, Shared,
+    ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SerialArgs, Shared,
 };
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,

@@ -21,7 +21,7 @@ pub use files::{
     Bounds, CertifyArgs, Clients, ConvertArgs, FamilyArgs, HistoryArgs, PrintArgs, RecordArgs,
 };
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
-pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs};
+pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
 pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
 
 /// What is to be done.

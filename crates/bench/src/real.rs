@@ -218,6 +218,7 @@ fn measure(
         strategy: Strategy::Auto,
         executions: None,
         steps: STEPS,
+        spins: 32,
         until: Until::End,
         isolate: Isolate::Memory,
         all_output: false,

@@ -5,10 +5,8 @@ use weakspot_live::{Plan, Rules};
 
 use crate::{Facts, Question};
 
-/// How many threads an execution may have, and how often a thread that reads the same again is taken
-/// to wait.
+/// How many threads an execution may have.
 const THREADS: usize = 1024;
-const SPINS: u32 = 32;
 /// Milliseconds of processor time without a step after which an execution hangs.
 pub(crate) const HANG: u64 = 2000;
 /// Milliseconds between two messages about progress.
@@ -41,7 +39,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         memory: usize::try_from(question.memory).unwrap_or(usize::MAX),
         hang: HANG,
         timeout: 0,
-        spins: SPINS,
+        spins: question.spins,
         filter: true,
         reuse: question.reuse,
         all_output: question.all_output,

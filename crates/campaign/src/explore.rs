@@ -21,6 +21,15 @@ const LEARNT: u64 = 2000;
 /// So many sets of shared bytes are tried for a schedule that cannot be followed.
 const MOST_TRIED: usize = 16;
 
+/// How often a thread may read the same again where it was taken to wait before, for how long, and in
+/// how many executions.
+const PATIENT_SPINS: u32 = 5000;
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENT_EXECUTIONS: u64 = 5000;
+/// What is said where threads were taken to wait.
+const WAITING: &str =
+    "threads that read the same again and again were taken to wait for another one";
+
 /// What an exploration came to.
 pub(crate) struct Explored {
     /// What was found.
@@ -173,6 +182,40 @@ impl Exploration<'_> {
                 break;
             }
         }
+        if self.explored.limit == Some(Limit::Loops) {
+            self.follow_loops()?;
+        }
+        Ok(())
+    }
+
+    /// Threads were taken to wait in loops, which is a guess: loops with a bounded number of tries go
+    /// on behind the last one. So they may go round for much longer, in a share of the time that is
+    /// left and as many executions as such loops take. If that explores everything, there was no
+    /// guess.
+    fn follow_loops(&mut self) -> Result<()> {
+        let question = self.campaign.question;
+        let spent = self.campaign.control.elapsed().saturating_sub(self.since);
+        let left = (question.timeout.saturating_sub(spent) / 4).min(PATIENCE);
+        let executions = self.explored.executions;
+        let most = question.executions.map(|most| most.saturating_sub(executions));
+        let most = most.unwrap_or(u64::MAX).min(PATIENT_EXECUTIONS);
+        if left.is_zero() || most == 0 || self.base.spins >= PATIENT_SPINS {
+            return Ok(());
+        }
+        let phase = Phase { name: "patient dpor", plan: Plan::Dpor, bound: None, most: None };
+        let spins = std::mem::replace(&mut self.base.spins, PATIENT_SPINS);
+        let followed = self.follow(&phase, left, Some(most));
+        self.base.spins = spins;
+        let (ended, heard) = followed?;
+        match self.limit_of(&phase, &heard, &ended)? {
+            None => {
+                self.explored.remarks.retain(|remark| remark != WAITING);
+                self.explored.limit = None;
+            }
+            Some(Limit::Interrupted) => self.explored.limit = Some(Limit::Interrupted),
+            Some(_) => {}
+        }
+        self.take(phase.name, heard);
         Ok(())
     }
 
@@ -348,10 +391,7 @@ impl Exploration<'_> {
             ));
         }
         if heard.idle > 0 {
-            remarks.push(
-                "threads that read the same again and again were taken to wait for another one"
-                    .to_owned(),
-            );
+            remarks.push(WAITING.to_owned());
         }
         // The main thread begins and ends, whatever it does. Who was stopped has not said what he saw.
         let few = heard.steps <= 2 * heard.executions && heard.executions > 0;

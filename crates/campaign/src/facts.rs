@@ -47,10 +47,7 @@ impl Facts {
             true => hidden::updates(&file)?,
             false => hidden::Updates::default(),
         };
-        let unseen = match program.rust {
-            true => native::unseen(&file, &program.linked)?,
-            false => Vec::new(),
-        };
+        let unseen = native::unseen(&file, &program.linked)?;
         Ok(Facts {
             unseen,
             name: program.name.clone(),

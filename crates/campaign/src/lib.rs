@@ -87,7 +87,10 @@ impl Campaign<'_> {
         let remark = isolate::decide(self, &mut base)?;
         let mut explored = explore::explore(self, &base)?;
         explored.remarks.splice(0..0, remark);
-        explored.heed_unseen(&self.facts.unseen);
+        let libraries = explored.symbols.files().filter(|path| native::is_unseen_library(path));
+        let libraries = libraries.map(|path| path.display().to_string());
+        let unseen: Vec<String> = self.facts.unseen.iter().cloned().chain(libraries).collect();
+        explored.heed_unseen(&unseen);
         judge::judge(self, &base, &explored)
     }
 }

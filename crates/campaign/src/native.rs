@@ -54,7 +54,6 @@ pub(crate) fn unseen(program: &Path, linked: &Linked) -> Result<Vec<String>> {
             Err(_) => {}
         }
     }
-    found.extend(libraries(&file));
     Ok(found)
 }
 
@@ -92,24 +91,14 @@ fn comments(file: &object::File<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Shared libraries that the program needs and that nobody knows.
-fn libraries(file: &object::File<'_>) -> Vec<String> {
-    use object::read::elf::{Dyn, FileHeader};
-    let object::File::Elf64(elf) = file else { return Vec::new() };
-    let endian = elf.endian();
-    let Ok(sections) = elf.elf_header().sections(endian, elf.data()) else { return Vec::new() };
-    let Ok(Some((entries, link))) = sections.dynamic(endian, elf.data()) else {
-        return Vec::new();
-    };
-    let Ok(strings) = sections.strings(endian, elf.data(), link) else { return Vec::new() };
-    entries
-        .iter()
-        .filter(|entry| entry.tag(endian) == object::elf::DT_NEEDED)
-        .filter_map(|entry| entry.string(endian, strings).ok())
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .filter(|name| {
-            let file = name.rsplit('/').next().unwrap_or(name);
-            !KNOWN.iter().any(|known| file.starts_with(known))
-        })
-        .collect()
+/// Whether a file that is mapped into a program is a shared library that nobody has instrumented and whose
+/// effects are not known.
+pub(crate) fn is_unseen_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains(".so") || KNOWN.iter().any(|known| name.starts_with(known)) {
+        return false;
+    }
+    let Ok(bytes) = std::fs::read(path) else { return true };
+    let Ok(file) = object::File::parse(&*bytes) else { return true };
+    !file.dynamic_symbols().any(|s| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_")))
 }

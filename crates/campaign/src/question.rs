@@ -24,6 +24,8 @@ pub struct Question {
     pub executions: Option<u64>,
     /// Each with at most so many steps.
     pub steps: u64,
+    /// After how many times a thread that reads the same again is taken to wait, if its state differs.
+    pub spins: u32,
     /// For how long.
     pub until: Until,
     /// How executions are kept from each other.

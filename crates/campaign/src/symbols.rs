@@ -64,6 +64,11 @@ impl Symbols {
         }
     }
 
+    /// The files that are mapped.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.modules.iter().map(|module| Path::new(&module.path))
+    }
+
     /// The source of a place in lines for people, innermost function first.
     pub(crate) fn lines(&self, place: Place) -> Vec<String> {
         let line = |frame: &Frame| {

@@ -198,6 +198,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         strategy,
         executions: None,
         steps: 100_000,
+        spins: 32,
         until: Until::End,
         isolate: Isolate::Auto,
         all_output: false,

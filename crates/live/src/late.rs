@@ -1,5 +1,6 @@
 //! Which stores of an execution with buffers were late, and for what.
 
+use crate::op::waits;
 use crate::wire::TracedStep;
 use crate::{Op, OpKind, Order};
 
@@ -58,13 +59,6 @@ struct Waiting {
 
 fn op(step: &TracedStep) -> Op {
     Op { kind: step.kind, len: step.len, addr: step.addr }
-}
-
-/// Whether a step waits for the buffer of its thread.
-#[must_use]
-pub fn waits(kind: OpKind) -> bool {
-    use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
-    matches!(kind, Update | Compare | Acquire | Release | Fence | Spawn)
 }
 
 #[cfg(test)]

@@ -106,6 +106,13 @@ pub enum OpKind {
     End,
 }
 
+/// Whether a step waits for the buffer of its thread.
+#[must_use]
+pub fn waits(kind: OpKind) -> bool {
+    use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
+    matches!(kind, Update | Compare | Acquire | Release | Fence | Spawn)
+}
+
 impl Op {
     /// A step that touches no memory.
     #[must_use]

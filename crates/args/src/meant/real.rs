@@ -80,6 +80,7 @@ pub struct RunArgs {
     pub replay: Option<Schedule>,
     pub executions: Option<u64>,
     pub steps: u64,
+    pub spins: u32,
     pub first: bool,
     pub isolate: Isolate,
     pub output: ProgramOutput,
@@ -95,6 +96,8 @@ pub struct RunArgs {
     pub shared: Shared,
 }
 
+/// After how many times a thread that reads the same again is taken to wait.
+pub const SPINS: u32 = 32;
 /// How long the exploration of a program goes on.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for one of many tests.
@@ -117,6 +120,7 @@ fn explore(
         replay,
         executions,
         steps,
+        spins,
         fail_fast,
         isolate,
         program_output,
@@ -213,6 +217,7 @@ fn explore(
         replay,
         executions,
         steps: steps.unwrap_or(100_000),
+        spins: spins.unwrap_or(SPINS),
         first: fail_fast,
         isolate: isolate.unwrap_or(Isolate::Auto),
         output: program_output.unwrap_or(ProgramOutput::None),

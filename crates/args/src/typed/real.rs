@@ -175,6 +175,10 @@ pub(crate) struct Explore {
     /// At most this many steps per execution [default: 100000].
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u64>,
+    /// Take a thread to wait that has read the same this many times, although it does not
+    /// do exactly the same again [default: 32].
+    #[arg(long, value_name = "N")]
+    pub(crate) spins: Option<u32>,
     /// Stop at the first finding.
     #[arg(long, alias = "first")]
     pub(crate) fail_fast: bool,

@@ -9,7 +9,7 @@ use weakspot_core::{Drain, Model};
 use weakspot_report::model_key;
 
 use super::Subject;
-use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy};
+use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy, SPINS};
 
 /// How many steps an execution may have unless the user says something else.
 const STEPS: u64 = 100_000;
@@ -44,6 +44,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         strategy,
         executions: args.executions,
         steps: args.steps,
+        spins: args.spins,
         until: if args.first { Until::Found } else { Until::End },
         isolate: match args.isolate {
             Isolate::Auto => campaign::Isolate::Auto,
@@ -109,6 +110,9 @@ pub(super) fn command(
     }
     if args.steps != STEPS {
         words.push(format!("--steps {}", args.steps));
+    }
+    if args.spins != SPINS {
+        words.push(format!("--spins {}", args.spins));
     }
     let flags = [
         (watched && args.transactions, "--transactions"),

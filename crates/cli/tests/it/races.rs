@@ -45,9 +45,7 @@ fn wrong(answer: &Value, source: &Path, racy: bool) -> Option<String> {
     let unshown = races.iter().find(|r| r["schedule"].as_str().is_none_or(str::is_empty));
     match (elsewhere, unshown) {
         // What is destroyed twice races inside of the library, too.
-        (Some(race), _)
-            if file != "shared-ptr.cpp" || !races.iter().any(is_marked) =>
-        {
+        (Some(race), _) if file != "shared-ptr.cpp" || !races.iter().any(is_marked) => {
             Some(format!("on a line that is not marked: {race}"))
         }
         (_, Some(race)) => Some(format!("without a schedule: {race}")),

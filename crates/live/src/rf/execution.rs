@@ -12,8 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::late::waits;
-use crate::{Agent, Next, Op, OpKind};
+use crate::{Agent, Next, Op, OpKind, waits};
 
 /// No event; as a write that is read from, what was there at the beginning.
 pub(super) const NONE: u32 = u32::MAX;
