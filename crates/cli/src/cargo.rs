@@ -1,19 +1,17 @@
 //! `weakspot cargo test` and `weakspot cargo run`.
 
-mod build;
-pub(crate) mod foreign;
-mod list;
+pub(crate) mod list;
 mod suite;
 
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
 use weakspot_campaign::Program;
+use weakspot_cargo::{Built, Cargo};
 
-use self::build::{Built, Cargo};
 use self::list::Listed;
 use self::suite::Test;
-use crate::args::words::{self, Words};
+use crate::args::words::Words;
 use crate::args::{CargoRunArgs, CargoTestArgs};
 use crate::exit::Exit;
 use crate::run::{Subject, explore};

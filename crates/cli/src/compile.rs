@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
 use weakspot_build::{Language, Remark, compile, runtime};
+use weakspot_cargo::{is_for_host, plain_compiler};
 
 use crate::args::CompilerArgs;
-use crate::cargo::foreign;
 
 /// Compiles and links; the exit code of the compiler that failed, or 0.
 pub(crate) fn run(language: Language, args: &CompilerArgs) -> Result<u8> {
@@ -22,7 +22,7 @@ pub(crate) fn run_for_build_script(
     language: Language,
     args: impl Iterator<Item = OsString>,
 ) -> Result<u8> {
-    if !foreign::is_for_host() {
+    if !is_for_host() {
         let args: std::result::Result<_, OsString> = args.map(OsString::into_string).collect();
         let args = args.map_err(|arg| anyhow!("{} is not UTF-8", arg.display()))?;
         return run(language, &CompilerArgs { args });
@@ -31,7 +31,7 @@ pub(crate) fn run_for_build_script(
         Language::C => ("WEAKSPOT_CC", "cc"),
         Language::Cxx => ("WEAKSPOT_CXX", "c++"),
     };
-    let compiler = foreign::plain_compiler(variable, usual);
+    let compiler = plain_compiler(variable, usual);
     let status = Command::new(&compiler).args(args).status();
     let status = status.with_context(|| format!("cannot start {}", compiler.display()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))

@@ -184,7 +184,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "deadlock",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 deadlock - - 0:joins%201:waits%202:waits
+        finding 1 deadlock - - main%20joins,%20T1%20waits,%20T2%20waits
         seen 1 1
         done complete
     "#]],
@@ -193,7 +193,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "lost_wakeup",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 deadlock - - 0:joins%201:waits
+        finding 1 deadlock - - main%20joins,%20T1%20waits
         seen 1 1
         done complete
     "#]],
@@ -202,7 +202,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "livelock",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 livelock - - 0:joins%201:loops
+        finding 1 livelock - - main%20joins,%20T1%20loops
         seen 1 1
         done complete
     "#]],

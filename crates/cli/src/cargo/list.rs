@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{has_harness, libraries, status_text};
+use weakspot_cargo::{Built, Kind};
 
-use super::build::{Built, Kind};
 use crate::exit::Exit;
 
 /// How long a program may take to list its tests.

@@ -49,15 +49,6 @@ pub(super) fn show(
     for part in &counts {
         answer.out += &part.show(&explored, found, look);
     }
-    if !advisory.is_empty() && !look.json {
-        answer.out += &format!("\n{ADVICE}\n");
-    }
-    for part in &advisory {
-        answer.out += &part.show(&explored, found, look);
-    }
-    if !look.json {
-        answer.out += &accepted(found);
-    }
     if let Some(found) = &found.transactions {
         answer.out += &transactions(&explored, found, look);
         if let Some(logged) = found.log.as_ref().filter(|_| look.style.details) {
@@ -68,6 +59,15 @@ pub(super) fn show(
                 Err(error) => answer.err += &format!("error: no explanation: {error:#}\n"),
             }
         }
+    }
+    if advisory.iter().any(|part| !part.holds()) && !look.json {
+        answer.out += &format!("\n{ADVICE}\n");
+    }
+    for part in &advisory {
+        answer.out += &part.show(&explored, found, look);
+    }
+    if !look.json {
+        answer.out += &accepted(found);
     }
     if let Some(found) = &found.advice {
         answer.out += &advice(&explored, found, look);
@@ -127,6 +127,14 @@ impl Part<'_> {
             Part::Failures(failed) => failed.advisory,
             Part::Pairs(pairs) => pairs.advisory,
         }
+    }
+
+    fn holds(&self) -> bool {
+        let verdict = match self {
+            Part::Failures(failed) => &failed.verdict,
+            Part::Pairs(pairs) => &pairs.verdict,
+        };
+        *verdict == Verdict::Holds
     }
 
     fn show(&self, explored: &Explored<'_>, found: &campaign::Answer, look: Look<'_>) -> String {

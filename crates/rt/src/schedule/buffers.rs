@@ -205,7 +205,9 @@ impl Runtime {
 
     /// Whether stores go into buffers: not if there is nobody who could notice.
     pub fn stores_are_buffered(&self) -> bool {
-        self.scheduler.buffered() && !self.threads.alone()
+        // The harness of a test has no steps in a schedule, and so none of its buffer either.
+        let harness = self.config.harness && self.threads.current() == 0;
+        self.scheduler.buffered() && !self.threads.alone() && !harness
     }
 
     /// A queue lets its first store go. No buffer may be shown. What is wrong with that, and where the

@@ -328,6 +328,7 @@ fn idle_as_seen_by(thread: &mut Thread) -> Idle {
 /// Nobody can go on.
 fn stuck(rt: &mut Rt) -> ! {
     let mut text = String::new();
+    let mut related = Vec::new();
     let mut loops = false;
     let mut hangs = None;
     for n in &rt.scheduler.next {
@@ -344,7 +345,12 @@ fn stuck(rt: &mut Rt) -> ! {
             OpKind::Join => "joins",
             _ => "waits",
         };
-        let _ = write!(text, "{}{t}:{word}", if text.is_empty() { "" } else { " " });
+        let separator = if text.is_empty() { "" } else { ", " };
+        let _ = match t {
+            0 => write!(text, "{separator}main {word}"),
+            _ => write!(text, "{separator}T{t} {word}"),
+        };
+        related.push((word, Some(t), thread.announced_at));
     }
     if rt.exploration.learning() && loops {
         // What the loop waits for may have been changed before it was known to be shared.
@@ -359,7 +365,8 @@ fn stuck(rt: &mut Rt) -> ! {
         Some((_, _, Parked::Stopped)) => finish(rt, Ended::Deadlock),
         None => {}
     }
-    rt.finding(if loops { "livelock" } else { "deadlock" }, None, 0, &text);
+    let kind = if loops { "livelock" } else { "deadlock" };
+    rt.related_finding(kind, None, 0, &text, &related);
     finish(rt, Ended::Deadlock)
 }
 

@@ -51,6 +51,8 @@ pub struct Thread {
     pub(super) varying: Option<Varying>,
     /// Its next step is conditional: one of the three above is set, or it waits in a loop.
     pub(super) conditional: bool,
+    /// Where it has announced the last conditional step.
+    pub(super) announced_at: usize,
     /// It will never take a step again: where it is, and why.
     parked: Option<(usize, Parked)>,
     /// A store that it was allowed to do and has done by its next call.

@@ -68,7 +68,9 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
         step_alone(rt);
         return until.holds(rt, me);
     }
+    let pc = rt.pc();
     let thread = rt.threads.me_mut();
+    thread.announced_at = pc;
     thread.until = Some(until);
     thread.patience = patience;
     rt.announce_conditional(op);
@@ -84,7 +86,10 @@ pub fn step_conditional(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     if rt.threads.alone() {
         return step_alone(rt);
     }
-    rt.threads.me_mut().varying = varying;
+    let pc = rt.pc();
+    let thread = rt.threads.me_mut();
+    thread.announced_at = pc;
+    thread.varying = varying;
     rt.announce_conditional(op);
     pass_turn(rt);
 }

@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
+use weakspot_args::words::{TARGETS, Words};
 use weakspot_build::runtime;
 use weakspot_campaign::Linked;
 
-use super::foreign;
-use super::words::{TARGETS, Words};
+use crate::foreign;
 
 /// Cargo, and what it says about itself and the crate.
-pub(super) struct Cargo<'a> {
+pub struct Cargo<'a> {
     words: &'a Words,
     quiet: bool,
     /// The machine that programs are built for: this one.
@@ -26,40 +26,49 @@ pub(super) struct Cargo<'a> {
 
 /// A program that was built.
 #[derive(Debug)]
-pub(super) struct Built {
+pub struct Built {
     /// The name of the target: a library, a test, a program.
-    pub(super) name: String,
+    pub name: String,
     /// What kind of target it is.
-    pub(super) kind: Kind,
+    pub kind: Kind,
     /// Whether it was built to be a test.
-    pub(super) test: bool,
-    pub(super) file: PathBuf,
+    pub test: bool,
+    /// The program.
+    pub file: PathBuf,
     /// The root of its package.
-    pub(super) folder: PathBuf,
-    pub(super) package: String,
-    pub(super) version: String,
-    /// Whether `cargo run` could mean it, and whether it does if nothing is said.
-    pub(super) runs: bool,
+    pub folder: PathBuf,
+    /// The name of its package.
+    pub package: String,
+    /// The version of that.
+    pub version: String,
+    /// Whether `cargo run` could mean it.
+    pub runs: bool,
     /// Code in it that is not Rust's.
-    pub(super) linked: Linked,
-    pub(super) default: bool,
+    pub linked: Linked,
+    /// Whether `cargo run` means it if nothing is said.
+    pub default: bool,
 }
 
 /// Kinds of targets, as far as they matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// A library.
     Library,
     /// Its code runs inside of the compiler, so that it is not instrumented.
     Macro,
+    /// A program.
     Program,
+    /// A test beside the sources.
     Test,
+    /// An example.
     Example,
+    /// A benchmark.
     Bench,
 }
 
 impl Built {
     /// What tests are called by: the package, and the target if that is not its library.
-    pub(super) fn id(&self) -> String {
+    pub fn id(&self) -> String {
         let (package, name) = (&self.package, &self.name);
         match self.kind {
             Kind::Library | Kind::Macro => package.clone(),
@@ -71,7 +80,7 @@ impl Built {
     }
 
     /// What cargo would put into the environment, and what keeps panics short.
-    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+    pub fn variables(&self) -> Vec<(&'static str, OsString)> {
         vec![
             ("CARGO_MANIFEST_DIR", self.folder.clone().into()),
             ("CARGO_MANIFEST_PATH", self.folder.join("Cargo.toml").into()),
@@ -85,7 +94,7 @@ impl Built {
     }
 
     /// The option of cargo that chooses the target.
-    pub(super) fn option(&self) -> Vec<String> {
+    pub fn option(&self) -> Vec<String> {
         let option = match self.kind {
             Kind::Library | Kind::Macro => return vec!["--lib".to_owned()],
             Kind::Test => "--test",
@@ -102,7 +111,7 @@ const BETWEEN: &str = "\x1f";
 
 impl<'a> Cargo<'a> {
     /// Asks cargo about itself and the crate.
-    pub(super) fn find(words: &'a Words, quiet: bool) -> Result<Cargo<'a>> {
+    pub fn find(words: &'a Words, quiet: bool) -> Result<Cargo<'a>> {
         let version = answer(cargo(words).arg("-vV"))?;
         let host = version.lines().find_map(|line| line.strip_prefix("host: "));
         let host = host.context("cargo does not say which machine this is")?.to_owned();
@@ -122,7 +131,7 @@ impl<'a> Cargo<'a> {
     }
 
     /// Builds what a command of cargo would build, and gives the programs.
-    pub(super) fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
+    pub fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
         let mut build = cargo(self.words);
         build.arg(command).args(more).args(["--message-format", "json-render-diagnostics"]);
         build.args(&self.words.cargo);
@@ -213,7 +222,7 @@ impl<'a> Cargo<'a> {
 
     /// The packages of these programs whose library has tests in its documentation, if these were
     /// asked for: none of them are explored.
-    pub(super) fn doctests(&self, built: &[Built]) -> Vec<String> {
+    pub fn doctests(&self, built: &[Built]) -> Vec<String> {
         if self.words.has(&TARGETS) {
             return Vec::new();
         }

@@ -15,10 +15,10 @@ use weakspot_campaign::Linked;
 const COMPILERS: [(&str, &str); 2] = [("weakspot-cc", "CC"), ("weakspot-cxx", "CXX")];
 
 /// The variable by which a compiler knows that it is called by build scripts.
-pub(crate) const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
+pub const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
 
 /// Has build scripts for this target call us as their compiler.
-pub(super) fn compilers(build: &mut Command, target: &str, folder: &Path) -> Result<()> {
+pub(crate) fn compilers(build: &mut Command, target: &str, folder: &Path) -> Result<()> {
     let failed = || format!("failed to write to {}", folder.display());
     let own = std::env::current_exe().context("this program does not know where it is")?;
     std::fs::create_dir_all(folder).with_context(failed)?;
@@ -55,18 +55,18 @@ fn is_word(value: &OsStr) -> bool {
 
 /// Whether the compiler that we are is called for code that is not to be instrumented: that of build
 /// scripts themselves and of procedural macros, which are built without our flags.
-pub(crate) fn is_for_host() -> bool {
+pub fn is_for_host() -> bool {
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     std::env::var_os(FOR_BUILD_SCRIPTS).is_some() && !flags.contains("sanitizer=thread")
 }
 
 /// The compiler that we stand for.
-pub(crate) fn plain_compiler(variable: &str, usual: &str) -> OsString {
+pub fn plain_compiler(variable: &str, usual: &str) -> OsString {
     std::env::var_os(variable).unwrap_or_else(|| usual.into())
 }
 
 /// What the messages of cargo say about code that is not Rust.
-pub(super) fn linked(messages: &[Value]) -> Linked {
+pub(crate) fn linked(messages: &[Value]) -> Linked {
     let mut archives = BTreeSet::new();
     for message in messages.iter().filter(|m| m["reason"] == "build-script-executed") {
         let texts = |key: &str| {
@@ -137,7 +137,7 @@ fn beside(artifact: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a package in the graph of a crate has assembly in its sources.
-pub(super) fn mentions_assembly(metadata: &Value) -> bool {
+pub(crate) fn mentions_assembly(metadata: &Value) -> bool {
     let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
     packages
         .iter()

@@ -1,0 +1,8 @@
+//! Rust crates built with instrumentation, by cargo: which programs came of it, and what in them is not
+//! Rust's.
+
+mod build;
+mod foreign;
+
+pub use build::{Built, Cargo, Kind};
+pub use foreign::{FOR_BUILD_SCRIPTS, is_for_host, plain_compiler};
