@@ -47,6 +47,13 @@ pub(crate) fn seek(
         let share = left / u32::try_from(all - sought.failed.len()).unwrap_or(1);
         let seeker = Seeker { campaign: *campaign, base, explored, sc, model: answer.model };
         let failed = seeker.seek(answer, share, &mut sought.remarks)?;
+        if campaign.question.races && failed.executions > 0 {
+            let remark =
+                "data races were looked for in executions of SC, not in those with store buffers";
+            if !sought.remarks.iter().any(|known| known == remark) {
+                sought.remarks.push(remark.to_owned());
+            }
+        }
         sought.failed.push(failed);
     }
     Ok(sought)

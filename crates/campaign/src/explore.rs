@@ -278,24 +278,24 @@ impl Exploration<'_> {
     }
 
     /// The sets of bytes that may have been known to be shared when a schedule was made, the last ones
-    /// that were learnt first.
+    /// that were learnt first. Executions with buffers may have been explored from the start, or after
+    /// those of SC.
     fn learn(&self, left: Duration) -> Result<Vec<Vec<(u64, u64)>>> {
-        let Campaign { runtime, control, .. } = self.campaign;
         let mut sets: Vec<Vec<(u64, u64)>> = Vec::new();
-        for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {
-            let config = Config { trace: false, ..self.config(plan, left, LEARNT, &[]) };
-            let mut learnt = Vec::new();
+        let under = self.base.under;
+        let chains: &[&[Model]] = match under {
+            Model::Sc => &[&[Model::Sc]],
+            _ => &[&[Model::Sc, under], &[under]],
+        };
+        for chain in chains {
+            let mut known = Vec::new();
             let mut found = Vec::new();
-            let stop = || control.interrupted();
-            let start = Start { config: &config, output: false, most: left, stop: &stop };
-            runtime.run(&start, &mut |message| {
-                match message {
-                    Message::Shared { addr, len } => learnt.push((addr, len)),
-                    Message::Again => found.push(learnt.clone()),
-                    _ => {}
+            for &under in *chain {
+                for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {
+                    self.learn_by(plan, under, left, &mut known, &mut found)?;
                 }
-                false
-            })?;
+                found.push(known.clone());
+            }
             for set in found.into_iter().rev() {
                 if !sets.iter().any(|known| merged(known) == merged(&set)) {
                     sets.push(set);
@@ -304,6 +304,31 @@ impl Exploration<'_> {
         }
         sets.truncate(MOST_TRIED);
         Ok(sets)
+    }
+
+    /// Adds what one strategy learns to what is known, and the sets on the way to those that were found.
+    fn learn_by(
+        &self,
+        plan: Plan,
+        under: Model,
+        left: Duration,
+        known: &mut Vec<(u64, u64)>,
+        found: &mut Vec<Vec<(u64, u64)>>,
+    ) -> Result<()> {
+        let Campaign { runtime, control, .. } = self.campaign;
+        let config = self.config(plan, left, LEARNT, known);
+        let config = Config { trace: false, under, ..config };
+        let stop = || control.interrupted();
+        let start = Start { config: &config, output: false, most: left, stop: &stop };
+        runtime.run(&start, &mut |message| {
+            match message {
+                Message::Shared { addr, len } => known.push((addr, len)),
+                Message::Again => found.push(known.clone()),
+                _ => {}
+            }
+            false
+        })?;
+        Ok(())
     }
 
     /// Why a strategy has not explored everything.
@@ -324,6 +349,8 @@ impl Exploration<'_> {
             (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
                 Some(Limit::Uncontrolled)
             }
+            // A strategy that was not followed has not seen what it thinks it has.
+            (_, Some("complete")) if heard.diverged.is_some() => Some(Limit::Uncontrolled),
             (_, Some("complete")) if heard.idle > 0 => Some(Limit::Loops),
             (_, Some("complete")) => None,
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),

@@ -507,6 +507,32 @@ fn known_pairs_are_accepted() {
     assert!(out.contains("accepted by comments: 2 pairs"), "{out}");
 }
 
+/// What the last thread reads when it is alone depends on the order of stores, which classes by what is
+/// read leave open.
+#[test]
+fn final_values_are_not_lost() {
+    let front = "#include <stdatomic.h>\natomic_int x;";
+    let store = |value: u8| format!("atomic_store_explicit(&x, {value}, memory_order_relaxed);");
+    let source = two(front, &store(2), &store(1), "x != 2");
+    for args in [&["--under", "tso", "-q"][..], &["-q"]] {
+        let (out, code) = explore("final", &source, args);
+        assert_eq!(code, Some(1), "{out}");
+    }
+    let (out, code) = explore("final", &source, &["--strategy", "rf", "-q"]);
+    assert_eq!(code, Some(3), "{out}");
+}
+
+/// A loop with a bounded number of tries is followed to its last branch.
+#[test]
+fn bounded_tries_come_to_an_end() {
+    let front = "#include <stdatomic.h>\natomic_int go; int r;";
+    let tries = "for (int i = 0; i < 200 && !r; i++) if (atomic_load(&go)) r = 1; if (!r) r = 2;";
+    let source = two(front, tries, "atomic_store(&go, 1);", "r != 2");
+    let (out, code) = explore("tries", &source, &["-q"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("SC: fails: 1 failure"), "{out}");
+}
+
 /// What depends on memory that is given out again is seen again when it is executed again.
 #[test]
 fn findings_with_reused_memory_are_repeated() {

@@ -28,6 +28,9 @@ pub struct Counts {
     pub guesses: u64,
     /// Executions that ended with an exit code that is not 0.
     pub exits: u64,
+    /// Loads by the last thread alone, which the strategy was not asked about. What they read depends
+    /// on the order of stores before.
+    pub alone: u64,
 }
 
 impl Exploration {
@@ -125,6 +128,11 @@ impl Exploration {
     /// A thread is taken to wait without certainty.
     pub fn guessed(&mut self) {
         self.counts.guesses += 1;
+    }
+
+    /// The last thread loads alone.
+    pub fn loaded_alone(&mut self) {
+        self.counts.alone += 1;
     }
 
     /// The program ends with an exit code that is not 0.

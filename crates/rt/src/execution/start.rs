@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char};
 use std::ffi::CString;
 
 use weakspot_live::wire::Message;
-use weakspot_live::{Diverged, Ended};
+use weakspot_live::{Diverged, Ended, Plan};
 
 use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
@@ -335,7 +335,9 @@ fn execute(rt: &mut Rt) -> bool {
     } else if limit > 0 && rt.signals().executions() >= limit {
         Some("limit")
     } else if !rt.scheduler.strategy().begin() {
-        let complete = rt.scheduler.strategy().complete();
+        // A class of executions by what loads read says nothing about loads that nobody announced.
+        let unannounced = rt.config.plan == Plan::Rf && rt.exploration.counts().alone > 0;
+        let complete = rt.scheduler.strategy().complete() && !unannounced;
         Some(if complete { "complete" } else { "incomplete" })
     } else {
         None

@@ -16,7 +16,7 @@ use crate::{Rt, Runtime};
 pub fn step(rt: &mut Rt, op: Op) {
     settle(rt);
     if rt.threads.alone() {
-        return step_alone(rt);
+        return access_alone(rt, op);
     }
     rt.announce(op);
     pass_turn(rt);
@@ -84,7 +84,7 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
 pub fn step_conditional(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     settle(rt);
     if rt.threads.alone() {
-        return step_alone(rt);
+        return access_alone(rt, op);
     }
     let pc = rt.pc();
     let thread = rt.threads.me_mut();
@@ -145,7 +145,15 @@ pub(super) fn begin_turn(rt: &mut Runtime) {
     }
 }
 
-/// A step of the first thread while there is no other.
+/// A step of a thread while there is no other, which may be a load.
+fn access_alone(rt: &mut Rt, op: Op) {
+    if rt.threads.count() > 1 && op.touches() && op.kind != OpKind::Write {
+        rt.exploration.loaded_alone();
+    }
+    step_alone(rt);
+}
+
+/// A step of a thread while there is no other.
 fn step_alone(rt: &mut Rt) {
     count(rt);
     let me = rt.threads.current();
