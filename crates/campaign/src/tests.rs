@@ -215,7 +215,8 @@ fn what_is_not_instrumented_is_unknown() {
 #[test]
 fn the_first_finding_ends_it() {
     let system = pairs(1, 1);
-    let question = Question { until: Until::Found, ..question(Strategy::Auto, &[Model::Tso, PSO]) };
+    let question = question(Strategy::Auto, &[Model::Tso, PSO]);
+    let question = Question { until: Until::Found, races: false, ..question };
     let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
     assert_eq!(answer.models[0].verdict, Verdict::Violated);
     assert_eq!(answer.failed[0].verdict, Verdict::Unknown(Limit::Executions(answer.executions)));
