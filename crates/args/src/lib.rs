@@ -1,5 +1,5 @@
-//! From the words of the user to what is meant: [`typed`] is what clap reads, [`meant`] what a command
-//! gets, with every default and conflict decided, and [`refused`] the options of the common vocabulary
+//! From the words of the user to what is meant: `typed` is what clap reads, `meant` what a command
+//! gets, with every default and conflict decided, and `refused` the options of the common vocabulary
 //! that a command does not have.
 
 #![expect(

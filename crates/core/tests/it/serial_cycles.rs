@@ -39,6 +39,9 @@ fn closure(count: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<Vec
     leads
 }
 
+/// Pairs of events.
+type Pairs = Vec<(usize, usize)>;
+
 struct Cycles<'a> {
     trace: &'a Trace<'a>,
     order: TraceOrder<'a>,
@@ -47,7 +50,7 @@ struct Cycles<'a> {
     events: Vec<Vec<bool>>,
     /// Undirected ties in both directions, and those that there are only sometimes; and what they
     /// demand.
-    ties: Vec<((usize, usize), Vec<(usize, usize)>)>,
+    ties: Vec<((usize, usize), Pairs)>,
 }
 
 impl<'a> Cycles<'a> {

@@ -26,7 +26,7 @@ fn serial_values(threads: &[TxnEvent]) -> BTreeSet<Values> {
 
 fn random(seed: u64) -> Vec<TxnEvent> {
     let mut rng = Rng::new(seed);
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         return overwriting_trace(&mut rng, 6);
     }
     let size = TxnSize {

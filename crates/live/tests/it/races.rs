@@ -119,11 +119,10 @@ fn happens_before(trace: &Trace, rules: Rules) -> Vec<Vec<bool>> {
         }
     }
     for k in 0..n {
-        for i in 0..n {
-            if edge[i][k] {
-                for j in 0..n {
-                    edge[i][j] |= edge[k][j];
-                }
+        let from_k = edge[k].clone();
+        for row in edge.iter_mut().filter(|row| row[k]) {
+            for (known, new) in row.iter_mut().zip(&from_k) {
+                *known |= new;
             }
         }
     }
