@@ -143,7 +143,7 @@ fn programs() {
         }
         expect_test::expect_file![path.with_extension("expected")].assert_eq(&found);
     }
-    assert_eq!(transactional, 4);
+    assert_eq!(transactional, 5);
     assert!(decided >= 4, "{decided} decided by definition");
 }
 
