@@ -184,28 +184,28 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "deadlock",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 deadlock - - main%20joins,%20T1%20waits,%20T2%20waits
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 deadlock - - main%20joins,%20T1%20waits,%20T2%20waits 0:joins 1:waits 2:waits
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "lost_wakeup",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 deadlock - - main%20joins,%20T1%20waits
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 deadlock - - main%20joins,%20T1%20waits 0:joins 1:waits
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "livelock",
         "strategy=dpor",
         &expect![[r#"
-        finding 1 livelock - - main%20joins,%20T1%20loops
-        seen 1 1
-        done complete
-    "#]],
+            finding 1 livelock - - main%20joins,%20T1%20loops 0:joins 1:loops
+            seen 1 1
+            done complete
+        "#]],
     );
     check(
         "recursion",
@@ -473,8 +473,8 @@ fn wrong_configurations_are_told() {
         (
             "strategy=dfs",
             expect![[r#"
-            weakspot: WEAKSPOT_RUN: unknown strategy "dfs"; there are bounded[:MOST], dpor, random:SEED, pct:DEPTH:SEED, replay:TOKEN
-        "#]],
+                weakspot: WEAKSPOT_RUN: unknown strategy "dfs"; there are bounded[:MOST], dpor, rf, random:SEED, pct:DEPTH:SEED, replay:TOKEN
+            "#]],
         ),
     ] {
         said.assert_eq(&run(&program, config).output);
