@@ -2,6 +2,7 @@
 
 pub(crate) mod attack;
 pub(crate) mod delay;
+pub(crate) mod hear;
 pub(crate) mod holds;
 pub(crate) mod overtakings;
 pub(crate) mod pending;

@@ -9,15 +9,15 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
 use weakspot_core::{
-    Drain, Evidence, Fence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, ThreadId,
-    Value, Verdict,
+    Drain, Fence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, ThreadId, Value,
 };
 
 use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::robust::delay::{Pair, Pairs, delay};
+use crate::robust::Robust;
+use crate::robust::delay::{Pairs, delay};
+use crate::robust::hear::{Hear, all_pairs, first_violation};
 use crate::robust::holds::{Holds, blocks_depend_on_values};
-use crate::robust::{Reordered, Robust};
 
 /// What is known about the guessed store while it is pending.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -72,27 +72,14 @@ struct Node {
 /// How a node was reached: from which one, by which step, and whether that is a store held back.
 type Origin = (usize, Option<Step>, bool);
 
-/// Decides robustness: stops at the first violation.
+/// Decides robustness.
 pub(crate) fn search(
     program: &Program,
     model: Model,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
-    let mut meter = Meter::new(*limits, progress);
-    let mut violation = None;
-    let limit = explore(program, model, false, &mut meter, &mut |_, found| {
-        violation = Some(found()?);
-        Some(false)
-    })?;
-    let (verdict, evidence, reordered) = match (violation, limit) {
-        (Some((run, reordered)), _) => {
-            (Verdict::Violated, Some(Evidence::Run(run)), Some(reordered))
-        }
-        (None, Some(limit)) => (Verdict::Unknown(limit), None, None),
-        (None, None) => (Verdict::Holds, Some(Evidence::Exhausted { states: meter.states }), None),
-    };
-    Ok(Robust { verdict, evidence, reordered, states: meter.states, queries: 1 })
+    first_violation(limits, progress, |meter, hear| explore(program, model, false, meter, hear))
 }
 
 /// Collects every pair of a store and an access that overtakes it.
@@ -102,21 +89,8 @@ pub(crate) fn overtakings(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Pairs, NoAnswer> {
-    let mut meter = Meter::new(*limits, progress);
-    let mut pairs: Vec<Pair> = Vec::new();
-    let limit = explore(program, model, true, &mut meter, &mut |(store, access), found| {
-        if !pairs.iter().any(|p| (p.store, p.access) == (store, access)) {
-            pairs.push(Pair { store, access, run: found()?.0 });
-        }
-        Some(true)
-    })?;
-    Ok(Pairs { pairs, limit, states: meter.states })
+    all_pairs(limits, progress, |meter, hear| explore(program, model, true, meter, hear))
 }
-
-/// Hears of a violation, by the store and the access, and may ask for its run under the model; says
-/// whether the search is to go on, or `None` if there is no such run.
-type Hear<'a> = dyn FnMut((PlaceEdge, PlaceEdge), &dyn Fn() -> Option<(Schedule, Reordered)>) -> Option<bool>
-    + 'a;
 
 /// Explores until `hear` has enough, a limit is reached, or nothing is left. With `all` stores of
 /// different edges are told apart.
