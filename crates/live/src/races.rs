@@ -73,10 +73,6 @@ pub struct Racer {
 /// Two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Which pair of instructions it is, counted from 0.
-    pub number: usize,
-    /// Whether the pair is new.
-    pub new: bool,
     /// The one that came first in this execution.
     pub first: Racer,
     /// The other.
@@ -100,8 +96,8 @@ pub struct Races {
 /// The races that were found.
 #[derive(Debug, Default)]
 struct Found {
-    /// Numbers of pairs of instructions, and the last execution in which each raced.
-    pairs: FxHashMap<(u64, u64), (usize, u64)>,
+    /// Pairs of instructions, and the last execution in which each raced.
+    pairs: FxHashMap<(u64, u64), u64>,
     execution: u64,
     /// What the execution shows and nobody has taken yet.
     list: Vec<Race>,
@@ -350,14 +346,10 @@ impl Found {
         {
             return;
         }
-        let next = self.pairs.len();
         let key = (old.at.min(new.at), old.at.max(new.at));
-        let (number, last) = self.pairs.entry(key).or_insert((next, 0));
-        if *last != self.execution {
-            *last = self.execution;
-            let (number, new_pair) = (*number, *number == next);
-            let (first, second) = (racer(old), racer(new));
-            self.list.push(Race { number, new: new_pair, first, second });
+        let last = self.pairs.insert(key, self.execution);
+        if last != Some(self.execution) {
+            self.list.push(Race { first: racer(old), second: racer(new) });
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::run::of_steps::draw_steps;
 use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, told};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
-use crate::text::table::Style;
+use crate::text::table::{Style, paragraph};
 
 /// What was explored of a program.
 #[derive(Clone, Debug)]
@@ -329,7 +329,7 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             let _ = writeln!(out, "  {what}{by} at {}", frames.join(", inlined at "));
         }
         for delay in failure.delays {
-            let _ = writeln!(out, "  {:<9}{}", "late", plain(delay));
+            out.push_str(&labelled("late", &plain(delay), None, style));
         }
         out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
         if let Some(run) = failure.run {
@@ -411,10 +411,10 @@ pub fn unserializable_json(
 
 /// A line about the exploration, and what the user should know.
 #[must_use]
-pub fn real_statistics(explored: &Explored<'_>) -> String {
+pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
     let mut out = String::new();
     for remark in explored.remarks {
-        let _ = writeln!(out, "note: {remark}");
+        out.push_str(&paragraph(&format!("note: {remark}"), style.columns(), 6));
     }
     let seconds = explored.time.as_secs_f64();
     let rate = explored.executions as f64 / seconds.max(1e-6);

@@ -76,7 +76,7 @@ pub(super) fn show(
         log::write(path, logged)?;
     }
     if look.style.details && !look.json {
-        answer.out += &real_statistics(&explored);
+        answer.out += &real_statistics(&explored, look.style);
     }
     Ok(())
 }
