@@ -22,7 +22,7 @@ pub use evidence::fence_proof::{Clause, FenceCosts};
 pub use evidence::lrat::{LratError, LratStep, lrat};
 pub use evidence::verdict::{Evidence, Limit, Verdict, Violation};
 pub use evidence::{certify, fence_proof, monitors, reference};
-pub use execution::event::{Event, Execution, History, Op, Trace};
+pub use execution::event::{Event, Execution, Op, Trace};
 pub use execution::overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use execution::record::{Recording, record};
 pub use execution::triangular::{TriangularRace, triangular_race};

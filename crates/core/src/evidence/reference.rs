@@ -223,7 +223,7 @@ pub(crate) fn robust_within(
         }
         for_each_execution(program, combination, &mut |execution| {
             candidates += 1;
-            let events = execution.history.events.len() as u64;
+            let events = execution.events.len() as u64;
             if !(bound.go_on)(1 + events * events / 16) {
                 return false;
             }
@@ -451,9 +451,9 @@ fn for_each_execution(
         }
     }
     let mut execution = Execution::empty(program);
-    execution.history.reads_from = vec![None; events.len()];
-    execution.history.events = events;
-    for i in 0..execution.history.events.len() {
+    execution.reads_from = vec![None; events.len()];
+    execution.events = events;
+    for i in 0..execution.events.len() {
         execution.reaches_memory(EventId::new(i));
     }
     choose_sources(&mut execution, &sources, add)
@@ -477,9 +477,9 @@ fn choose_sources(
     };
     from.iter().all(|&w| {
         match cell {
-            None => execution.history.reads_from[read.index()] = w,
+            None => execution.reads_from[read.index()] = w,
             Some(cell) => {
-                let parts = execution.history.wide_reads.entry(*read).or_default();
+                let parts = execution.wide_reads.entry(*read).or_default();
                 parts.retain(|(known, _)| known != cell);
                 parts.push((*cell, w));
             }
@@ -545,7 +545,7 @@ fn observe(program: &Program, runs: &[&Run], execution: &Execution) -> Vec<Value
     use crate::Observable;
     let cell = |l: LocId| {
         let last = execution.coherence[l.index()].last();
-        let write = last.and_then(|w| execution.history.events[w.index()].op.write());
+        let write = last.and_then(|w| execution.events[w.index()].op.write());
         match write {
             Some((place, value)) => program.part(place, value, l).unwrap_or(0),
             None => program.locs[l.index()].init[0],

@@ -65,12 +65,12 @@ fn relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {
     if !execution.wides.is_empty() {
         return wide_relations(model, execution);
     }
-    let n = execution.history.events.len();
+    let n = execution.events.len();
     let mut coherence = Relation::empty(n);
     let mut order = Relation::empty(n);
     let position = coherence_positions(execution);
     let node = blocks(execution);
-    let events = &execution.history.events;
+    let events = &execution.events;
     for (a, ea) in events.iter().enumerate() {
         for (b, eb) in events.iter().enumerate() {
             if a == b {
@@ -79,7 +79,7 @@ fn relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {
             let same_thread = ea.thread == eb.thread;
             let same_loc = ea.op.loc().is_some() && ea.op.loc() == eb.op.loc();
             let po = same_thread && a < b;
-            let rf = execution.history.reads_from[b] == Some(EventId::new(a));
+            let rf = execution.reads_from[b] == Some(EventId::new(a));
             let co = ea.op.write().is_some() && position[a] < position[b];
             let fr =
                 ea.op.read().is_some() && source_position(execution, &position, a) < position[b];
@@ -103,12 +103,12 @@ fn order_axiom(model: Model) -> Axiom {
 
 /// The same where accesses overlap: coherence for each cell, then the order of whole accesses.
 fn wide_relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {
-    let n = execution.history.events.len();
+    let n = execution.events.len();
     let cells = Cells::of(execution);
     let node = blocks(execution);
     let mut coherence = vec![Relation::empty(n); execution.coherence.len()];
     let mut order = Relation::empty(n);
-    let events = &execution.history.events;
+    let events = &execution.events;
     for (a, ea) in events.iter().enumerate() {
         for (b, eb) in events.iter().enumerate().filter(|&(b, _)| b != a) {
             let (first, second) = (EventId::new(a), EventId::new(b));
@@ -158,7 +158,7 @@ pub fn preserved(model: Model, first: Op, second: Op) -> bool {
 
 /// For each write its place in the coherence order of its location, from 1; 0 for other events.
 fn coherence_positions(execution: &Execution) -> Vec<usize> {
-    let mut position = vec![0; execution.history.events.len()];
+    let mut position = vec![0; execution.events.len()];
     for writes in &execution.coherence {
         for (i, e) in writes.iter().enumerate() {
             position[e.index()] = i + 1;
@@ -168,14 +168,14 @@ fn coherence_positions(execution: &Execution) -> Vec<usize> {
 }
 
 fn source_position(execution: &Execution, position: &[usize], read: usize) -> usize {
-    execution.history.reads_from[read].map_or(0, |w| position[w.index()])
+    execution.reads_from[read].map_or(0, |w| position[w.index()])
 }
 
 /// The representative of each event: the first event of its atomic block, else itself.
 fn blocks(execution: &Execution) -> Vec<usize> {
     let mut open: Vec<(crate::ThreadId, usize)> = Vec::new();
-    let mut node = Vec::with_capacity(execution.history.events.len());
-    for (i, e) in execution.history.events.iter().enumerate() {
+    let mut node = Vec::with_capacity(execution.events.len());
+    for (i, e) in execution.events.iter().enumerate() {
         if e.op == Op::Lock {
             open.push((e.thread, i));
         }

@@ -16,11 +16,11 @@ pub(crate) struct Cells {
 
 impl Cells {
     pub(crate) fn of(execution: &Execution) -> Cells {
-        let events = &execution.history.events;
+        let events = &execution.events;
         let taken = |op: crate::Op| op.loc().map_or(Vec::new(), |loc| execution.cells(loc));
         Cells {
             taken: events.iter().map(|e| taken(e.op)).collect(),
-            reads: (0..events.len()).map(|e| execution.history.sources(EventId::new(e))).collect(),
+            reads: (0..events.len()).map(|e| execution.sources(EventId::new(e))).collect(),
             coherence: execution.coherence.clone(),
         }
     }

@@ -27,7 +27,7 @@ const MAX_COMPARED: usize = 150;
 pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
     let mut nodes = axioms::check(Model::Sc, execution).err()?.cycle;
     let cells = (!execution.wides.is_empty()).then(|| Cells::of(execution));
-    if execution.history.events.len() <= MAX_COMPARED
+    if execution.events.len() <= MAX_COMPARED
         && let Some(plainer) = plainest(execution, cells.as_ref(), nodes.len())
     {
         nodes = plainer;
@@ -54,7 +54,7 @@ pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
 /// arcs: Dijkstra's algorithm from every event.
 fn plainest(execution: &Execution, cells: Option<&Cells>, length: usize) -> Option<Vec<EventId>> {
     const STEP: u32 = 1 << 16;
-    let n = execution.history.events.len();
+    let n = execution.events.len();
     let nodes: Vec<EventId> = heads(execution);
     let weights: Vec<Vec<Option<u32>>> = nodes
         .iter()
@@ -105,7 +105,7 @@ fn plainest(execution: &Execution, cells: Option<&Cells>, length: usize) -> Opti
 
 /// The events that stand for themselves or for an atomic block.
 fn heads(execution: &Execution) -> Vec<EventId> {
-    let events = &execution.history.events;
+    let events = &execution.events;
     let mut inside: Vec<ThreadId> = Vec::new();
     let mut heads = Vec::new();
     for (i, event) in events.iter().enumerate() {
@@ -123,7 +123,7 @@ fn heads(execution: &Execution) -> Vec<EventId> {
 
 /// The reason why (the block of) `a` comes before (the block of) `b`.
 fn arc(execution: &Execution, cells: Option<&Cells>, a: EventId, b: EventId) -> Option<Arc> {
-    let thread = |e: EventId| execution.history.events[e.index()].thread;
+    let thread = |e: EventId| execution.events[e.index()].thread;
     if thread(a) == thread(b) && a < b {
         return Some(Arc { from: a, link: Link::Po, to: b });
     }
@@ -141,8 +141,8 @@ fn arc(execution: &Execution, cells: Option<&Cells>, a: EventId, b: EventId) -> 
 }
 
 fn linked(execution: &Execution, from: EventId, link: Link, to: EventId) -> bool {
-    let op = |e: EventId| execution.history.events[e.index()].op;
-    let source = |e: EventId| execution.history.reads_from[e.index()];
+    let op = |e: EventId| execution.events[e.index()].op;
+    let source = |e: EventId| execution.reads_from[e.index()];
     let place = |e: EventId| -> usize {
         let writes = op(e).loc().and_then(|loc| execution.coherence.get(loc.index()));
         writes.and_then(|w| w.iter().position(|&w| w == e)).map_or(0, |at| at + 1)
@@ -160,7 +160,7 @@ fn linked(execution: &Execution, from: EventId, link: Link, to: EventId) -> bool
 
 /// The events of the atomic block that `first` opens, else just `first`.
 fn block(execution: &Execution, first: EventId) -> Vec<EventId> {
-    let events = &execution.history.events;
+    let events = &execution.events;
     let thread: ThreadId = events[first.index()].thread;
     if events[first.index()].op != Op::Lock {
         return vec![first];
@@ -180,7 +180,7 @@ fn block(execution: &Execution, first: EventId) -> Vec<EventId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, History, LocId};
+    use crate::{Event, LocId};
 
     /// The plainest cycle in short: `0-po->1 1-fr->2`.
     fn check(events: &[(u32, Op)], coherence: &[&[u32]], expected: &str) {
@@ -188,8 +188,7 @@ mod tests {
             events.iter().map(|&(t, op)| Event { thread: ThreadId(t), op }).collect();
         let reads_from = vec![None; events.len()];
         let coherence = coherence.iter().map(|w| w.iter().map(|&e| EventId(e)).collect()).collect();
-        let history = History { events, reads_from, ..History::default() };
-        let execution = Execution { history, coherence, ..Execution::default() };
+        let execution = Execution { events, reads_from, coherence, ..Execution::default() };
         let arc = |a: &Arc| format!("{}-{}->{}", a.from.0, a.link.name(), a.to.0);
         let cycle = sc_cycle(&execution).map(|c| c.iter().map(arc).collect::<Vec<_>>().join(" "));
         assert_eq!(cycle.unwrap_or_default(), expected);

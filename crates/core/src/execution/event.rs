@@ -85,9 +85,10 @@ pub struct Trace {
     pub events: Vec<Event>,
 }
 
-/// What each thread did, and which write each read took its value from.
+/// What a run did: events, which write each read took its value from, and per location the order in
+/// which its writes reached memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct History {
+pub struct Execution {
     /// All events; within a thread they stand in program order.
     pub events: Vec<Event>,
     /// For each event the write that it read from; `None` for the initial value and for events
@@ -95,30 +96,11 @@ pub struct History {
     pub reads_from: Vec<Option<EventId>>,
     /// For each read of a wide place: its cells with what each was read from.
     pub wide_reads: BTreeMap<EventId, Vec<(LocId, Option<EventId>)>>,
-}
-
-/// A history with, per location, the order in which its writes reached memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Execution {
-    /// The events, program order and reads-from.
-    pub history: History,
     /// Per location (by [`LocId`]) its writes, oldest first.
     /// A write to a wide place stands in the order of each of its cells.
     pub coherence: Vec<Vec<EventId>>,
     /// The wide places of the program and their cells.
     pub wides: BTreeMap<LocId, Vec<LocId>>,
-}
-
-impl History {
-    /// The locations that an event read, with what each was read from.
-    #[must_use]
-    pub fn sources(&self, event: EventId) -> Vec<(LocId, Option<EventId>)> {
-        match (self.wide_reads.get(&event), self.events[event.index()].op.read()) {
-            (Some(sources), _) => sources.clone(),
-            (None, Some((loc, _))) => vec![(loc, self.reads_from[event.index()])],
-            (None, None) => Vec::new(),
-        }
-    }
 }
 
 impl Execution {
@@ -131,7 +113,17 @@ impl Execution {
         });
         // No write is in the order of a wide place: there are the cells for that.
         let coherence = vec![Vec::new(); program.locs.len() + program.wides.len()];
-        Execution { history: History::default(), coherence, wides: wides.collect() }
+        Execution { coherence, wides: wides.collect(), ..Execution::default() }
+    }
+
+    /// The locations that an event read, with what each was read from.
+    #[must_use]
+    pub fn sources(&self, event: EventId) -> Vec<(LocId, Option<EventId>)> {
+        match (self.wide_reads.get(&event), self.events[event.index()].op.read()) {
+            (Some(sources), _) => sources.clone(),
+            (None, Some((loc, _))) => vec![(loc, self.reads_from[event.index()])],
+            (None, None) => Vec::new(),
+        }
     }
 
     /// The locations that an access to `loc` takes.
@@ -142,7 +134,7 @@ impl Execution {
 
     /// A write reaches memory: it is the last in the order of each location that it covers.
     pub fn reaches_memory(&mut self, event: EventId) {
-        if let Some((loc, _)) = self.history.events[event.index()].op.write() {
+        if let Some((loc, _)) = self.events[event.index()].op.write() {
             for cell in self.cells(loc) {
                 self.coherence[cell.index()].push(event);
             }
@@ -169,8 +161,7 @@ impl Trace {
                 coherence[loc.index()].push(EventId::new(i));
             }
         }
-        let history =
-            History { events: self.events.clone(), reads_from, wide_reads: BTreeMap::new() };
-        Execution { history, coherence, wides: BTreeMap::new() }
+        let events = self.events.clone();
+        Execution { events, reads_from, coherence, ..Execution::default() }
     }
 }

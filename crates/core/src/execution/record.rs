@@ -51,7 +51,7 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
             Step::Execute { thread, edge, .. } => {
                 let before = &state.threads[thread.index()];
                 let after = &next.threads[thread.index()];
-                let id = EventId::new(execution.history.events.len());
+                let id = EventId::new(execution.events.len());
                 let mut reached = false;
                 let op = match &program.edge(thread, before.point, edge as usize).instr {
                     Instr::Load { reg, addr } => {
@@ -108,13 +108,13 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
 fn issue(execution: &mut Execution, event: Event, pending: &[(Value, EventId)]) {
     let source = |cell: LocId| {
         let covers = |e: EventId| {
-            let loc = execution.history.events[e.index()].op.loc();
+            let loc = execution.events[e.index()].op.loc();
             loc.is_some_and(|loc| loc == cell || execution.cells(loc).contains(&cell))
         };
         let own = pending.iter().rev().map(|&(_, e)| e).find(|&e| covers(e));
         own.or_else(|| execution.coherence[cell.index()].last().copied())
     };
-    let id = EventId::new(execution.history.events.len());
+    let id = EventId::new(execution.events.len());
     let wide = event.op.loc().filter(|loc| execution.wides.contains_key(loc));
     let read = event.op.read().map(|(loc, _)| loc);
     let from = read.filter(|_| wide.is_none()).and_then(source);
@@ -125,8 +125,8 @@ fn issue(execution: &mut Execution, event: Event, pending: &[(Value, EventId)]) 
         _ => Vec::new(),
     };
     if read.is_some() && wide.is_some() {
-        execution.history.wide_reads.insert(id, parts);
+        execution.wide_reads.insert(id, parts);
     }
-    execution.history.events.push(event);
-    execution.history.reads_from.push(from);
+    execution.events.push(event);
+    execution.reads_from.push(from);
 }

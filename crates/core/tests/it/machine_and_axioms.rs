@@ -72,7 +72,7 @@ fn recorded_runs_satisfy_the_axioms() {
             if model == Model::Sc {
                 // Under SC the order of the events says everything.
                 let mut execution = recording.execution;
-                let trace = Trace { events: execution.history.events.clone() };
+                let trace = Trace { events: execution.events.clone() };
                 let mut derived = trace.execution();
                 derived.coherence.resize(program.locs.len(), Vec::new());
                 execution.coherence.truncate(program.locs.len());

@@ -140,7 +140,7 @@ impl Violation {
     }
 
     fn thread(&self, event: EventId) -> ThreadId {
-        self.recording.execution.history.events[event.index()].thread
+        self.recording.execution.events[event.index()].thread
     }
 }
 
@@ -241,7 +241,7 @@ fn plainer(machine: Machine<'_>, run: &Schedule, limits: &Limits) -> Option<Sche
     let stores = (0..run.steps.len()).rev().filter(|&i| {
         matches!(run.steps[i], Step::Execute { thread, .. } if thread == delayer)
             && violation.recording.event_of[i].is_some_and(|e| {
-                violation.recording.execution.history.events[e.index()].op.write().is_some()
+                violation.recording.execution.events[e.index()].op.write().is_some()
             })
     });
     let candidates = stores.take_while(|_| limits.check(0).is_ok()).filter_map(|held| {

@@ -62,7 +62,7 @@ type Did = (Vec<(usize, usize, Op)>, Vec<(Name, LocId, Option<Name>)>, Vec<Vec<N
 type Name = (usize, usize);
 
 fn did(execution: &Execution) -> Did {
-    let events = &execution.history.events;
+    let events = &execution.events;
     let name = |e: EventId| -> Name {
         let thread = events[e.index()].thread;
         let before = events[..e.index()].iter().filter(|other| other.thread == thread).count();
@@ -73,7 +73,7 @@ fn did(execution: &Execution) -> Did {
     named.sort_by_key(|(thread, place, _)| (*thread, *place));
     let mut reads: Vec<_> = ids()
         .flat_map(|e| {
-            let sources = execution.history.sources(e);
+            let sources = execution.sources(e);
             sources.into_iter().map(move |(cell, from)| (e, cell, from))
         })
         .map(|(e, cell, from)| (name(e), cell, from.map(name)))

@@ -149,7 +149,7 @@ fn is_right(events: &[LogEvent], report: &Report) -> bool {
     let store = writes.iter().position(|&w| w == EventId::new(report.store));
     let older = writes[..store.unwrap_or(0)].iter().copied().map(Some);
     [None].into_iter().chain(older).any(|source| {
-        execution.history.reads_from[report.access] = source;
+        execution.reads_from[report.access] = source;
         store.is_some()
             && axioms::allows(Model::Tso, &execution)
             && !axioms::allows(Model::Sc, &execution)

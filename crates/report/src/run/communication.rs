@@ -14,12 +14,12 @@ pub(crate) fn communication(execution: &Execution) -> Vec<Arc> {
     for writes in &execution.coherence {
         arcs.extend(writes.windows(2).map(|w| Arc { from: w[0], link: Link::Co, to: w[1] }));
     }
-    for (i, event) in execution.history.events.iter().enumerate() {
+    for (i, event) in execution.events.iter().enumerate() {
         if event.op.read().is_none() {
             continue;
         }
         let read = EventId::new(i);
-        for (loc, source) in execution.history.sources(read) {
+        for (loc, source) in execution.sources(read) {
             if let Some(from) = source {
                 arcs.push(Arc { from, link: Link::Rf, to: read });
             }

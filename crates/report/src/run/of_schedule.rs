@@ -46,7 +46,7 @@ pub(crate) fn of_schedule(
         run.steps.push(step);
     }
     run.end = of.end();
-    let events = replay.execution.history.events.len();
+    let events = replay.execution.events.len();
     if events <= MAX_EVENTS {
         run.relations = communication(&replay.execution).iter().map(|arc| of.arc(arc)).collect();
     }
@@ -140,14 +140,14 @@ impl Of<'_> {
 
     /// Says of each read where its value came from.
     fn put_reads(&self, run: &mut Run) {
-        let history = &self.replay.execution.history;
-        for (i, event) in history.events.iter().enumerate() {
+        let execution = &self.replay.execution;
+        for (i, event) in execution.events.iter().enumerate() {
             if event.op.read().is_none() {
                 continue;
             }
             let (at, taken) = self.replay.issued(EventId::new(i));
             // Of the parts of a wide place, the last write that was read.
-            let sources = history.sources(EventId::new(i));
+            let sources = execution.sources(EventId::new(i));
             let source = sources.iter().filter_map(|(_, from)| *from).max_by_key(|&w| self.n(w));
             run.steps[at].from = Some(match (taken.did, source) {
                 (Did::Load { own: Some(_), .. }, _) => ReadFrom::Buffer,

@@ -119,7 +119,7 @@ impl<'a> Replay<'a> {
             steps: schedule.steps.iter().take(steps.len()).copied().collect(),
         };
         let recording = record(machine, &possible).ok()?;
-        let mut step_of = vec![0; recording.execution.history.events.len()];
+        let mut step_of = vec![0; recording.execution.events.len()];
         for (i, event) in recording.event_of.iter().enumerate() {
             if let Some(event) = event
                 && !matches!(steps[i].did, Did::Commit { .. })
