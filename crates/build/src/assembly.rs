@@ -83,7 +83,7 @@ pub fn untrapped(text: &str) -> Vec<(String, Unseen)> {
             trimmed if inside => {
                 for effect in effects(&format!("{prefix}{trimmed}")) {
                     let (instruction, why) = match effect {
-                        Effect::Call(_) | Effect::Access(Kind::Update, ..) => continue,
+                        Effect::Call(_) | Effect::Access(AccessKind::Update, ..) => continue,
                         Effect::Access(..) => (trimmed.to_owned(), "accesses memory unseen"),
                         Effect::Unseen(_, TIME) => continue,
                         Effect::Unseen(instruction, why) => (instruction, why),
@@ -128,7 +128,7 @@ fn with_accesses(line: &str) -> String {
 
 /// Announces an access: its kind and size and its address are passed on the stack, and no register
 /// and no flag changes.
-fn announce(kind: Kind, len: u32, operand: &str) -> String {
+fn announce(kind: AccessKind, len: u32, operand: &str) -> String {
     // What is relative to the stack pointer is further away by what was pushed.
     let operand = match operand.strip_prefix("(%rsp") {
         Some(rest) => format!("136(%rsp{rest}"),
@@ -162,7 +162,7 @@ pub const ACCESS: &str = "__weakspot_asm_access";
 
 /// Kinds of accesses, as the runtime library knows them.
 #[derive(Clone, Copy)]
-enum Kind {
+enum AccessKind {
     Read = 0,
     Write = 1,
     Update = 2,
@@ -171,7 +171,7 @@ enum Kind {
 enum Effect {
     Call(&'static str),
     /// So many bytes at an operand.
-    Access(Kind, u32, String),
+    Access(AccessKind, u32, String),
     Unseen(String, &'static str),
 }
 
@@ -247,11 +247,11 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
             Some(Effect::Call(FENCE))
         }
         _ if prefix == "lock" || word.starts_with("xchg") && in_memory => {
-            let seen = access(word, operands, Kind::Update);
+            let seen = access(word, operands, AccessKind::Update);
             seen.or_else(|| Some(Effect::Unseen(shown(), "updates memory unseen")))
         }
         "mov" | "movb" | "movw" | "movl" | "movq" if in_memory && prefix.is_empty() => {
-            let kind = if operands.ends_with(')') { Kind::Write } else { Kind::Read };
+            let kind = if operands.ends_with(')') { AccessKind::Write } else { AccessKind::Read };
             let seen = access(word, operands, kind);
             seen.or_else(|| Some(Effect::Unseen(shown(), "accesses memory unseen")))
         }
@@ -264,7 +264,7 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
 }
 
 /// The access to the one operand that is in memory, if its size and address are plain to see.
-fn access(word: &str, operands: &str, kind: Kind) -> Option<Effect> {
+fn access(word: &str, operands: &str, kind: AccessKind) -> Option<Effect> {
     let operands = bits::split(operands);
     let mut memory = operands.iter().filter(|operand| operand.contains('('));
     // Addresses relative to a segment are none that could be computed.

@@ -99,7 +99,7 @@ fn passes(option: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     /// C or C++.
     Source,
     /// Assembly written by hand.
@@ -108,17 +108,19 @@ enum Kind {
     Other,
 }
 
-fn kind(name: &str, language: Option<&str>) -> Kind {
+fn kind(name: &str, language: Option<&str>) -> FileKind {
     match language {
-        Some("c" | "c++" | "cpp-output" | "c++-cpp-output") => return Kind::Source,
-        Some("assembler" | "assembler-with-cpp") => return Kind::Assembly,
-        Some(_) => return Kind::Other,
+        Some("c" | "c++" | "cpp-output" | "c++-cpp-output") => return FileKind::Source,
+        Some("assembler" | "assembler-with-cpp") => return FileKind::Assembly,
+        Some(_) => return FileKind::Other,
         None => {}
     }
     match Path::new(name).extension().and_then(|e| e.to_str()) {
-        Some("c" | "i" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii") => Kind::Source,
-        Some("s" | "S" | "sx") => Kind::Assembly,
-        _ => Kind::Other,
+        Some("c" | "i" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii") => {
+            FileKind::Source
+        }
+        Some("s" | "S" | "sx") => FileKind::Assembly,
+        _ => FileKind::Other,
     }
 }
 
@@ -126,7 +128,7 @@ fn kind(name: &str, language: Option<&str>) -> Kind {
 struct Input {
     name: String,
     language: Option<String>,
-    kind: Kind,
+    kind: FileKind,
 }
 
 /// Arguments, sorted.
@@ -224,14 +226,14 @@ pub fn plan(
         }
     }
     let mut remarks = Vec::new();
-    let sources = call.inputs.iter().filter(|input| input.kind == Kind::Source).count();
+    let sources = call.inputs.iter().filter(|input| input.kind == FileKind::Source).count();
     let mut compile = Vec::new();
     let mut objects: Vec<Option<String>> = Vec::new();
     for (i, input) in call.inputs.iter().enumerate() {
-        if input.kind == Kind::Assembly {
+        if input.kind == FileKind::Assembly {
             remarks.push(format!("{}: what this assembly does is not seen", input.name));
         }
-        if input.kind != Kind::Source {
+        if input.kind != FileKind::Source {
             objects.push(None);
             continue;
         }

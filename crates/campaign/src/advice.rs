@@ -114,7 +114,7 @@ pub(crate) fn advise(
 }
 
 fn line(sources: &Sources<'_>, change: Change) -> SourceChange {
-    let (file, line, what) = sources.told(change);
+    let (file, line, what) = sources.described(change);
     let kind = match change {
         Change::Order { strong: false, .. } => "release",
         Change::Order { strong: true, .. } => "seq_cst",

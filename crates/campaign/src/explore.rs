@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weakspot_core::{Limit, Model};
 use weakspot_live::wire::{Config, Message};
-use weakspot_live::{Plan, Schedule};
+use weakspot_live::{Choices, Plan};
 
 use crate::config::merged;
 use crate::findings::Findings;
@@ -445,7 +445,7 @@ const VOLATILE: &str = "volatile accesses and those in assembly";
 
 /// Why a schedule may not have been followed.
 fn diverged(step: u64, question: &Question) -> String {
-    let buffers = |schedule: &Schedule| schedule.runs().iter().any(|(agent, _)| agent.is_buffer());
+    let buffers = |schedule: &Choices| schedule.runs().iter().any(|(agent, _)| agent.is_buffer());
     let why = match &question.strategy {
         Strategy::Replay(schedule) if question.under != Model::Sc && !buffers(schedule) => {
             "it has no steps of store buffers, so it is probably of an exploration without --under"

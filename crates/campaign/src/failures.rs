@@ -57,7 +57,7 @@ pub(crate) fn show_failures(
 fn related(failure: &Failure, symbols: &Symbols) -> Vec<(String, Option<String>, Vec<String>)> {
     let (slept, others): (Vec<&Related>, Vec<&Related>) =
         failure.related.iter().partition(|r| r.what == SLEPT);
-    let mut told: Vec<_> = others
+    let mut others_at: Vec<_> = others
         .iter()
         .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
         .collect();
@@ -67,10 +67,10 @@ fn related(failure: &Failure, symbols: &Symbols) -> Vec<(String, Option<String>,
         };
         if let Some(r) = calls.iter().find(own) {
             let what = "sleeping orders nothing here: slept".to_owned();
-            told.push((what, r.thread.map(thread_name), vec![symbols.text(r.place)]));
+            others_at.push((what, r.thread.map(thread_name), vec![symbols.text(r.place)]));
         }
     }
-    told
+    others_at
 }
 
 /// The late stores of an execution that failed, in words.

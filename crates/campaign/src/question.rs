@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weakspot_core::{Drain, Model};
-use weakspot_live::Schedule;
+use weakspot_live::Choices;
 
 /// A question.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub enum Strategy {
         seed: u64,
     },
     /// One that was found.
-    Replay(Schedule),
+    Replay(Choices),
 }
 
 /// How long an exploration goes on.

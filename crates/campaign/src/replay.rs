@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use weakspot_live::wire::{Config, Message, TracedStep};
-use weakspot_live::{Plan, Schedule};
+use weakspot_live::{Choices, Plan};
 
 use crate::config::merged;
 use crate::explore::Explored;
@@ -78,7 +78,7 @@ impl<'a> Replays<'a> {
     /// known to be shared; nothing if there is no time for it, or no schedule.
     pub(crate) fn steps(&self, schedule: &str, known: usize) -> Result<Option<Vec<TracedStep>>> {
         let most = self.left().min(MOST);
-        let Ok(schedule) = schedule.parse::<Schedule>() else { return Ok(None) };
+        let Ok(schedule) = schedule.parse::<Choices>() else { return Ok(None) };
         if most.is_zero() {
             return Ok(None);
         }

@@ -178,7 +178,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The file and line of a change, and what is done there.
-    pub(crate) fn told(&self, change: Change) -> (String, u32, String) {
+    pub(crate) fn described(&self, change: Change) -> (String, u32, String) {
         match change {
             Change::Fence { file, at, kind } => {
                 let file = self.file(file);

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub(crate) struct Symbols {
     modules: Vec<Module>,
-    /// Paths below this folder are told from there on.
+    /// Paths below this folder are place from there on.
     root: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Frame {
 }
 
 impl Symbols {
-    /// Paths are told from a folder on, if it is not the current one.
+    /// Paths are place from a folder on, if it is not the current one.
     pub(crate) fn below(root: Option<PathBuf>) -> Symbols {
         Symbols { root, ..Symbols::default() }
     }
@@ -115,10 +115,10 @@ impl Symbols {
     /// A place as `file:line`, or as what is known of it.
     pub(crate) fn text(&self, place: Place) -> String {
         let frames = self.frames(place);
-        let told = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
+        let file_line = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
         // What a standard library has inlined is about the place that called it.
         let own = frames.iter().find(|frame| frame.file.is_some() && !frame.library);
-        if let Some(text) = own.and_then(told).or_else(|| frames.iter().find_map(told)) {
+        if let Some(text) = own.and_then(file_line).or_else(|| frames.iter().find_map(file_line)) {
             return text;
         }
         let module = place.module.and_then(|m| self.modules.get(m as usize));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weakspot_core::Model;
 use weakspot_live::testing::{Buffers, State, System};
 use weakspot_live::wire::{Config, Message, Place, PlacedFence, TracedStep};
-use weakspot_live::{Choice, Ended as End, Op, Order, Plan, Schedule, Step, Watch, preventing};
+use weakspot_live::{Choice, Choices, Ended as End, Op, Order, Plan, Step, Watch, preventing};
 
 use crate::{Control, Ended, Facts, Isolate, Question, Result, Runtime, Start, Strategy, Until};
 
@@ -63,7 +63,7 @@ impl Runtime for Fake<'_> {
                 break if strategy.complete() { "complete" } else { "incomplete" };
             }
             watch.begin();
-            let mut schedule = Schedule::new();
+            let mut schedule = Choices::new();
             // How many choices were made up to a step of the monitors, and steps of each thread.
             let mut taken = Vec::new();
             let mut counts = vec![0_u64; system.threads.len()];

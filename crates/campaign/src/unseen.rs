@@ -38,25 +38,25 @@ const SKIPPED: [&str; 11] = [
 
 /// What a function is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Role {
     Synchronizes,
     /// Its updates are fences, whose order does not matter.
     Quiet,
     Skipped,
 }
 
-fn kind(function: &str) -> Kind {
+fn kind(function: &str) -> Role {
     // Methods are told as `<std::sync::Barrier>::wait`, or `<X as Trait>::f`.
     let name = function.trim_start_matches(['<', '&']);
     if SKIPPED.iter().any(|part| name.starts_with(part)) || name.contains("<test::") {
-        return Kind::Skipped;
+        return Role::Skipped;
     }
     // References are counted there, too, which nobody can notice.
     let counts = name.contains("alloc::sync::Arc<");
     if !counts && SYNCHRONIZES.iter().any(|part| name.starts_with(part)) || !is_library(name) {
-        return Kind::Synchronizes;
+        return Role::Synchronizes;
     }
-    Kind::Quiet
+    Role::Quiet
 }
 
 fn is_library(name: &str) -> bool {
@@ -105,9 +105,9 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
                     library = is_library(plain.trim_start_matches(['<', '&']));
                     self::kind(&plain)
                 }) {
-                    Kind::Skipped => {}
-                    Kind::Synchronizes if next.update => found.seen.push(site),
-                    Kind::Synchronizes | Kind::Quiet => found.quiet.push(site),
+                    Role::Skipped => {}
+                    Role::Synchronizes if next.update => found.seen.push(site),
+                    Role::Synchronizes | Role::Quiet => found.quiet.push(site),
                 }
             }
             at += next.len;
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn what_functions_are() {
         for (name, expected) in [
-            ("<std::sync::barrier::Barrier>::wait", Kind::Synchronizes),
-            ("<std::sys::sync::once::futex::Once>::call", Kind::Synchronizes),
-            ("std::thread::functions::park", Kind::Synchronizes),
-            ("<mine::Lock>::lock", Kind::Synchronizes),
-            ("<alloc::sync::Arc<std::thread::scoped::ScopeData>>::drop_slow", Kind::Quiet),
-            ("<&std::io::stdio::Stdout as std::io::Write>::write", Kind::Quiet),
-            ("std::thread::current::current_or_unnamed", Kind::Quiet),
-            ("<std::sync::mpmc::list::Channel<test::event::CompletedTest>>::write", Kind::Skipped),
-            ("test::run_test", Kind::Skipped),
+            ("<std::sync::barrier::Barrier>::wait", Role::Synchronizes),
+            ("<std::sys::sync::once::futex::Once>::call", Role::Synchronizes),
+            ("std::thread::functions::park", Role::Synchronizes),
+            ("<mine::Lock>::lock", Role::Synchronizes),
+            ("<alloc::sync::Arc<std::thread::scoped::ScopeData>>::drop_slow", Role::Quiet),
+            ("<&std::io::stdio::Stdout as std::io::Write>::write", Role::Quiet),
+            ("std::thread::current::current_or_unnamed", Role::Quiet),
+            ("<std::sync::mpmc::list::Channel<test::event::CompletedTest>>::write", Role::Skipped),
+            ("test::run_test", Role::Skipped),
         ] {
             assert_eq!(kind(name), expected, "{name}");
         }

@@ -30,7 +30,7 @@ pub struct Built {
     /// The name of the target: a library, a test, a program.
     pub name: String,
     /// What kind of target it is.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Whether it was built to be a test.
     pub test: bool,
     /// The program.
@@ -51,7 +51,7 @@ pub struct Built {
 
 /// Kinds of targets, as far as they matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TargetKind {
     /// A library.
     Library,
     /// Its code runs inside of the compiler, so that it is not instrumented.
@@ -71,11 +71,11 @@ impl Built {
     pub fn id(&self) -> String {
         let (package, name) = (&self.package, &self.name);
         match self.kind {
-            Kind::Library | Kind::Macro => package.clone(),
-            Kind::Test => format!("{package}::{name}"),
-            Kind::Program => format!("{package}::bin/{name}"),
-            Kind::Example => format!("{package}::example/{name}"),
-            Kind::Bench => format!("{package}::bench/{name}"),
+            TargetKind::Library | TargetKind::Macro => package.clone(),
+            TargetKind::Test => format!("{package}::{name}"),
+            TargetKind::Program => format!("{package}::bin/{name}"),
+            TargetKind::Example => format!("{package}::example/{name}"),
+            TargetKind::Bench => format!("{package}::bench/{name}"),
         }
     }
 
@@ -96,11 +96,11 @@ impl Built {
     /// The option of cargo that chooses the target.
     pub fn option(&self) -> Vec<String> {
         let option = match self.kind {
-            Kind::Library | Kind::Macro => return vec!["--lib".to_owned()],
-            Kind::Test => "--test",
-            Kind::Program => "--bin",
-            Kind::Example => "--example",
-            Kind::Bench => "--bench",
+            TargetKind::Library | TargetKind::Macro => return vec!["--lib".to_owned()],
+            TargetKind::Test => "--test",
+            TargetKind::Program => "--bin",
+            TargetKind::Example => "--example",
+            TargetKind::Bench => "--bench",
         };
         vec![option.to_owned(), self.name.clone()]
     }
@@ -252,15 +252,15 @@ impl<'a> Cargo<'a> {
         let text = |key: &str| package.and_then(|p| p[key].as_str()).unwrap_or("");
         let kind = |kind: &str| target["kind"].as_array().is_some_and(|k| k.contains(&kind.into()));
         let kinds = [
-            ("proc-macro", Kind::Macro),
-            ("bin", Kind::Program),
-            ("test", Kind::Test),
-            ("example", Kind::Example),
-            ("bench", Kind::Bench),
+            ("proc-macro", TargetKind::Macro),
+            ("bin", TargetKind::Program),
+            ("test", TargetKind::Test),
+            ("example", TargetKind::Example),
+            ("bench", TargetKind::Bench),
         ];
         let of_target = kinds.into_iter().find(|(name, _)| kind(name));
         Some(Built {
-            kind: of_target.map_or(Kind::Library, |(_, kind)| kind),
+            kind: of_target.map_or(TargetKind::Library, |(_, kind)| kind),
             test: message["profile"]["test"].as_bool().unwrap_or(false),
             runs: kind("bin") || kind("example"),
             default: text("default_run") == name,

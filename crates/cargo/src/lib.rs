@@ -4,5 +4,5 @@
 mod build;
 mod foreign;
 
-pub use build::{Built, Cargo, Kind};
+pub use build::{Built, Cargo, TargetKind};
 pub use foreign::{FOR_BUILD_SCRIPTS, is_for_host, plain_compiler};

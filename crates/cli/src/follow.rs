@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Ops, Verdict};
+use weakspot_core::{Certification, History, HistoryModel, Limit, Limits, OpNames, Verdict};
 use weakspot_history::{Broken, Defect, Following, Method, Stopped, minimise};
 use weakspot_input::growing;
 use weakspot_report::{HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart};
@@ -76,8 +76,8 @@ struct Current {
     following: Following,
     /// Which one of the file, from 1.
     number: usize,
-    /// When the rate was told last, how many operations had come then, and the rate.
-    told: (Instant, u64, u64),
+    /// When the rate was progress last, how many operations had come then, and the rate.
+    progress: (Instant, u64, u64),
 }
 
 impl Followed<'_> {
@@ -95,7 +95,7 @@ impl Followed<'_> {
             let limit = self.limit();
             let following = &mut current.following;
             let mut done = match next {
-                Ok(NextOps::Ops) => {
+                Ok(NextOps::Batch) => {
                     let initial = &reader.names().initial;
                     following.add(&ops, initial, &mut found, &mut listener)
                 }
@@ -106,7 +106,7 @@ impl Followed<'_> {
             };
             // A log that grows slowly is looked at now and then before its window is full.
             let is_due = rest <= looked.elapsed();
-            if done.is_ok() && (is_due || limit.is_some() || !matches!(next, Ok(NextOps::Ops))) {
+            if done.is_ok() && (is_due || limit.is_some() || !matches!(next, Ok(NextOps::Batch))) {
                 looked = Instant::now();
                 done = following.check(false, &mut found, &mut listener);
                 rest = LOOK.max(10 * looked.elapsed());
@@ -128,7 +128,7 @@ impl Followed<'_> {
                 return Ok(());
             }
             match next {
-                NextOps::Ops | NextOps::Idle => {}
+                NextOps::Batch | NextOps::Idle => {}
                 NextOps::End if current.number > 1 && current.following.window().arrived() == 0 => {
                     return Ok(());
                 }
@@ -153,7 +153,7 @@ impl Followed<'_> {
     fn begin(&self, number: usize) -> Current {
         let size = self.args.window as usize;
         let following = Following::new(size, self.job.models, self.method, &self.limits);
-        Current { following, number, told: (Instant::now(), 0, 0) }
+        Current { following, number, progress: (Instant::now(), 0, 0) }
     }
 
     /// What ends the following before the history does.
@@ -168,17 +168,17 @@ impl Followed<'_> {
     /// For the progress line.
     fn tell(&self, current: &mut Current) {
         let window = current.following.window();
-        let (since, before, _) = current.told;
+        let (since, before, _) = current.progress;
         let time = since.elapsed();
         if time >= LOOK || before == 0 {
             let rate = (window.arrived() - before) as f64 / time.as_secs_f64().max(1e-3);
-            current.told.2 = rate as u64;
+            current.progress.2 = rate as u64;
         }
         if time >= LOOK {
-            (current.told.0, current.told.1) = (Instant::now(), window.arrived());
+            (current.progress.0, current.progress.1) = (Instant::now(), window.arrived());
         }
         let found = self.job.models.len() - current.following.open().len();
-        pool::follow_log(window.arrived(), current.told.2, found as u64, window.bytes() as u64);
+        pool::follow_log(window.arrived(), current.progress.2, found as u64, window.bytes() as u64);
     }
 
     /// What violates models in one window.
@@ -289,7 +289,7 @@ impl Followed<'_> {
                 None => (model, following.verdict(model)),
             })
             .collect();
-        let (ops, names) = (Ops::new(), OpNames::default());
+        let (ops, names) = (History::new(), OpNames::default());
         let answer = |(model, verdict)| HistoryAnswer {
             head: self.job.head(
                 model,

@@ -61,11 +61,11 @@ struct Current {
     /// The reader's time included.
     since: Instant,
     limit: Option<Limit>,
-    /// Per model how many pairs were told as news.
-    told: Vec<usize>,
+    /// Per model how many pairs were reported as news.
+    reported: Vec<usize>,
 }
 
-/// How many pairs are told as news.
+/// How many pairs are reported as news.
 const MAX_NEWS: usize = 10;
 
 impl Watched<'_> {
@@ -161,7 +161,7 @@ impl Watched<'_> {
             tables: LogTables::default(),
             since: Instant::now(),
             limit: None,
-            told: vec![0; self.job.models.len()],
+            reported: vec![0; self.job.models.len()],
         }
     }
 
@@ -169,21 +169,22 @@ impl Watched<'_> {
         self.job.models.iter().any(|&model| current.watch.total(model) > 0)
     }
 
-    /// What is new in a log that is still being written is told at once, on standard error.
+    /// What is new in a log that is still being written is reported at once, on standard error.
     fn tell_news(&self, current: &mut Current) {
         let common = self.common();
         if !is_stdin(self.path) || common.shared.quiet || common.shared.format != OutputFormat::Text
         {
             return;
         }
-        for (&model, told) in self.job.models.iter().zip(&mut current.told) {
+        for (&model, reported) in self.job.models.iter().zip(&mut current.reported) {
             let pairs = current.watch.pairs(model);
-            if pairs > *told && *told < MAX_NEWS {
-                for report in current.watch.overtakings(model).iter().skip(*told).take(MAX_NEWS) {
+            if pairs > *reported && *reported < MAX_NEWS {
+                for report in current.watch.overtakings(model).iter().skip(*reported).take(MAX_NEWS)
+                {
                     eprint!("{}", monitor_news(&current.tables, model, report));
                 }
             }
-            *told = pairs;
+            *reported = pairs;
         }
     }
 

@@ -28,12 +28,12 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, told) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
+    let (exit, answers) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {
-        let rows: Vec<MonitorRow> = told.iter().filter_map(|t| t.row.clone()).collect();
+        let rows: Vec<MonitorRow> = answers.iter().filter_map(|t| t.row.clone()).collect();
         print!("{}", monitor_table(&rows));
-        for told in &told {
-            print!("{}", told.details);
+        for answers in &answers {
+            print!("{}", answers.details);
         }
     }
     Ok(exit)

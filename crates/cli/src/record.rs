@@ -1,7 +1,7 @@
 //! `weakspot record`.
 
 use anyhow::{Result, anyhow, bail};
-use weakspot_core::Ops;
+use weakspot_core::History;
 use weakspot_gen::{Layout, MOST_CPUS};
 use weakspot_input::open_histories;
 use weakspot_trace::LogError;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     }
     let mut sink = Sink::create(args.output.as_deref())?;
     let (mut histories, mut operations, mut seconds) = (0, 0, 0.0);
-    let mut record = |id: &str, client: &Ops, vars: Option<Vec<String>>| -> Result<()> {
+    let mut record = |id: &str, client: &History, vars: Option<Vec<String>>| -> Result<()> {
         let (mut history, time) = weakspot_gen::record(client, layout);
         history.names.vars = vars.unwrap_or(history.names.vars);
         histories += 1;

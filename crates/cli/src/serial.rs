@@ -288,7 +288,7 @@ impl<'a> Asked<'a> {
         if is_stdin(self.path) { None } else { self.trace(number).place(event) }
     }
 
-    /// What is new in a log that is still being written is told at once, on standard error.
+    /// What is new in a log that is still being written is reported at once, on standard error.
     fn tell_news(&self, current: &mut Current) {
         let shared = &self.args.shared;
         if !is_stdin(self.path) || shared.quiet || shared.format != OutputFormat::Text {
@@ -296,9 +296,9 @@ impl<'a> Asked<'a> {
         }
         for (question, event) in current.follow.closed() {
             let model = if question == Question::ScSerializable { Model::Sc } else { Model::Tso };
-            if !current.told.contains(&model) {
+            if !current.reported.contains(&model) {
                 eprintln!("{model}: not serializable any more, since event {}", event + 1);
-                current.told.push(model);
+                current.reported.push(model);
             }
         }
     }

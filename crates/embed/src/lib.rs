@@ -64,8 +64,8 @@ use std::time::Duration;
 
 pub use weakspot_core::certify::Rejected;
 pub use weakspot_core::{
-    Certification, Certified, Diagnostic, Evidence, HistoryModel, Limit, Limits, LogBatch,
-    LogEvent, LogTables, Model, Ops, Program, Progress, Silent, Verdict,
+    Certification, Certified, Diagnostic, Evidence, History, HistoryModel, Limit, Limits, LogBatch,
+    LogEvent, LogTables, Model, Program, Progress, Silent, Verdict,
 };
 pub use weakspot_explore as explore;
 pub use weakspot_history as history_engine;
@@ -167,7 +167,7 @@ pub fn reach(program: &Program, model: Model) -> Result<Certified<Reach>, Error>
 ///
 /// # Errors
 /// When the evidence did not pass its check.
-pub fn history(ops: &Ops, model: HistoryModel) -> Result<Certified<Answer>, Error> {
+pub fn history(ops: &History, model: HistoryModel) -> Result<Certified<Answer>, Error> {
     let method = Method { complete: Complete::Auto, saturate: true };
     history_engine::check(ops, model, method, &limits(), &mut Silent).map_err(Error::Rejected)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use weakspot_core::testing::Rng;
-use weakspot_core::{INITIAL, OpKind, Ops};
+use weakspot_core::{History, INITIAL, OpKind};
 
 /// What a random client looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,8 +44,10 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClientError::Cpus => write!(f, "a client has 1 to {MOST_CPUS} CPUs"),
-            ClientError::Variables => write!(f, "a client has 1 to {} variables", Ops::MOST),
-            ClientError::Operations => write!(f, "a client has at most {} operations", Ops::MOST),
+            ClientError::Variables => write!(f, "a client has 1 to {} variables", History::MOST),
+            ClientError::Operations => {
+                write!(f, "a client has at most {} operations", History::MOST)
+            }
             ClientError::Share => f.write_str(
                 "read ratio, updates and fences are shares from 0 to 1, updates and fences \
                  together at most 1",
@@ -62,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     /// When the numbers make no sense.
-    pub fn operations(&self) -> Result<Ops, ClientError> {
+    pub fn operations(&self) -> Result<History, ClientError> {
         self.check()?;
         let mut rng = Rng::new(self.seed);
         // A share as a threshold for 32 random bits, so that seeds mean the same everywhere.
@@ -70,7 +72,7 @@ impl Client {
         let fences = threshold(self.fences);
         let updates = fences + threshold(self.updates);
         let reads = threshold(self.read_ratio);
-        let mut ops = Ops::new();
+        let mut ops = History::new();
         for cpu in 0..self.cpus {
             ops.thread();
             let more = usize::from(cpu < self.operations % self.cpus);
@@ -94,9 +96,9 @@ impl Client {
         let share = |x: f64| (0.0..=1.0).contains(&x);
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             Err(ClientError::Cpus)
-        } else if self.variables == 0 || self.variables > Ops::MOST {
+        } else if self.variables == 0 || self.variables > History::MOST {
             Err(ClientError::Variables)
-        } else if self.operations > Ops::MOST {
+        } else if self.operations > History::MOST {
             Err(ClientError::Operations)
         } else if ![self.read_ratio, self.updates, self.fences].into_iter().all(share)
             || !share(self.updates + self.fences)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weakspot_core::Ops;
+use weakspot_core::History;
 
 use crate::machines::{self, Buffers};
 use crate::simulate::{self, Failure};
@@ -12,7 +12,7 @@ use crate::{Bug, Recorded, Run, Source};
 ///
 /// # Errors
 /// When what was asked for does not fit together, or a protocol fails, which is a defect of ours.
-pub fn generate(client: &Ops, run: &Run) -> Result<Recorded, GenError> {
+pub fn generate(client: &History, run: &Run) -> Result<Recorded, GenError> {
     let Run { source, bug, store_buffer, seed, .. } = *run;
     if let Some(bug) = bug
         && !bug.sources().contains(&source)

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicUsize, compiler_fence, fence};
 use std::time::{Duration, Instant};
 
-use weakspot_core::{INITIAL, OpKind, Ops};
+use weakspot_core::{History, INITIAL, OpKind};
 
 use crate::Recorded;
 
@@ -28,7 +28,7 @@ pub enum Layout {
 /// Runs a client on this CPU, one thread of the operating system per thread of the client, and
 /// says how long the threads took.
 #[must_use]
-pub fn record(client: &Ops, layout: Layout) -> (Recorded, Duration) {
+pub fn record(client: &History, layout: Layout) -> (Recorded, Duration) {
     let (seen, time) = match layout {
         Layout::Apart => {
             let vars: Vec<Alone> = (0..client.vars()).map(|_| Alone::default()).collect();
@@ -75,7 +75,7 @@ impl Variable for Packed {
 }
 
 /// What each thread read, and the time from the first start to the last end.
-fn run<V: Variable>(client: &Ops, vars: &[V]) -> (Vec<Vec<u32>>, Duration) {
+fn run<V: Variable>(client: &History, vars: &[V]) -> (Vec<Vec<u32>>, Duration) {
     let threads = client.threads();
     let barrier = Barrier::new(threads);
     let ready = AtomicUsize::new(0);
@@ -125,7 +125,7 @@ fn start_together(ready: &AtomicUsize, threads: usize) {
     }
 }
 
-fn hammer<V: Variable>(client: &Ops, thread: usize, vars: &[V], record: &mut [u32]) {
+fn hammer<V: Variable>(client: &History, thread: usize, vars: &[V], record: &mut [u32]) {
     for (op, seen) in client.of_thread(thread).zip(record) {
         let value = op + 1;
         if client.kind(op) == OpKind::Fence {

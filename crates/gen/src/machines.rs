@@ -4,7 +4,7 @@
 //! in a search. Cost: a few random numbers per operation.
 
 use weakspot_core::testing::Rng;
-use weakspot_core::{INITIAL, OpKind, Ops};
+use weakspot_core::{History, INITIAL, OpKind};
 
 use crate::Recorded;
 
@@ -23,7 +23,7 @@ pub(crate) enum Buffers {
 }
 
 /// Runs a client to its end.
-pub(crate) fn run(client: &Ops, buffers: Buffers, seed: u64) -> Recorded {
+pub(crate) fn run(client: &History, buffers: Buffers, seed: u64) -> Recorded {
     let mut machine = Machine {
         ops: client.clone(),
         last: vec![INITIAL; client.vars()],
@@ -54,7 +54,7 @@ pub(crate) fn run(client: &Ops, buffers: Buffers, seed: u64) -> Recorded {
 }
 
 struct Machine {
-    ops: Ops,
+    ops: History,
     /// Per variable the write that memory holds.
     last: Vec<u32>,
     order: Vec<u32>,

@@ -7,7 +7,7 @@
 //! That it does not proves nothing: another order may. Cost: linear, times the writes that are
 //! pending at once.
 
-use weakspot_core::{INITIAL, Model, OpKind, Ops};
+use weakspot_core::{History, INITIAL, Model, OpKind};
 
 /// Where an order fails to explain a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Breach {
 ///
 /// # Errors
 /// The first breach along the order.
-pub fn explains(ops: &Ops, order: &[u32], model: Model) -> Result<(), Breach> {
+pub fn explains(ops: &History, order: &[u32], model: Model) -> Result<(), Breach> {
     if order.len() != ops.len() {
         return Err(Breach::Incomplete);
     }
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     /// Store buffering: `w x, r y ‖ w y, r x`, both reads of initial values.
-    fn store_buffering() -> Ops {
-        let mut ops = Ops::new();
+    fn store_buffering() -> History {
+        let mut ops = History::new();
         for (w, r) in [(0, 1), (1, 0)] {
             ops.thread();
             ops.push(OpKind::Write, w, INITIAL);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn writes_to_different_variables_overtake_each_other_under_pso_only() {
-        let mut ops = Ops::new();
+        let mut ops = History::new();
         ops.thread();
         ops.push(OpKind::Write, 0, INITIAL);
         ops.push(OpKind::Write, 1, INITIAL);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn fences_wait_for_commits() {
-        let mut ops = Ops::new();
+        let mut ops = History::new();
         ops.thread();
         ops.push(OpKind::Write, 0, INITIAL);
         ops.push(OpKind::Fence, 0, INITIAL);

@@ -1,12 +1,12 @@
 //! What a source hands out.
 
-use weakspot_core::{OpKind, OpNames, Ops, Value};
+use weakspot_core::{History, OpKind, OpNames, Value};
 
 /// A history, and the order in which its operations took effect if the source knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The operations, with what each read.
-    pub ops: Ops,
+    pub ops: History,
     /// Names and values. A write writes its own number plus one, so that no value is written twice.
     pub names: OpNames,
     /// Every operation once, when it took effect: reads when they got their value, writes when all
@@ -17,7 +17,7 @@ pub struct Recorded {
 impl Recorded {
     /// Puts names and values to a history.
     #[must_use]
-    pub fn new(ops: Ops, order: Option<Vec<u32>>) -> Recorded {
+    pub fn new(ops: History, order: Option<Vec<u32>>) -> Recorded {
         let values = (0..ops.len() as u32)
             .map(|op| match ops.kind(op) {
                 OpKind::Fence => 0,

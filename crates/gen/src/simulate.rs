@@ -27,7 +27,7 @@ mod network;
 
 use std::fmt;
 
-use weakspot_core::Ops;
+use weakspot_core::History;
 use weakspot_core::testing::Rng;
 
 pub(crate) use directory::Directory;
@@ -157,7 +157,7 @@ impl fmt::Display for Failure {
     private_bounds,
     reason = "the protocols are named by their types, not by what they can do"
 )]
-pub(crate) fn run<P: Protocol>(client: &Ops, run: &Run) -> Result<Recorded, Failure> {
+pub(crate) fn run<P: Protocol>(client: &History, run: &Run) -> Result<Recorded, Failure> {
     let n = client.threads();
     let lines = client.vars().div_ceil(cache::PER_LINE);
     let protocol = P::new(n, lines);

@@ -6,7 +6,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, mutate_ops, random_ops};
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_history::{Complete, Method, check};
 
 fn main() {
@@ -17,12 +17,18 @@ const LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 const AUTO: Method = Method { complete: Complete::Auto, saturate: true };
 
-fn history(threads: usize, vars: usize, ops: usize, source: OpsSource) -> Ops {
+fn history(threads: usize, vars: usize, ops: usize, source: OpsSource) -> History {
     let size = OpsSize { threads, vars, ops, fences: 0, updates: 0 };
     random_ops(&mut Rng::new(1), size, source)
 }
 
-fn bench(bencher: Bencher<'_, '_>, ops: &Ops, model: HistoryModel, method: Method, want: Verdict) {
+fn bench(
+    bencher: Bencher<'_, '_>,
+    ops: &History,
+    model: HistoryModel,
+    method: Method,
+    want: Verdict,
+) {
     bencher.counter(ItemsCount::new(ops.len())).bench(|| {
         let answer = check(divan::black_box(ops), model, method, &LIMITS, &mut Silent);
         let answer = answer.expect("evidence");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Certified, Effort, HistoryEvidence, HistoryModel, Limit, Limits, Ops, Progress, Verdict,
+    Certified, Effort, History, HistoryEvidence, HistoryModel, Limit, Limits, Progress, Verdict,
 };
 use weakspot_sat::Meter;
 
@@ -26,11 +26,11 @@ use crate::graph::explain::Ppo;
 /// Whether the history satisfies the model.
 ///
 /// ```
-/// use weakspot_core::{HistoryModel, INITIAL, Limits, OpKind, Ops, Silent, Verdict};
+/// use weakspot_core::{HistoryModel, INITIAL, Limits, OpKind, History, Silent, Verdict};
 /// use weakspot_history::{Complete, Method, check};
 ///
 /// // Two threads each write one variable and then read that the other one is as it was.
-/// let mut ops = Ops::new();
+/// let mut ops = History::new();
 /// for (mine, other) in [(0, 1), (1, 0)] {
 ///     ops.thread();
 ///     ops.push(OpKind::Write, mine, INITIAL);
@@ -57,7 +57,7 @@ use crate::graph::explain::Ppo;
 /// # Errors
 /// When the evidence did not pass its check, which is a defect of this crate and no answer.
 pub fn check(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     method: Method,
     limits: &Limits,
@@ -70,7 +70,7 @@ pub fn check(
 
 /// The answer before its evidence is checked.
 pub(crate) fn decide(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     method: Method,
     limits: &Limits,
@@ -92,7 +92,7 @@ pub(crate) fn decide(
 /// A run of a stronger machine, which is cheaper to find than CM, CCM and wCCM are to evaluate,
 /// and shows more.
 fn stronger_run(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     meter: &mut Meter<'_>,
 ) -> Result<Option<HistoryEvidence>, Limit> {
@@ -109,7 +109,7 @@ fn stronger_run(
     })
 }
 
-fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'_>) -> Answer {
+fn by_stages(ops: &History, model: HistoryModel, method: Method, meter: &mut Meter<'_>) -> Answer {
     if let Some(answer) = causal(ops, model, meter) {
         return answer;
     }
@@ -126,7 +126,7 @@ fn by_stages(ops: &Ops, model: HistoryModel, method: Method, meter: &mut Meter<'
 const PATIENCE: u64 = 64;
 
 fn strong(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     method: Method,
     stage: &mut DecidedBy,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Certified, Effort, HistoryEvidence, HistoryModel, HistoryStep, Limits, OpKind, Ops, Progress,
-    Snapshot, Verdict,
+    Certified, Effort, History, HistoryEvidence, HistoryModel, HistoryStep, Limits, OpKind,
+    Progress, Snapshot, Verdict,
 };
 
 use crate::answer::{Answer, Method};
@@ -58,7 +58,7 @@ const STRONGEST_FIRST: [HistoryModel; 8] = [
 /// # Errors
 /// When the evidence for a model did not pass its check.
 pub fn classify(
-    ops: &Ops,
+    ops: &History,
     models: &[HistoryModel],
     method: Method,
     limits: &Limits,
@@ -92,7 +92,7 @@ pub fn classify(
 }
 
 fn ask(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     method: Method,
     limits: &Limits,
@@ -119,7 +119,7 @@ impl Progress for Heard<'_> {
 
 /// What the answers for other models say about this one, if anything.
 fn taken_over(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     others: &[Classified],
     effort: Effort,
@@ -146,7 +146,7 @@ fn taken_over(
 }
 
 /// A run without buffers as one in which each write leaves its buffer at once.
-fn with_commits(ops: &Ops, steps: &[HistoryStep]) -> Vec<HistoryStep> {
+fn with_commits(ops: &History, steps: &[HistoryStep]) -> Vec<HistoryStep> {
     let mut run = Vec::with_capacity(steps.len() * 3 / 2);
     for &step in steps {
         run.push(step);

@@ -1,6 +1,6 @@
 //! Checks a history while it is written, window by window (see `window.rs` for what that finds).
 //!
-//! A model that is violated is not asked about any more: what follows cannot mend it.
+//! A model that is violated is not asked about any more: what follows cannot repair it.
 
 use std::sync::Arc;
 

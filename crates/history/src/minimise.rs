@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Certified, Claim, Effort, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limits,
-    LratStep, OpKind, Ops, Progress, Rule, Verdict, Why, initial_write_var,
+    Certified, Claim, Effort, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel,
+    Limits, LratStep, OpKind, Progress, Rule, Verdict, Why, initial_write_var,
 };
 
 use crate::answer::Method;
@@ -31,7 +31,7 @@ pub struct Minimal {
     /// Its operations, by their numbers in the whole history, in rising order.
     pub kept: Vec<u32>,
     /// It as a history; operations, threads and variables are numbered anew.
-    pub ops: Ops,
+    pub ops: History,
     /// The threads of the whole history that it has operations of.
     pub threads: Vec<usize>,
     /// The variables of the whole history that it is about.
@@ -60,7 +60,7 @@ impl Claim for Minimal {
 /// # Errors
 /// When the evidence for the part did not pass its check.
 pub fn minimise(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     evidence: &HistoryEvidence,
     method: Method,
@@ -86,7 +86,7 @@ pub fn minimise(
 }
 
 struct Search<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     model: HistoryModel,
     method: Method,
     /// For all checks together.
@@ -147,7 +147,7 @@ impl Search<'_> {
 }
 
 /// All operations but these, and but those that read from them, and so on.
-fn without(ops: &Ops, gone: std::ops::Range<usize>) -> Vec<u32> {
+fn without(ops: &History, gone: std::ops::Range<usize>) -> Vec<u32> {
     let mut left_out = vec![false; ops.len()];
     left_out[gone.clone()].fill(true);
     let mut todo: Vec<usize> = gone.collect();
@@ -168,7 +168,7 @@ fn without(ops: &Ops, gone: std::ops::Range<usize>) -> Vec<u32> {
 }
 
 /// The operations that evidence for a violation rests on.
-fn named(ops: &Ops, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32> {
+fn named(ops: &History, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32> {
     let mut named = Named { ops, model, found: Vec::new() };
     match evidence {
         HistoryEvidence::Cycle(cycle) => named.cycle(cycle),
@@ -185,7 +185,7 @@ fn named(ops: &Ops, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32>
 }
 
 struct Named<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     model: HistoryModel,
     found: Vec<u32>,
 }

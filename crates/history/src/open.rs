@@ -2,7 +2,7 @@
 //! measures it: the share of pairs of writes to one variable that the partial store order leaves
 //! open.
 
-use weakspot_core::{HistoryModel, Limit, Limits, Ops, Progress};
+use weakspot_core::{History, HistoryModel, Limit, Limits, Progress};
 use weakspot_sat::Meter;
 
 use crate::causal::convergent_memory::{self, add_conflicts};
@@ -31,7 +31,7 @@ pub struct Pairs {
 /// # Errors
 /// When a limit is reached.
 pub fn open_pairs(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     limits: &Limits,
     progress: &mut dyn Progress,
@@ -62,7 +62,7 @@ pub fn open_pairs(
     }
 }
 
-fn causal(ops: &Ops, conflicts: bool, meter: &mut Meter<'_>) -> Result<Option<Pairs>, Limit> {
+fn causal(ops: &History, conflicts: bool, meter: &mut Meter<'_>) -> Result<Option<Pairs>, Limit> {
     let mut extra = Extra::new(ops.len());
     let Ok(co) = Clocks::new(ops, false, &extra, meter)? else { return Ok(None) };
     if conflicts && add_conflicts(ops, &co, false, false, &mut extra, meter)?.is_some() {
@@ -76,7 +76,7 @@ fn causal(ops: &Ops, conflicts: bool, meter: &mut Meter<'_>) -> Result<Option<Pa
     Ok(walked.ok().map(|()| count(ops, &co, &extra, 0, &order)))
 }
 
-fn count(ops: &Ops, hb: &Clocks, extra: &Extra, conflicts: usize, order: &[u32]) -> Pairs {
+fn count(ops: &History, hb: &Clocks, extra: &Extra, conflicts: usize, order: &[u32]) -> Pairs {
     let mut pairs = Pairs { all: 0, open: 0 };
     for order in by_variable(ops, order) {
         let (all, ordered) = Store::new(ops, hb, extra, conflicts, &order).pairs();

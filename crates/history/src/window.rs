@@ -45,7 +45,7 @@
 use std::collections::VecDeque;
 
 use weakspot_core::{
-    INITIAL, LoggedOp, OpKind, OpNames, Ops, SaidFrom, Value, WriteTable, Written,
+    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
 };
 
 /// Of each variable so many writes are remembered at least.
@@ -93,7 +93,7 @@ struct Var {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The operations.
-    pub ops: Ops,
+    pub ops: History,
     /// The threads by their numbers in the log.
     pub threads: Vec<u32>,
     /// The variables by their numbers in the log.
@@ -142,7 +142,7 @@ impl Window {
     #[must_use]
     pub fn new(size: usize) -> Window {
         Window {
-            size: size.clamp(2, Ops::MOST / 8),
+            size: size.clamp(2, History::MOST / 8),
             ops: Vec::new(),
             vars: Vec::new(),
             done: Vec::new(),
@@ -417,7 +417,7 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
         }
     }
     let mut excerpt = Excerpt {
-        ops: Ops::new(),
+        ops: History::new(),
         threads: threads.old,
         vars: Vec::new(),
         values: Vec::with_capacity(order.len()),

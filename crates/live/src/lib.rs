@@ -40,5 +40,5 @@ pub use replay::Replay;
 pub use rf::Rf;
 pub use step::{Order, Step};
 pub use strategy::{Choice, Diverged, Ended, Next, Strategy};
-pub use token::{Schedule, TokenError};
+pub use token::{Choices, TokenError};
 pub use watch::{Compiled, Finding, Transactions, Watch, compiled};

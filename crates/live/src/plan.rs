@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bounded, Dpor, Pct, Random, Replay, Rf, Schedule, Strategy};
+use crate::{Bounded, Choices, Dpor, Pct, Random, Replay, Rf, Strategy};
 
 /// A strategy and its parameters. As text: `bounded`, `bounded:3`, `dpor`, `rf`, `random:SEED`,
 /// `pct:DEPTH:SEED`, `replay:TOKEN`.
@@ -28,7 +28,7 @@ pub enum Plan {
         seed: u64,
     },
     /// One execution again.
-    Replay(Schedule),
+    Replay(Choices),
 }
 
 impl Plan {

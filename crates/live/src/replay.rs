@@ -7,12 +7,12 @@
 //! thread goes on as long as it can, then the first one that can.
 
 use crate::strategy::undecided;
-use crate::{Agent, Choice, Diverged, Ended, Next, Schedule, Strategy};
+use crate::{Agent, Choice, Choices, Diverged, Ended, Next, Strategy};
 
 /// The strategy `replay`.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    schedule: Schedule,
+    schedule: Choices,
     begun: bool,
     /// How many steps were taken; of the current run of the schedule; which run.
     steps: usize,
@@ -24,7 +24,7 @@ pub struct Replay {
 impl Replay {
     /// One execution, with these choices.
     #[must_use]
-    pub fn new(schedule: Schedule) -> Replay {
+    pub fn new(schedule: Choices) -> Replay {
         Replay { schedule, begun: false, steps: 0, taken: 0, run: 0, diverged: None }
     }
 

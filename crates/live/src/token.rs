@@ -19,17 +19,17 @@ const MOST_STEPS: usize = 1 << 28;
 
 /// The choices of an execution in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
+pub struct Choices {
     /// Who took how many steps in a row.
     runs: Vec<(Agent, u32)>,
     steps: usize,
 }
 
-impl Schedule {
+impl Choices {
     /// No choices yet.
     #[must_use]
-    pub fn new() -> Schedule {
-        Schedule::default()
+    pub fn new() -> Choices {
+        Choices::default()
     }
 
     /// One more step.
@@ -46,8 +46,8 @@ impl Schedule {
     /// The part of it in which each thread takes only those steps that come before a place in the
     /// whole, which is 0 for threads beyond the end of `until`.
     #[must_use]
-    pub fn part(&self, until: &[usize]) -> Schedule {
-        let mut part = Schedule::new();
+    pub fn part(&self, until: &[usize]) -> Choices {
+        let mut part = Choices::new();
         let mut at = 0;
         for &(agent, times) in &self.runs {
             let until = until.get(usize::from(agent.of())).copied().unwrap_or(0);
@@ -87,7 +87,7 @@ impl Schedule {
     }
 }
 
-impl fmt::Display for Schedule {
+impl fmt::Display for Choices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
         let mut text = String::from(VERSION);
@@ -136,10 +136,10 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-impl FromStr for Schedule {
+impl FromStr for Choices {
     type Err = TokenError;
 
-    fn from_str(text: &str) -> Result<Schedule, TokenError> {
+    fn from_str(text: &str) -> Result<Choices, TokenError> {
         let wrong = |at, what| Err(TokenError { at, what });
         let text = text.trim();
         if !text.is_ascii() {
@@ -152,7 +152,7 @@ impl FromStr for Schedule {
         let Some(end) = text.rfind('_').filter(|&end| text.len() == end + 9) else {
             return wrong(text.len(), "the schedule ends too early or too late");
         };
-        let mut schedule = Schedule::new();
+        let mut schedule = Choices::new();
         let mut at = VERSION.len();
         while at < end {
             let part = &text[at + 1..end];
@@ -214,8 +214,8 @@ mod tests {
     use super::*;
     use weakspot_core::testing::Rng;
 
-    fn sample(rng: &mut Rng) -> Schedule {
-        let mut schedule = Schedule::new();
+    fn sample(rng: &mut Rng) -> Choices {
+        let mut schedule = Choices::new();
         for _ in 0..rng.below(40) {
             let t = rng.below(3) as u16;
             let agent = match rng.below(3) {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_token_looks_like_this() {
-        let mut schedule = Schedule::new();
+        let mut schedule = Choices::new();
         for _ in 0..12 {
             schedule.push(Agent::thread(0));
         }
@@ -265,9 +265,9 @@ mod tests {
                     }
                     changed[at] = *with;
                     let changed = String::from_utf8(changed).unwrap();
-                    assert!(changed.parse::<Schedule>().is_err(), "{token} {changed}");
+                    assert!(changed.parse::<Choices>().is_err(), "{token} {changed}");
                 }
-                assert!(token[..at].parse::<Schedule>().is_err(), "{token} cut at {at}");
+                assert!(token[..at].parse::<Choices>().is_err(), "{token} cut at {at}");
             }
         }
     }
@@ -289,7 +289,7 @@ mod tests {
             ("ws1_0x400000000_00000000", 4, "the schedule has too many steps"),
             ("ws1_0_00000000", 6, "the check at the end does not fit: some of it was changed"),
         ] {
-            assert_eq!(text.parse::<Schedule>(), Err(TokenError { at, what }), "{text}");
+            assert_eq!(text.parse::<Choices>(), Err(TokenError { at, what }), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use weakspot_core::{Model, Names, Verdict};
 use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::run::object::Run;
 use crate::run::of_steps::draw_steps;
-use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, told};
+use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, violation_text};
 use crate::text::limit::{limit_json, limit_text};
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Style, paragraph};
@@ -138,7 +138,7 @@ pub struct RealPairs<'a> {
 }
 
 /// How many findings are reported one by one in text.
-const MAX_TOLD: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// What is said about a model that the executions were watched for.
 #[must_use]
@@ -166,11 +166,11 @@ pub fn real_text(explored: &Explored<'_>, pairs: &RealPairs<'_>, style: Style) -
     }
     let new: Vec<&RealOvertaking<'_>> = findings.iter().filter(|f| f.before.is_none()).collect();
     let mut drawn = false;
-    for finding in new.iter().take(MAX_TOLD) {
+    for finding in new.iter().take(MAX_SHOWN) {
         out.push_str(&pair(explored, finding, &mut drawn, style));
     }
-    if new.len() > MAX_TOLD {
-        let more = counted((new.len() - MAX_TOLD) as u64, "more pair");
+    if new.len() > MAX_SHOWN {
+        let more = counted((new.len() - MAX_SHOWN) as u64, "more pair");
         let _ = writeln!(out, "\n  and {more}; --format json lists all");
     }
     let all = grouped(findings.len() as u128);
@@ -179,7 +179,7 @@ pub fn real_text(explored: &Explored<'_>, pairs: &RealPairs<'_>, style: Style) -
         (only_reported, "reported, but not executed again"),
         (lost, "reported, but did not come out the same when executed again"),
     ] {
-        if number > 0 && findings.len() > MAX_TOLD {
+        if number > 0 && findings.len() > MAX_SHOWN {
             let _ = writeln!(out, "  {} of all {all} were {what}", grouped(u128::from(number)));
         }
     }
@@ -213,7 +213,7 @@ fn pair(
         RealShown::NotAgain | RealShown::Unrepeatable => None,
     };
     match report {
-        Some((a, report, run)) => out.push_str(&told(a, report, run.as_ref(), style)),
+        Some((a, report, run)) => out.push_str(&violation_text(a, report, run.as_ref(), style)),
         None => {
             for (what, place) in ["store", "access"].into_iter().zip(finding.places) {
                 let _ = writeln!(out, "  {what:<9}at {}", plain(place));
@@ -311,7 +311,7 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
     if !style.details {
         return out;
     }
-    for failure in failures.iter().filter(|f| f.before.is_none()).take(MAX_TOLD) {
+    for failure in failures.iter().filter(|f| f.before.is_none()).take(MAX_SHOWN) {
         let _ = write!(out, "\n  {:<8}", failure.kind);
         if !failure.text.is_empty() {
             let _ = write!(out, " {}", plain(failure.text));

@@ -83,7 +83,7 @@ pub struct Solver {
     levels: Vec<usize>,
     /// How much of the trail was propagated, and how much the theory has heard of.
     propagated: usize,
-    told: usize,
+    theory_head: usize,
     /// `None` when nobody wants a proof.
     proof: Option<Proof>,
     /// Whether the clauses are contradictory without a search.
@@ -135,7 +135,7 @@ impl Solver {
             trail: Vec::new(),
             levels: Vec::new(),
             propagated: 0,
-            told: 0,
+            theory_head: 0,
             proof: with_proof.then(Proof::default),
             contradiction: false,
             seen: Vec::new(),
@@ -284,13 +284,13 @@ impl Solver {
                 self.propagated += 1;
                 self.propagate_one(!lit)?;
             }
-            let Some(&lit) = self.trail.get(self.told) else { return Ok(()) };
-            self.told += 1;
+            let Some(&lit) = self.trail.get(self.theory_head) else { return Ok(()) };
+            self.theory_head += 1;
             let mut implied = Vec::new();
             theory.assign(lit, &mut implied).map_err(Conflict::Theory)?;
             for lit in implied {
                 if self.value(lit).is_none() {
-                    self.enqueue(lit, Reason::Theory(self.told as u32));
+                    self.enqueue(lit, Reason::Theory(self.theory_head as u32));
                     if self.levels.is_empty() {
                         let clause = self.reason(lit, theory);
                         self.vars[lit.var()].unit = self.unit(lit, clause);
@@ -487,8 +487,8 @@ impl Solver {
         match self.vars[lit.var()].reason {
             Reason::Clause(clause) => clause,
             Reason::Decision => unreachable!("a decision has no reason"),
-            Reason::Theory(told) => {
-                let mut lits = theory.explain(lit, told as usize);
+            Reason::Theory(theory_head) => {
+                let mut lits = theory.explain(lit, theory_head as usize);
                 let position = |lit: &Lit| std::cmp::Reverse(self.vars[lit.var()].position);
                 lits[1..].sort_unstable_by_key(position);
                 let id = self.proof.as_mut().map_or(0, |proof| proof.given(&lits));
@@ -509,8 +509,8 @@ impl Solver {
         }
         self.levels.truncate(level);
         self.propagated = self.propagated.min(length);
-        if self.told > length {
-            self.told = length;
+        if self.theory_head > length {
+            self.theory_head = length;
             theory.retract(length);
         }
     }

@@ -33,7 +33,7 @@ pub(crate) enum Searched {
 
 /// Something that a cycle may use to get from a transaction to another.
 #[derive(Clone, Copy)]
-struct Step {
+struct Hop {
     from: u32,
     to: u32,
     by: By,
@@ -61,14 +61,13 @@ impl Steps {
 }
 
 /// All of them.
-fn steps(part: &Part<'_>, with: Steps) -> Vec<Step> {
+fn steps(part: &Part<'_>, with: Steps) -> Vec<Hop> {
     let of_tie =
-        |tie: &Use| Step { from: tie.from, to: tie.to, by: By::Tie(tie.events.0, tie.events.1) };
-    let mut steps: Vec<Step> = part.ties.iter().map(of_tie).collect();
+        |tie: &Use| Hop { from: tie.from, to: tie.to, by: By::Tie(tie.events.0, tie.events.1) };
+    let mut steps: Vec<Hop> = part.ties.iter().map(of_tie).collect();
     for found in part.overwritten.iter().filter(|_| with == Steps::All) {
         for &to in &found.to {
-            let step =
-                |&write| Step { from: found.from, to, by: By::Overwrites(write, found.read) };
+            let step = |&write| Hop { from: found.from, to, by: By::Overwrites(write, found.read) };
             steps.extend(found.by.iter().map(step));
         }
     }
@@ -98,7 +97,7 @@ pub(crate) fn search(
         if most.is_some() && overwritten > MOST_STEPS {
             return Ok(Searched::TooMany);
         }
-        meter.room((overwritten * (size_of::<Step>() + 8)) as u64)?;
+        meter.room((overwritten * (size_of::<Hop>() + 8)) as u64)?;
     }
     let steps = steps(part, with);
     let mut leaving = vec![Vec::new(); part.txns.len()];
@@ -154,7 +153,7 @@ struct Search<'a> {
     graph: &'a mut Acyclic,
     after: Vec<Vec<u64>>,
     /// The ties, and what else leads on.
-    all: Vec<Step>,
+    all: Vec<Hop>,
     /// Per transaction those that leave it.
     leaving: Vec<Vec<usize>>,
     /// The ties of the beginning, each with the length of the graph before it.

@@ -3,7 +3,7 @@
 use crate::error::LogPlace;
 
 /// What a decoder did.
-pub(crate) enum Step {
+pub(crate) enum Decoded {
     /// It added to the batch, or used some bytes.
     Done,
     /// It came to the beginning of a trace.

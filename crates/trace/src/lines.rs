@@ -2,7 +2,7 @@
 
 use weakspot_core::LogBatch;
 
-use crate::decoded::{Places, Step};
+use crate::decoded::{Decoded, Places};
 use crate::error::{LogError, LogPlace};
 use crate::names::Names;
 use crate::source::{LONGEST, MARK, Source};
@@ -59,7 +59,7 @@ impl Lines {
         names: &mut Names,
         batch: &mut LogBatch,
         places: &mut Places,
-    ) -> Result<Step, LogError> {
+    ) -> Result<Decoded, LogError> {
         let data = source.data();
         let found = data[self.searched..].iter().position(|&b| b == b'\n');
         let length = found.map_or(data.len(), |n| self.searched + n);
@@ -68,10 +68,10 @@ impl Lines {
         }
         if found.is_none() && !source.ended {
             self.searched = length;
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         }
         if found.is_none() && length == 0 {
-            return Ok(Step::End);
+            return Ok(Decoded::End);
         }
         let bytes = data[..length].trim_ascii_end();
         let mark = if source.offset() == 0 && bytes.starts_with(MARK) { MARK.len() } else { 0 };
@@ -87,14 +87,14 @@ impl Lines {
         };
         let step = match (self.parse)(line, names, batch) {
             Err(fault) => return Err(self.error(line, fault)),
-            Ok(Line::Empty) => Step::Done,
+            Ok(Line::Empty) => Decoded::Done,
             Ok(Line::Trace(id)) => {
                 places.trace = Some(self.place());
-                Step::Trace(id)
+                Decoded::Trace(id)
             }
             Ok(Line::Event) => {
                 places.each.push(self.place());
-                Step::Done
+                Decoded::Done
             }
         };
         source.consume(length + usize::from(found.is_some()));

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use weakspot_core::{LogBatch, LogTables};
 
-use crate::decoded::{Places, Step};
+use crate::decoded::{Decoded, Places};
 use crate::error::{LogError, LogPlace, Torn};
 use crate::json::Json;
 use crate::lines::Lines;
@@ -138,12 +138,12 @@ impl LogReader {
                 Decoder::Wslog(blocks) => blocks.step(source, names, batch, places)?,
             };
             match step {
-                Step::Done if batch.events.len() < BATCH => {}
-                Step::Done => return Ok(Next::Events),
-                Step::Trace(id) => return Ok(Next::Trace(id)),
-                Step::End => return Ok(Next::End),
-                Step::More if !batch.events.is_empty() => return Ok(Next::Events),
-                Step::More => {
+                Decoded::Done if batch.events.len() < BATCH => {}
+                Decoded::Done => return Ok(Next::Events),
+                Decoded::Trace(id) => return Ok(Next::Trace(id)),
+                Decoded::End => return Ok(Next::End),
+                Decoded::More if !batch.events.is_empty() => return Ok(Next::Events),
+                Decoded::More => {
                     if let Err(error) = self.source.fill() {
                         let place = match &self.decoder {
                             Decoder::Lines(lines) => lines.place(),

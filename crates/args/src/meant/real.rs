@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weakspot_core::Model;
-use weakspot_live::Schedule;
+use weakspot_live::Choices;
 
 use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
 use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
@@ -77,7 +77,7 @@ pub struct RunArgs {
     pub preemptions: Option<u32>,
     pub seed: u64,
     pub depth: usize,
-    pub replay: Option<Schedule>,
+    pub replay: Option<Choices>,
     pub executions: Option<u64>,
     pub steps: u64,
     pub spins: u32,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
-use weakspot_live::Schedule;
+use weakspot_live::Choices;
 
 use super::super::values::{buffers, model, plain, tests};
 use super::{Shared, Threads};
@@ -23,7 +23,7 @@ The compiler is gcc or clang, whichever is there; WEAKSPOT_CC (for c++
 WEAKSPOT_CXX) names another one. Accesses to memory are instrumented (by way of
 -fsanitize=thread), fences in inline assembly are recognised, and the program is
 linked with the runtime library of weakspot. On its own it runs as ever.
-Assembly that cannot be seen through is told with its file and line."
+Assembly that cannot be seen through is reported with its file and line."
 )]
 pub(crate) struct Compiler {
     /// The arguments of the compiler.
@@ -31,7 +31,7 @@ pub(crate) struct Compiler {
     pub(crate) args: Vec<String>,
 }
 
-/// What do TSO and PSO do to a compiled program, on which lines, and which fence mends it?
+/// What do TSO and PSO do to a compiled program, on which lines, and which fence fixes it?
 #[derive(Debug, Args)]
 #[command(
     before_help = "\
@@ -168,7 +168,7 @@ pub(crate) struct Explore {
     pub(crate) depth: Option<usize>,
     /// Execute only the schedule that a finding came with.
     #[arg(long, value_name = "SCHEDULE")]
-    pub(crate) replay: Option<Schedule>,
+    pub(crate) replay: Option<Choices>,
     /// At most this many executions.
     #[arg(long, value_name = "N")]
     pub(crate) executions: Option<u64>,

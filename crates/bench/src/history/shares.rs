@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::{Map, Value, json};
 use weakspot_args::{BenchHistoryArgs, HistoryTable};
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_history::{Complete, Method, check, open_pairs};
 use weakspot_report::Rows;
 
@@ -159,7 +159,7 @@ pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result
 }
 
 /// Per model whether a history violates it.
-fn violated(ops: &Ops) -> Result<[bool; HistoryModel::ALL.len()]> {
+fn violated(ops: &History) -> Result<[bool; HistoryModel::ALL.len()]> {
     let method = Method { complete: Complete::Auto, saturate: true };
     let mut violated = [false; HistoryModel::ALL.len()];
     for model in HistoryModel::ALL {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::testing::Rng;
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_gen::{Bug, Client, Run, Source, generate};
 use weakspot_history::{Complete, Method, check};
 
@@ -115,7 +115,7 @@ impl Origin {
 
 impl Shape {
     /// The history of a seed.
-    pub(super) fn history(&self, seed: u64) -> Result<Ops> {
+    pub(super) fn history(&self, seed: u64) -> Result<History> {
         let client = Client {
             cpus: self.cpus,
             operations: self.operations,
@@ -174,7 +174,8 @@ pub(super) fn measure(tables: &Tables<'_>, task: &Task, timeout: Duration) -> Re
 /// There is no such measurement, or evidence is rejected.
 pub fn run(spec: &str, timeout: Duration) -> Result<String> {
     let task: Task = spec.parse()?;
-    let all: Vec<Ops> = (0..task.count).map(|s| task.shape.history(s)).collect::<Result<_>>()?;
+    let all: Vec<History> =
+        (0..task.count).map(|s| task.shape.history(s)).collect::<Result<_>>()?;
     forget_peak();
     let start = Instant::now();
     let mut cell = Cell { done: true, cpu: Some(0.0), ..Cell::default() };

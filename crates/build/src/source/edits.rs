@@ -1,6 +1,6 @@
 //! Fences and orders written into a source.
 
-use super::tokens::Kind;
+use super::tokens::TokenKind;
 use super::{Source, SourceLanguage, Statement};
 
 /// Which fence.
@@ -88,7 +88,7 @@ impl Source {
         let call = |i: usize| {
             let open = self.tokens[i].inside?;
             let name = self.tokens.get(open.checked_sub(1)?)?;
-            (name.kind == Kind::Word).then(|| (open, self.word(name)))
+            (name.kind == TokenKind::Word).then(|| (open, self.word(name)))
         };
         let first = *orders.first()?;
         let (open, name) = call(first)?;
@@ -143,7 +143,7 @@ impl Source {
             ("seq_cst", "SeqCst"),
         ];
         let token = &self.tokens[at];
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             return None;
         }
         let word = self.word(token);
@@ -197,7 +197,7 @@ impl Source {
     /// The blanks at the beginning of a line: as in the next statement of the block, or in the last one.
     fn blanks_of(&self, at: usize, next: Option<usize>) -> String {
         let following = next.filter(|&next| {
-            self.tokens[next].kind != Kind::Mark(b'}') && !self.tokens[next].directive
+            self.tokens[next].kind != TokenKind::Mark(b'}') && !self.tokens[next].directive
         });
         let following = following.and_then(|next| self.blanks_before(self.tokens[next].start));
         if let Some(blanks) = following {

@@ -1,6 +1,6 @@
 //! The statement around a line and column.
 
-use super::tokens::{Kind, Token};
+use super::tokens::{Token, TokenKind};
 use super::{Source, SourceLanguage};
 
 /// A statement, or the head of one that has a block.
@@ -35,7 +35,7 @@ impl Source {
             return self.around(token);
         }
         let on_line =
-            |t: &&(usize, &Token)| range.contains(&t.1.start) && t.1.kind != Kind::Mark(b'}');
+            |t: &&(usize, &Token)| range.contains(&t.1.start) && t.1.kind != TokenKind::Mark(b'}');
         let tokens: Vec<(usize, &Token)> = self.tokens.iter().enumerate().collect();
         let mut found = tokens.iter().filter(on_line).map(|(i, _)| self.around(*i));
         let first = found.next()??;
@@ -86,7 +86,7 @@ impl Source {
         let closures = self.tokens[own.clone()]
             .iter()
             .enumerate()
-            .any(|(i, t)| t.kind == Kind::Mark(b'{') && Some(first + i) != headed);
+            .any(|(i, t)| t.kind == TokenKind::Mark(b'{') && Some(first + i) != headed);
         // What is in braces may be executed elsewhere, but for the block of a loop.
         let plain = !closures || is_loop && headed.is_some();
         let leaves = ["return", "break", "continue", "goto", "throw"];
@@ -173,7 +173,7 @@ impl Source {
                 Some(first + 1).filter(|&i| {
                     self.mark(i) == Some(b':')
                         && self.mark(i + 1) != Some(b':')
-                        && self.tokens[first].kind != Kind::Mark(b':')
+                        && self.tokens[first].kind != TokenKind::Mark(b':')
                 })
             };
             match colon {
@@ -212,15 +212,15 @@ impl Source {
         }
         let before = &self.tokens[open - 1];
         match before.kind {
-            Kind::Word => !harmless(self.word(before)),
-            Kind::Mark(b) => matches!(b, b')' | b']' | b'>' | b'!'),
-            Kind::Other => false,
+            TokenKind::Word => !harmless(self.word(before)),
+            TokenKind::Mark(b) => matches!(b, b')' | b']' | b'>' | b'!'),
+            TokenKind::Other => false,
         }
     }
 
     fn mark(&self, at: usize) -> Option<u8> {
         match self.tokens.get(at)?.kind {
-            Kind::Mark(mark) => Some(mark),
+            TokenKind::Mark(mark) => Some(mark),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use super::SourceLanguage;
 pub(super) struct Token {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// The bracket that it is in: the place of its token.
     pub(super) inside: Option<usize>,
     /// Of a bracket: the place of the other one, if there is one.
@@ -17,7 +17,7 @@ pub(super) struct Token {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Word,
     /// A number, a string, a character or a lifetime.
     Other,
@@ -57,32 +57,32 @@ pub(super) fn tokens(text: &str, language: SourceLanguage) -> Vec<Token> {
                 match raw_string(bytes, start, at, language) {
                     Some(end) => {
                         at = end;
-                        Kind::Other
+                        TokenKind::Other
                     }
-                    None => Kind::Word,
+                    None => TokenKind::Word,
                 }
             }
             b if b.is_ascii_digit() => {
                 while at < bytes.len() && (is_word(bytes[at]) || bytes[at] == b'\'') {
                     at += 1;
                 }
-                Kind::Other
+                TokenKind::Other
             }
             b'"' => {
                 at = end_of_string(bytes, at, b'"');
-                Kind::Other
+                TokenKind::Other
             }
             b'\'' if language == SourceLanguage::Rust => {
                 at = end_of_lifetime(text, at);
-                Kind::Other
+                TokenKind::Other
             }
             b'\'' => {
                 at = end_of_string(bytes, at, b'\'');
-                Kind::Other
+                TokenKind::Other
             }
             mark => {
                 at += 1;
-                Kind::Mark(mark)
+                TokenKind::Mark(mark)
             }
         };
         let end = at.min(bytes.len());
@@ -97,14 +97,14 @@ pub(super) fn tokens(text: &str, language: SourceLanguage) -> Vec<Token> {
 fn pair(tokens: &mut [Token]) {
     let mut open: Vec<usize> = Vec::new();
     for i in 0..tokens.len() {
-        if let Kind::Mark(b')' | b']' | b'}') = tokens[i].kind
+        if let TokenKind::Mark(b')' | b']' | b'}') = tokens[i].kind
             && let Some(other) = open.pop()
         {
             tokens[i].other = Some(other);
             tokens[other].other = Some(i);
         }
         tokens[i].inside = open.last().copied();
-        if let Kind::Mark(b'(' | b'[' | b'{') = tokens[i].kind {
+        if let TokenKind::Mark(b'(' | b'[' | b'{') = tokens[i].kind {
             open.push(i);
         }
     }

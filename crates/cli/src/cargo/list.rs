@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{has_harness, libraries, status_text};
-use weakspot_cargo::{Built, Kind};
+use weakspot_cargo::{Built, TargetKind};
 
 use crate::exit::Exit;
 
@@ -30,7 +30,7 @@ pub(super) fn tests<'a>(binaries: &'a [Built], selection: &[String]) -> Listed<'
     let mut listed = Listed { tests: Vec::new(), skipped: Vec::new(), failed: Vec::new() };
     for built in binaries {
         let id = built.id();
-        if built.kind == Kind::Macro {
+        if built.kind == TargetKind::Macro {
             listed.skipped.push(format!("{id}: a procedural macro runs inside of the compiler"));
             continue;
         }

@@ -176,7 +176,7 @@ fn failures(
     let failures = real_failures(failed, found, &runs);
     let strategy = failed.strategies.join(", then ");
     let under = look.command(failed.model, found.fork);
-    // Executions with buffers, where others were explored at first, are told apart.
+    // Executions with buffers, where others were explored at first, are advice apart.
     let explored = &match failed.model {
         Model::Sc => explored.clone(),
         _ => Explored {
@@ -380,7 +380,7 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         written: change.written,
     };
     let diffs = advice.patches.iter().map(|p| unified_diff(&p.file, &p.before, &p.after));
-    let told = RealAdvice {
+    let advice = RealAdvice {
         models: advice.models.clone(),
         findings: advice.findings,
         changes: advice.changes.as_ref().map(|changes| changes.iter().map(change).collect()),
@@ -391,7 +391,7 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         remarks: advice.remarks.clone(),
     };
     match look.json {
-        true => real_advice_json(explored, &told) + "\n",
-        false => real_advice_text(explored, &told),
+        true => real_advice_json(explored, &advice) + "\n",
+        false => real_advice_text(explored, &advice),
     }
 }

@@ -21,8 +21,8 @@ pub(super) struct Current {
     /// The reader's time included.
     pub(super) since: Instant,
     pub(super) limit: Option<Limit>,
-    /// Under which models a cycle was told as news.
-    pub(super) told: Vec<Model>,
+    /// Under which models a cycle was reported as news.
+    pub(super) reported: Vec<Model>,
 }
 
 /// What became of some events.
@@ -48,7 +48,7 @@ impl Current {
             kept: Vec::new(),
             since: Instant::now(),
             limit: None,
-            told: Vec::new(),
+            reported: Vec::new(),
         }
     }
 

@@ -65,7 +65,7 @@ impl Asked<'_> {
                     .to_owned(),
             );
         }
-        let told = SerialFenced {
+        let fenced = SerialFenced {
             after: after.collect(),
             sc_serializable: found.verdict.clone(),
             without,
@@ -87,7 +87,7 @@ impl Asked<'_> {
             certification,
             shown: found.shown,
             sc_equivalent: None,
-            fenced: Some(&told),
+            fenced: Some(&fenced),
             others: &[],
             decided_by: Some("sc-and-monitor"),
             remarks,

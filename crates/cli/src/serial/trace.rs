@@ -284,8 +284,8 @@ fn events_of(
             for (at, &(thread, commit, on_cycle)) in waiting.iter().enumerate() {
                 let has_to = txn_event.kind.drains() && thread == txn_event.thread;
                 let is_last = waiting[at + 1..].iter().all(|&(other, _, _)| other != thread);
-                let told = !has_to && is_last || on_cycle;
-                placed.extend(told.then_some((commit, Some(before))));
+                let shown = !has_to && is_last || on_cycle;
+                placed.extend(shown.then_some((commit, Some(before))));
             }
             waiting.clear();
             read.shown(current, next)

@@ -115,24 +115,24 @@ fn proposed_fences_mend_programs() {
         let flags: Vec<&str> = flags.split_whitespace().collect();
         let text =
             std::fs::read_to_string(root().join(format!("corpus/c/{name}.c"))).expect("text");
-        assert_eq!(mended(name, &text, &flags, models), changes, "{name} {flags:?}");
+        assert_eq!(fixed(name, &text, &flags, models), changes, "{name} {flags:?}");
     }
 }
 
 /// How many changes are proposed for a program; they are made, and it is checked that they are enough.
-fn mended(name: &str, text: &str, flags: &[&str], models: &str) -> usize {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mended");
+fn fixed(name: &str, text: &str, flags: &[&str], models: &str) -> usize {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fixed");
     std::fs::create_dir_all(&folder).expect("a folder");
     let source = folder.join(format!("{name}.c"));
     std::fs::write(&source, text).expect("written");
     let program = build(&source, &format!("{name}-unmended"), flags);
-    let told = answers(&program, &["--fences", "--model", models]);
-    let advice = told.iter().find(|a| a["question"] == "fence").expect("advice");
+    let got = answers(&program, &["--fences", "--model", models]);
+    let advice = got.iter().find(|a| a["question"] == "fence").expect("advice");
     assert_eq!(advice["fixable"], true, "{name}: {advice}");
     assert_eq!(advice["limit"], Value::Null, "{name}: {advice}");
     let patched = applied(text, advice["diff"].as_str().expect("a diff"));
     std::fs::write(&source, &patched).expect("written");
-    let program = build(&source, &format!("{name}-mended"), flags);
+    let program = build(&source, &format!("{name}-fixed"), flags);
     let again = answers(&program, &["--model", models]);
     for model in models.split(',') {
         assert_eq!(verdict(&again, "run", model), "holds", "{name} {model}:\n{patched}");
@@ -198,9 +198,9 @@ void *q(void *a) {{
 }}
 {MAIN}"
     );
-    assert_eq!(mended("released", &relaxed, &[], "tso,pso"), 1);
+    assert_eq!(fixed("released", &relaxed, &[], "tso,pso"), 1);
     let patched = std::fs::read_to_string(
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mended/released.c"),
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fixed/released.c"),
     );
     let patched = patched.expect("a text");
     assert!(patched.contains("&ready, 1, memory_order_release)"), "{patched}");
@@ -214,7 +214,7 @@ static inline void go(void) {{ y = 1; }}
 void *q(void *a) {{ for (int i = 0; i < 1; i++) {{ go(); s = x; }} return a; }}
 {MAIN}"
     );
-    assert_eq!(mended("line", &one_line, &[], "tso,pso"), 2);
+    assert_eq!(fixed("line", &one_line, &[], "tso,pso"), 2);
 }
 
 /// A fence that belongs inside of a statement is not written down.
@@ -240,7 +240,7 @@ void *q(void *a) {{
     std::fs::write(&source, text).expect("written");
     let program = build(&source, "inside", &[]);
     let ran = run(&["run", "--fences", "-q", program.to_str().expect("UTF-8")], "");
-    let told = "inside.c:5: a fence between two accesses of this line";
-    assert!(ran.out.contains(told), "{}{}", ran.out, ran.err);
+    let got = "inside.c:5: a fence between two accesses of this line";
+    assert!(ran.out.contains(got), "{}{}", ran.out, ran.err);
     assert!(!ran.out.contains("+++"), "{}", ran.out);
 }

@@ -576,10 +576,10 @@ fn witnesses() {
             .replace('\n', " ")
             .replace(file, "FILE")
     };
-    let mut told = String::new();
+    let mut got = String::new();
     for model in ["cc", "ccm", "pso", "tso", "sc"] {
         run(&["history", "-q", "--model", model, "--witness", witness, file], "");
-        told += &format!("{model}: {}\n", certify(&[]));
+        got += &format!("{model}: {}\n", certify(&[]));
     }
     expect![[r#"
         cc: certified: the definition, evaluated literally, says the same  (0)
@@ -587,14 +587,14 @@ fn witnesses() {
         pso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
         tso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
         sc: certified: every edge of the cycle is there  (0)
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&got);
     std::fs::write(file, SB).expect("a writable file");
     expect!["error: the witness is about another history: FILE has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
     let ask = |model: &str| {
         run(&["history", "-q", "--model", model, "--witness", witness, file], "");
         std::fs::read_to_string(witness).expect("a witness")
     };
-    let mut told = String::new();
+    let mut got = String::new();
     for (model, from, to) in [
         ("sc", "\"to\":1", "\"to\":3"),
         ("sc", "\"sc\"", "\"tso\""),
@@ -606,7 +606,7 @@ fn witnesses() {
         let good = ask(model);
         assert!(good.contains(from), "{good}");
         std::fs::write(witness, good.replacen(from, to, 1)).expect("a writable file");
-        told += &format!("{from} -> {to}: {}\n", certify(&[]));
+        got += &format!("{from} -> {to}: {}\n", certify(&[]));
     }
     expect![[r#"
         "to":1 -> "to":3: rejected: derivation 3 of the cycle: two edges do not meet  (1)
@@ -616,7 +616,7 @@ fn witnesses() {
         "tso" -> "sc": rejected: step 4 of the run: the read sees another write  (1)
         "cc" -> "ccm": rejected: a full search contradicts the verdict  (1)
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&got);
     ask("cc");
     expect!["unknown: nothing small shows that a causal model holds, and the history has more than 3 operations; --max-states allows more  (3)"].assert_eq(&certify(&["--max-states", "3"]));
     ask("sc");

@@ -32,10 +32,10 @@ fn the_example_program_is_real() {
     };
     assert_eq!(ask(program, "sc"), Some(0));
     assert_eq!(ask(program, "tso"), Some(1));
-    let mended = program.replace("    x = 1\n", "    x = 1; fence\n");
-    let mended = mended.replace("    y = 1\n", "    y = 1; fence\n");
-    assert_ne!(mended, program);
-    assert_eq!(ask(&mended, "sc,tso,pso"), Some(0));
+    let fixed = program.replace("    x = 1\n", "    x = 1; fence\n");
+    let fixed = fixed.replace("    y = 1\n", "    y = 1; fence\n");
+    assert_ne!(fixed, program);
+    assert_eq!(ask(&fixed, "sc,tso,pso"), Some(0));
 }
 
 /// Links to files of the project lead somewhere.

@@ -517,7 +517,7 @@ fn witnesses() {
     let dir = folder();
     let witness = dir.join("witness.json");
     let witness = witness.to_str().expect("UTF-8");
-    let mut told = String::new();
+    let mut got = String::new();
     for (log, model) in [
         ("task-pool.wstrace", "sc"),
         ("task-pool.wstrace", "tso"),
@@ -534,7 +534,7 @@ fn witnesses() {
         let ran = run(&["serial", "-q", "--model", model, "--witness", witness, &path], "");
         assert!(ran.code.is_some_and(|code| code < 2), "{}", ran.err);
         let ran = run(&["certify", &path, witness], "");
-        told += &format!("{log} {model}: {}{}", ran.out, ran.err);
+        got += &format!("{log} {model}: {}{}", ran.out, ran.err);
         // An edge that is not there, an order that is none.
         let text = std::fs::read_to_string(witness).expect("a witness");
         let broken = match text.contains("\"cycle\"") {
@@ -558,7 +558,7 @@ fn witnesses() {
         words.wstrace sc: certified: each of its transactions has to come before the next, in a cycle
         words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
         bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&got);
 }
 
 /// A random trace, or execution if it has commits.
@@ -824,7 +824,7 @@ fn summary() {
     std::fs::write(&path, text).expect("written");
     let path = path.to_str().expect("UTF-8");
     let ran = run(&["serial", path, path, "no-such.wstrace"], "");
-    let told = format!("{}{}", ran.out, ran.err).replace(path, "summary.wstrace");
+    let got = format!("{}{}", ran.out, ran.err).replace(path, "summary.wstrace");
     expect![[r#"
         summary.wstrace one SC: serializable (in this execution): 3 transactions in 5 events
           serial order: a event 2, b #1, a event 5
@@ -844,5 +844,5 @@ fn summary() {
         SC             4            0         0        1
         TSO            4            0         0        1
         no trace differs between the models
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&got);
 }

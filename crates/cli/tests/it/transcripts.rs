@@ -636,7 +636,7 @@ fn help() {
               convert  Convert a log of an execution, or histories, from one format to another
               gen      Write inputs to try and to measure with
               record   Record what threads on this very CPU read and write
-              run      What do TSO and PSO do to a compiled program, on which lines, and which fence mends it?
+              run      What do TSO and PSO do to a compiled program, on which lines, and which fence fixes it?
               cargo    Explore the tests or a program of an unmodified Rust crate
               cc       Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
               c++      Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++

@@ -24,9 +24,9 @@ use crate::serial::{
     search_transactions_within,
 };
 use crate::{
-    Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, HistoryEvidence, HistoryModel,
-    Limits, LogEvent, LogTables, Model, Ops, PlacedFence, Program, Transactions, TxnEvent, Verdict,
-    fence_proof, reference,
+    Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, History, HistoryEvidence,
+    HistoryModel, Limits, LogEvent, LogTables, Model, PlacedFence, Program, Transactions, TxnEvent,
+    Verdict, fence_proof, reference,
 };
 
 /// An answer, and whether its evidence was checked. It reads like the answer itself.
@@ -353,7 +353,7 @@ impl<A: FenceClaim> Certified<A> {
 impl<A: Claim<Evidence = HistoryEvidence>> Certified<A> {
     /// Whether a history satisfies a model.
     pub fn history(
-        ops: &Ops,
+        ops: &History,
         model: HistoryModel,
         answer: A,
         effort: Effort,

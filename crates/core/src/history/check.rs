@@ -4,13 +4,13 @@ use super::cycle::Cycles;
 use super::models::satisfies;
 use super::replay::replay;
 use crate::evidence::rejected::Rejected;
-use crate::{HistoryEvidence, HistoryModel, HistoryStep, Ops, Verdict, lrat};
+use crate::{History, HistoryEvidence, HistoryModel, HistoryStep, Verdict, lrat};
 
 /// Checks the evidence for a verdict on a history: a run is replayed, a cycle is checked edge by
 /// edge. A claim that a causal model holds is only checked for being the right kind of claim (see
 /// [`search_history`]).
 pub fn history(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     verdict: &Verdict,
     evidence: &HistoryEvidence,
@@ -54,7 +54,7 @@ pub fn history(
 /// Re-derives a verdict on a history from nothing, by the definition of the model, if there are at
 /// most so many operations.
 pub fn search_history(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     verdict: &Verdict,
     max_ops: usize,

@@ -23,13 +23,13 @@
 
 use crate::evidence::rejected::Rejected;
 use crate::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryModel, OpKind, Ops, Rule, Why, Within,
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryModel, OpKind, Rule, Why, Within,
     initial_write, initial_write_var,
 };
 
 /// A checker of cycles in one history.
 pub(super) struct Cycles<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     model: HistoryModel,
     /// What [`Why::Chosen`] refers to.
     pairs: &'a [(u32, u32)],
@@ -59,7 +59,7 @@ enum Stage {
 
 impl<'a> Cycles<'a> {
     pub(super) fn new(
-        ops: &'a Ops,
+        ops: &'a History,
         model: HistoryModel,
         pairs: &'a [(u32, u32)],
     ) -> Result<Cycles<'a>, Rejected> {
@@ -327,7 +327,7 @@ fn uses<'d>(
     })
 }
 
-fn is_barrier(ops: &Ops, op: u32) -> bool {
+fn is_barrier(ops: &History, op: u32) -> bool {
     matches!(ops.kind(op), OpKind::Fence | OpKind::Update)
 }
 

@@ -117,7 +117,7 @@ pub enum Within {
     Local,
 }
 
-/// The number of the initial write of a variable. Operations are below [`MOST`](crate::Ops::MOST),
+/// The number of the initial write of a variable. Operations are below [`MOST`](crate::History::MOST),
 /// so that the two cannot be confused.
 #[must_use]
 pub fn initial_write(var: u32) -> u32 {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::{HistoryModel, HistoryStep, INITIAL, OpKind, Ops};
+use crate::{History, HistoryModel, HistoryStep, INITIAL, OpKind};
 
 /// Where a run is.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ struct State {
 /// Whether the machine of SC, TSO or PSO can do what was recorded. `None` for the other models,
 /// which have no machine, for more than 128 operations, and when there are more states than this.
 #[must_use]
-pub fn machine_allows(ops: &Ops, model: HistoryModel, max_states: usize) -> Option<bool> {
+pub fn machine_allows(ops: &History, model: HistoryModel, max_states: usize) -> Option<bool> {
     machine_run(ops, model, max_states).map(|run| run.is_some())
 }
 
@@ -27,7 +27,7 @@ pub fn machine_allows(ops: &Ops, model: HistoryModel, max_states: usize) -> Opti
 /// for [`machine_allows`].
 #[must_use]
 pub fn machine_run(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     max_states: usize,
 ) -> Option<Option<Vec<HistoryStep>>> {
@@ -100,7 +100,7 @@ pub fn machine_run(
 
 /// The state after the thread's next operation, if it can be done.
 fn issue(
-    ops: &Ops,
+    ops: &History,
     state: &State,
     thread: usize,
     waiting: Vec<u32>,
@@ -127,7 +127,7 @@ fn issue(
     })
 }
 
-fn with_commit(ops: &Ops, mut state: State, w: u32) -> State {
+fn with_commit(ops: &History, mut state: State, w: u32) -> State {
     state.committed |= 1 << w;
     state.memory[ops.var(w) as usize] = w;
     state

@@ -1,7 +1,7 @@
 //! Recorded histories: what the eight models mean, by definition and on machines, and why a
 //! verdict on a history is to be believed.
 
-pub(crate) mod ops;
+pub(crate) mod recorded;
 pub(crate) mod write_table;
 
 mod check;

@@ -16,12 +16,12 @@
 //! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for SC, TSO and PSO.
 
 use crate::execution::relation::Relation;
-use crate::{HistoryModel, OpKind, Ops};
+use crate::{History, HistoryModel, OpKind};
 
 /// Whether the history satisfies the model, by its definition. Of SC, TSO and PSO all store orders
 /// are tried.
 #[must_use]
-pub fn satisfies(ops: &Ops, model: HistoryModel) -> bool {
+pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
     let graph = Graph::new(ops);
     match model {
         HistoryModel::Cc => graph.cc(),
@@ -43,13 +43,13 @@ pub fn satisfies(ops: &Ops, model: HistoryModel) -> bool {
 
 /// Operations, followed by one initial write per variable.
 struct Graph<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     po: Relation,
     wr: Relation,
 }
 
 impl Graph<'_> {
-    fn new(ops: &Ops) -> Graph<'_> {
+    fn new(ops: &History) -> Graph<'_> {
         let n = ops.len();
         let mut po = Relation::empty(n + ops.vars());
         for thread in 0..ops.threads() {

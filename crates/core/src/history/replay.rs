@@ -2,12 +2,12 @@
 //! per thread for TSO, with one per thread and variable for PSO. Linear in time and memory.
 
 use crate::evidence::rejected::Rejected;
-use crate::{HistoryModel, HistoryStep, INITIAL, OpKind, Ops};
+use crate::{History, HistoryModel, HistoryStep, INITIAL, OpKind};
 
 /// Checks that the steps are a run of the machine of SC, TSO or PSO, that it does all operations,
 /// and that writes reach memory in this order.
 pub(super) fn replay(
-    ops: &Ops,
+    ops: &History,
     model: HistoryModel,
     store_order: &[Vec<u32>],
     steps: &[HistoryStep],
@@ -42,7 +42,7 @@ pub(super) fn replay(
 }
 
 struct Run<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     store_order: &'a [Vec<u32>],
     /// Per thread the next operation.
     next: Vec<u32>,
@@ -135,7 +135,7 @@ impl Run<'_> {
 }
 
 /// Per operation the last write of its thread to its variable before it.
-fn own_writes_before(ops: &Ops) -> Vec<u32> {
+fn own_writes_before(ops: &History) -> Vec<u32> {
     let mut last = vec![INITIAL; ops.vars()];
     let mut before = vec![INITIAL; ops.len()];
     for thread in 0..ops.threads() {

@@ -1,7 +1,7 @@
 //! Histories that are as hard to check as clauses are to satisfy.
 
 use super::Rng;
-use crate::{INITIAL, OpKind, Ops};
+use crate::{History, INITIAL, OpKind};
 
 /// A history that is sequentially consistent exactly if the clauses can all be true; with fences
 /// it is the same for TSO and PSO. Literals are `v` and `-v`, v > 0; no clause is empty.
@@ -14,20 +14,20 @@ use crate::{INITIAL, OpKind, Ops};
 /// other's q. Nothing else can close a cycle: what is read comes before p only when the literal is
 /// true, and from there all ways end in reads of false literals.
 #[must_use]
-pub fn ops_of_clauses(clauses: &[Vec<i32>], fences: bool) -> Ops {
+pub fn ops_of_clauses(clauses: &[Vec<i32>], fences: bool) -> History {
     let literals: Vec<i32> = clauses.iter().flatten().copied().collect();
-    let mut threads: Vec<Vec<Step>> = Vec::new();
+    let mut threads: Vec<Vec<Access>> = Vec::new();
     let mut start = 0;
     for clause in clauses {
         for at in 0..clause.len() {
             let next = start + (at + 1) % clause.len();
-            threads.push(vec![Step::WriteQ(start + at), Step::ReadP(next)]);
+            threads.push(vec![Access::WriteQ(start + at), Access::ReadP(next)]);
         }
         start += clause.len();
     }
     for (at, &literal) in literals.iter().enumerate() {
         let opposite = (0..literals.len()).filter(|&other| literals[other] == -literal);
-        threads.push([Step::WriteP(at)].into_iter().chain(opposite.map(Step::ReadQ)).collect());
+        threads.push([Access::WriteP(at)].into_iter().chain(opposite.map(Access::ReadQ)).collect());
     }
     build(literals.len(), &threads, fences)
 }
@@ -57,15 +57,15 @@ pub fn pigeonhole(pigeons: i32, holes: i32) -> Vec<Vec<i32>> {
 
 /// What a thread does, to the variable of which occurrence.
 #[derive(Clone, Copy)]
-enum Step {
+enum Access {
     WriteP(usize),
     WriteQ(usize),
     ReadP(usize),
     ReadQ(usize),
 }
 
-fn build(vars: usize, threads: &[Vec<Step>], fences: bool) -> Ops {
-    let mut ops = Ops::new();
+fn build(vars: usize, threads: &[Vec<Access>], fences: bool) -> History {
+    let mut ops = History::new();
     let (mut p, mut q) = (vec![INITIAL; vars], vec![INITIAL; vars]);
     let mut reads = Vec::new();
     for thread in threads {
@@ -73,15 +73,15 @@ fn build(vars: usize, threads: &[Vec<Step>], fences: bool) -> Ops {
         for &step in thread {
             let now = ops.len() as u32;
             match step {
-                Step::WriteP(x) | Step::WriteQ(x) => {
-                    let is_p = matches!(step, Step::WriteP(_));
+                Access::WriteP(x) | Access::WriteQ(x) => {
+                    let is_p = matches!(step, Access::WriteP(_));
                     *if is_p { &mut p[x] } else { &mut q[x] } = now;
                     ops.push(OpKind::Write, x as u32, INITIAL);
                     if fences {
                         ops.push(OpKind::Fence, 0, INITIAL);
                     }
                 }
-                Step::ReadP(x) | Step::ReadQ(x) => {
+                Access::ReadP(x) | Access::ReadQ(x) => {
                     reads.push((now, step));
                     ops.push(OpKind::Read, x as u32, INITIAL);
                 }
@@ -90,9 +90,9 @@ fn build(vars: usize, threads: &[Vec<Step>], fences: bool) -> Ops {
     }
     for (read, step) in reads {
         match step {
-            Step::ReadP(x) => ops.set_from(read, p[x]),
-            Step::ReadQ(x) => ops.set_from(read, q[x]),
-            Step::WriteP(_) | Step::WriteQ(_) => {}
+            Access::ReadP(x) => ops.set_from(read, p[x]),
+            Access::ReadQ(x) => ops.set_from(read, q[x]),
+            Access::WriteP(_) | Access::WriteQ(_) => {}
         }
     }
     ops

@@ -1,7 +1,7 @@
 //! Random histories for tests.
 
 use super::Rng;
-use crate::{INITIAL, OpKind, OpNames, Ops, Value};
+use crate::{History, INITIAL, OpKind, OpNames, Value};
 
 /// How large random histories are, and what is in them.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct HistorySize {
 /// A random history: threads in turn on an atomic memory, which is sequentially consistent, and
 /// then some changes, which may make it anything. Each value is written once per variable, all
 /// variables start at 0, and each variable has an operation.
-pub fn random_history(rng: &mut Rng, size: HistorySize) -> (Ops, OpNames) {
+pub fn random_history(rng: &mut Rng, size: HistorySize) -> (History, OpNames) {
     let mut threads: Vec<Vec<Done>> = vec![Vec::new(); size.threads];
     let mut memory: Vec<Option<Write>> = vec![None; size.vars];
     let mut writes: Vec<Vec<Write>> = vec![Vec::new(); size.vars];
@@ -74,7 +74,7 @@ struct Done {
     from: Option<Write>,
 }
 
-fn build(threads: &[Vec<Done>], vars: usize) -> (Ops, OpNames) {
+fn build(threads: &[Vec<Done>], vars: usize) -> (History, OpNames) {
     let mut starts = vec![0];
     for thread in threads {
         starts.push(starts[starts.len() - 1] + thread.len());
@@ -82,7 +82,7 @@ fn build(threads: &[Vec<Done>], vars: usize) -> (Ops, OpNames) {
     // Variables are numbered by their first operations.
     let mut numbers = vec![None; vars];
     let mut names = OpNames::default();
-    let mut ops = Ops::new();
+    let mut ops = History::new();
     for (t, thread) in threads.iter().enumerate() {
         ops.thread();
         names.threads.push(format!("t{t}"));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Rng;
-use crate::{INITIAL, OpKind, Ops};
+use crate::{History, INITIAL, OpKind};
 
 /// How large random histories are, and what is in them.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl OpsSource {
 }
 
 /// A random history of the source. Half of the operations are reads.
-pub fn random_ops(rng: &mut Rng, size: OpsSize, source: OpsSource) -> Ops {
+pub fn random_ops(rng: &mut Rng, size: OpsSize, source: OpsSource) -> History {
     let mut system = System::new(size, source);
     for _ in 0..size.ops {
         let thread = rng.below(size.threads);
@@ -63,7 +63,7 @@ pub fn random_ops(rng: &mut Rng, size: OpsSize, source: OpsSource) -> Ops {
 }
 
 /// Lets some reads read from elsewhere.
-pub fn mutate_ops(rng: &mut Rng, ops: &mut Ops, changes: usize) {
+pub fn mutate_ops(rng: &mut Rng, ops: &mut History, changes: usize) {
     let reads: Vec<u32> = (0..ops.len() as u32).filter(|&r| ops.reads(r)).collect();
     for _ in 0..if reads.is_empty() { 0 } else { changes } {
         let r = reads[rng.below(reads.len())];
@@ -80,7 +80,12 @@ pub fn mutate_ops(rng: &mut Rng, ops: &mut Ops, changes: usize) {
 ///
 /// # Panics
 /// When a history fails: this is a test helper.
-pub fn check_ops(seed: u64, count: usize, size: OpsSize, fails: &(dyn Fn(&Ops) -> bool + Sync)) {
+pub fn check_ops(
+    seed: u64,
+    count: usize,
+    size: OpsSize,
+    fails: &(dyn Fn(&History) -> bool + Sync),
+) {
     std::thread::scope(|scope| {
         for half in 0..2 {
             scope.spawn(move || {
@@ -97,7 +102,7 @@ pub fn check_ops(seed: u64, count: usize, size: OpsSize, fails: &(dyn Fn(&Ops) -
 }
 
 /// A random history of at most this size from any source, perhaps with some reads changed.
-pub fn small_ops(rng: &mut Rng, size: OpsSize) -> Ops {
+pub fn small_ops(rng: &mut Rng, size: OpsSize) -> History {
     let size = OpsSize {
         threads: 1 + rng.below(size.threads),
         vars: 1 + rng.below(size.vars),
@@ -113,7 +118,7 @@ pub fn small_ops(rng: &mut Rng, size: OpsSize) -> Ops {
 }
 
 /// The smallest history that still `fails`, by dropping operations and what reads them.
-pub fn shrink_ops(ops: &Ops, fails: &dyn Fn(&Ops) -> bool) -> Ops {
+pub fn shrink_ops(ops: &History, fails: &dyn Fn(&History) -> bool) -> History {
     let mut smallest = ops.clone();
     'again: loop {
         for op in 0..smallest.len() as u32 {
@@ -127,7 +132,7 @@ pub fn shrink_ops(ops: &Ops, fails: &dyn Fn(&Ops) -> bool) -> Ops {
     }
 }
 
-fn without(ops: &Ops, gone: u32) -> Ops {
+fn without(ops: &History, gone: u32) -> History {
     let mut dropped = vec![false; ops.len()];
     dropped[gone as usize] = true;
     // What reads a dropped update is dropped, too, and so on.
@@ -137,7 +142,7 @@ fn without(ops: &Ops, gone: u32) -> Ops {
         dropped[r as usize] = true;
     }
     let renumbered = |op: u32| dropped[..op as usize].iter().filter(|&&d| !d).count() as u32;
-    let mut kept = Ops::new();
+    let mut kept = History::new();
     for thread in 0..ops.threads() {
         kept.thread();
         for op in ops.of_thread(thread).filter(|&op| !dropped[op as usize]) {
@@ -150,7 +155,7 @@ fn without(ops: &Ops, gone: u32) -> Ops {
 /// A short text of a history for failure messages: `3: r x1 <- 0` is operation 3, a read of
 /// variable 1 that reads operation 0.
 #[must_use]
-pub fn show_ops(ops: &Ops) -> String {
+pub fn show_ops(ops: &History) -> String {
     let mut text = String::new();
     for thread in 0..ops.threads() {
         text += &format!("thread {thread}:");
@@ -288,12 +293,12 @@ impl System {
         }
     }
 
-    fn ops(&self) -> Ops {
+    fn ops(&self) -> History {
         let mut starts = vec![0];
         for done in &self.done {
             starts.push(starts[starts.len() - 1] + done.len() as u32);
         }
-        let mut ops = Ops::new();
+        let mut ops = History::new();
         for done in &self.done {
             ops.thread();
             for &(kind, var, from) in done {

@@ -6,14 +6,14 @@ use weakspot_core::certify::{self, Rejected};
 use weakspot_core::history::{machine_run, satisfies};
 use weakspot_core::testing::{OpsSize, Rng, check_ops, mutate_ops, small_ops};
 use weakspot_core::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep, INITIAL,
-    LratStep, OpKind, Ops, Rule, Verdict, Why, Within, initial_write,
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
+    INITIAL, LratStep, OpKind, Rule, Verdict, Why, Within, initial_write,
 };
 
 const MACHINES: [HistoryModel; 3] = [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso];
 
 /// The run with the store order that it has.
-fn linear(ops: &Ops, model: HistoryModel, steps: Vec<HistoryStep>) -> HistoryEvidence {
+fn linear(ops: &History, model: HistoryModel, steps: Vec<HistoryStep>) -> HistoryEvidence {
     let mut store_order = vec![Vec::new(); ops.vars()];
     for &step in &steps {
         let stored = match step {
@@ -76,7 +76,7 @@ fn runs_are_accepted_exactly_if_the_machine_has_them() {
 fn a_run_of_a_million_operations() {
     // In each round all threads write, and then all read what the last of them wrote.
     let (threads, each) = (4, 250_000);
-    let mut ops = Ops::new();
+    let mut ops = History::new();
     for _ in 0..threads {
         ops.thread();
         for i in 0..each {
@@ -97,7 +97,7 @@ fn a_run_of_a_million_operations() {
 
 /// Edges of both relations, and all that follows from them in some random order, by brute force.
 struct Saturation<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     edges: [Vec<HistoryEdge>; 2],
     derivations: Vec<Derivation>,
 }
@@ -105,7 +105,7 @@ struct Saturation<'a> {
 const WITHIN: [Within; 2] = [Within::Global, Within::Local];
 
 impl<'a> Saturation<'a> {
-    fn new(ops: &'a Ops, model: HistoryModel) -> Saturation<'a> {
+    fn new(ops: &'a History, model: HistoryModel) -> Saturation<'a> {
         let mut saturation = Saturation { ops, edges: Default::default(), derivations: Vec::new() };
         let nodes = saturation.nodes();
         for &from in &nodes {
@@ -268,7 +268,7 @@ fn cycles_are_true() {
 /// Two threads write x and then read the other's write; both orders of the writes make a cycle.
 #[test]
 fn choices_that_contradict_each_other() {
-    let mut ops = Ops::new();
+    let mut ops = History::new();
     ops.thread();
     ops.push(OpKind::Write, 0, INITIAL);
     ops.push(OpKind::Read, 0, 2);

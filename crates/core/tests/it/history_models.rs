@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use weakspot_core::history::{machine_allows, satisfies};
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, small_ops};
-use weakspot_core::{HistoryModel, INITIAL, OpKind, Ops};
+use weakspot_core::{History, HistoryModel, INITIAL, OpKind};
 
 /// A history from text: threads separated by `|`, operations by `,`: `w x1`, `r x1`, `f`, and
 /// `u x1 x2`, which reads 1 and writes 2. Value 0 is the initial one; every value of a variable is
 /// written once.
-fn history(text: &str) -> Ops {
-    let mut ops = Ops::new();
+fn history(text: &str) -> History {
+    let mut ops = History::new();
     let mut written: HashMap<&str, u32> = HashMap::new();
     let mut reads: Vec<(u32, &str)> = Vec::new();
     let var = |word: &str| "xyzv".find(&word[..1]).expect("a variable") as u32;
@@ -133,7 +133,7 @@ fn axioms_and_machines_agree() {
 #[test]
 fn lattice() {
     let mut separated = [[false; 8]; 8];
-    let mut look_at = |ops: &Ops| {
+    let mut look_at = |ops: &History| {
         let holds = HistoryModel::ALL.map(|model| satisfies(ops, model));
         for (i, separated) in separated.iter_mut().enumerate() {
             for (j, separated) in separated.iter_mut().enumerate() {

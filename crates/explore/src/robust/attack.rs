@@ -76,7 +76,7 @@ enum Asked {
     Open,
     /// The attack succeeds.
     Run(Schedule, Reordered),
-    /// The run of the attack could not be told: a defect.
+    /// The run of the attack could not be found: a defect.
     Untold,
     Fault(Failure),
 }
@@ -147,10 +147,10 @@ fn ask_all<'p>(ground: &Ground<'p>, pairs: &[Pair], shared: &Shared, report: &mu
             Ended::Limit(_) => shared.note(i, Asked::Open),
             Ended::Fault(failure) => shared.note(i, Asked::Fault(failure)),
             Ended::Found(rows) => {
-                let told = tell(&system, ground.program, &mut threads, &rows);
-                let run = told.and_then(|told| {
-                    let store = *told.at.get(system.start(&rows).checked_sub(1)?)?;
-                    delay(ground.program, Model::Tso, &told.run, store, &[])
+                let found = tell(&system, ground.program, &mut threads, &rows);
+                let run = found.and_then(|found| {
+                    let store = *found.at.get(system.start(&rows).checked_sub(1)?)?;
+                    delay(ground.program, Model::Tso, &found.run, store, &[])
                 });
                 shared.note(i, run.map_or(Asked::Untold, |(run, pair)| Asked::Run(run, pair)));
             }

@@ -30,7 +30,7 @@ use crate::sc::frame::{Fields, Row};
 use crate::sc::independence::Access;
 use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::product::{Product, Taken, Watch};
-use crate::sc::threads::{Kind, Threads};
+use crate::sc::threads::{ActKind, Threads};
 
 /// Decides robustness against `model`.
 pub(crate) fn robust(
@@ -210,21 +210,21 @@ impl<'p> Pending<'p> {
         let loc = view.field(LOC) - 1;
         let fenced = view.field(BITS) & FENCED != 0;
         let writes = match act.kind {
-            Kind::Read => false,
-            Kind::Write => true,
-            Kind::Update => {
+            ActKind::Read => false,
+            ActKind::Write => true,
+            ActKind::Update => {
                 let waits = self.model != Model::Pso(Drain::Own) || fenced || act.loc == loc;
                 if own && waits {
                     return Seen::Committed;
                 }
                 true
             }
-            Kind::Fence(Fence::Full) | Kind::Lock if own => return Seen::Committed,
-            Kind::Fence(Fence::StoreStore) if own && pso => {
+            ActKind::Fence(Fence::Full) | ActKind::Lock if own => return Seen::Committed,
+            ActKind::Fence(Fence::StoreStore) if own && pso => {
                 row[frame.field(BITS)] |= FENCED;
                 return Seen::Pending;
             }
-            Kind::Unlock => return self.leave_block(row, t, view),
+            ActKind::Unlock => return self.leave_block(row, t, view),
             _ => return Seen::Pending,
         };
         let hits = !own && act.loc == loc;
@@ -312,13 +312,13 @@ impl Watch for Pending<'_> {
     ) -> Option<()> {
         let &Taken { threads, t, act, seen, local } = step;
         let frame = row.frame;
-        if act.kind == Kind::Assertion {
+        if act.kind == ActKind::Assertion {
             return None;
         }
         if row.field(THREAD) == 0 {
             let point = threads.point(t, local);
             let to = self.program.edge(ThreadId::new(t), point, act.edge as usize).to;
-            let delayed = act.kind == Kind::Write && !row.inside_block();
+            let delayed = act.kind == ActKind::Write && !row.inside_block();
             if delayed && self.overtaken[t][to.index()] {
                 let mut guess = next.clone();
                 guess[frame.field(THREAD)] = t as u32 + 1;
@@ -331,7 +331,7 @@ impl Watch for Pending<'_> {
             out.push(next);
             return None;
         }
-        if act.kind == Kind::Lock && row.field(THREAD) != t as u32 + 1 {
+        if act.kind == ActKind::Lock && row.field(THREAD) != t as u32 + 1 {
             let mut last = next.clone();
             for loc in frame.locs(row.row) {
                 if row.field(LOC) == loc + 1 || row.of_loc(loc, FLAGS) & WAITS != 0 {
@@ -346,7 +346,7 @@ impl Watch for Pending<'_> {
             Seen::Committed => {}
             Seen::Violation if self.all => {
                 let access =
-                    if act.kind == Kind::Unlock { row.field(ACCESS) } else { self.number(step) };
+                    if act.kind == ActKind::Unlock { row.field(ACCESS) } else { self.number(step) };
                 out.push(self.find(row, access));
             }
             Seen::Violation => return Some(()),

@@ -33,7 +33,7 @@ use crate::sc::moves::{
     Sink, Stopped, initial_rows, next_accesses, not_asleep, past_fences, steps_of,
 };
 use crate::sc::packed::{Ended, Expanded, Plan, Sleep, Successors, System, search};
-use crate::sc::threads::{Act, Kind, Missing, Threads};
+use crate::sc::threads::{Act, ActKind, Missing, Threads};
 use crate::sc::walk::{Walk, tell};
 
 /// The answer.
@@ -158,7 +158,7 @@ impl<'p> Races<'p> {
     fn may_wait(&self, t: usize, act: &Act, threads: &Threads<'_>, local: u32) -> bool {
         let point = threads.point(t, local);
         let to = self.program.edge(ThreadId::new(t), point, act.edge as usize).to;
-        act.kind == Kind::Write && self.loads[t][to.index()]
+        act.kind == ActKind::Write && self.loads[t][to.index()]
     }
 
     /// Whether `t` is a persistent set: nobody else can ever conflict with what it may do next,
@@ -193,9 +193,9 @@ impl<'p> Races<'p> {
         let owner = row[self.n + OWNER];
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             let blocked = match act.kind {
-                Kind::Assertion => true,
-                Kind::Lock => owner != 0,
-                Kind::Unlock => owner == 0,
+                ActKind::Assertion => true,
+                ActKind::Lock => owner != 0,
+                ActKind::Unlock => owner == 0,
                 _ => false,
             };
             if blocked {
@@ -205,9 +205,9 @@ impl<'p> Races<'p> {
             let (stored, targets) = threads.after(t, local, i, act, seen)?;
             let mut next = row.to_vec();
             match act.kind {
-                Kind::Lock => next[self.n + OWNER] = t as u32 + 1,
-                Kind::Unlock => next[self.n + OWNER] = 0,
-                Kind::Write | Kind::Update => next[self.value_at(act.loc)] = stored,
+                ActKind::Lock => next[self.n + OWNER] = t as u32 + 1,
+                ActKind::Unlock => next[self.n + OWNER] = 0,
+                ActKind::Write | ActKind::Update => next[self.value_at(act.loc)] = stored,
                 _ => {}
             }
             for &target in targets {
@@ -258,8 +258,8 @@ impl<'p> Races<'p> {
         let writes = self.others(threads, row, t).writes;
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             let goes_on = match act.kind {
-                Kind::Read | Kind::Silent | Kind::Fence(Fence::StoreStore) => true,
-                Kind::Write => self.blocks,
+                ActKind::Read | ActKind::Silent | ActKind::Fence(Fence::StoreStore) => true,
+                ActKind::Write => self.blocks,
                 _ => false,
             };
             if !goes_on {
@@ -272,14 +272,14 @@ impl<'p> Races<'p> {
             };
             let (stored, targets) = threads.after(t, local, i, act, seen)?;
             let mut next = row.to_vec();
-            if act.kind == Kind::Write {
+            if act.kind == ActKind::Write {
                 next[self.pending_at(act.loc)] = stored + 1;
             }
             for &target in targets {
                 next[t] = target;
                 sink.push(&next, 0, &|| steps_of(threads, t, (local, act, seen), target, false))?;
             }
-            if act.kind == Kind::Read && own == 0 && writes & loc_bit(act.loc) != 0 {
+            if act.kind == ActKind::Read && own == 0 && writes & loc_bit(act.loc) != 0 {
                 next[self.n + LOADED] = act.loc + 1;
                 // Where the thread stands, and what it has stored, matters no more.
                 next[t] = 0;
@@ -306,7 +306,7 @@ impl<'p> Races<'p> {
         let owner = row[self.n + OWNER] as usize;
         for t in (0..self.n).filter(|&t| t != waiting && (owner == 0 || owner == t + 1)) {
             for act in threads.acts(t, row[t])? {
-                if matches!(act.kind, Kind::Write | Kind::Update)
+                if matches!(act.kind, ActKind::Write | ActKind::Update)
                     && row[self.n + LOADED] == act.loc + 1
                 {
                     let thread = ThreadId::new(t);
@@ -314,7 +314,7 @@ impl<'p> Races<'p> {
                     return Err(Stopped::Goal(vec![step], ()));
                 }
             }
-            let locks = threads.acts(t, row[t])?.iter().any(|act| act.kind == Kind::Lock);
+            let locks = threads.acts(t, row[t])?.iter().any(|act| act.kind == ActKind::Lock);
             if locks || owner != 0 {
                 let mut inside = Inside { sink, owner: self.n + OWNER };
                 self.move_thread(threads, row, t, &|_| 0, &mut inside)?;
@@ -329,13 +329,13 @@ impl<'p> Races<'p> {
         threads: &mut Threads<'p>,
         rows: &[Vec<u32>],
     ) -> Option<(Schedule, TriangularRace)> {
-        let told = tell(self, self.program, threads, rows)?;
+        let found = tell(self, self.program, threads, rows)?;
         let before = rows.iter().take_while(|row| row[self.n + THREAD] == 0).count();
-        let store = *told.at.get(before.checked_sub(1)?)?;
+        let store = *found.at.get(before.checked_sub(1)?)?;
         let machine = Machine { program: self.program, model: Model::Tso };
-        let mut state = machine.initial_state(&told.run.init);
+        let mut state = machine.initial_state(&found.run.init);
         let mut steps = Vec::new();
-        for (i, &step) in told.run.steps.iter().enumerate() {
+        for (i, &step) in found.run.steps.iter().enumerate() {
             let Step::Execute { thread, .. } = step else { return None };
             let Outcome::Next(mut next) = machine.take(&state, step) else { return None };
             steps.push(step);
@@ -350,7 +350,7 @@ impl<'p> Races<'p> {
             }
             state = next;
         }
-        let run = Schedule { init: told.run.init, steps };
+        let run = Schedule { init: found.run.init, steps };
         let race = triangular_race(self.program, &run).ok()??;
         Some((run, race))
     }

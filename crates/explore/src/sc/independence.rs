@@ -5,7 +5,7 @@ use weakspot_core::{Instr, Program};
 
 use crate::flow::postorder;
 use crate::memory::loc_bit;
-use crate::sc::threads::{Act, Kind, Threads};
+use crate::sc::threads::{Act, ActKind, Threads};
 
 /// Locations read and written, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,11 +20,11 @@ impl Access {
     pub(crate) fn of(act: &Act) -> Access {
         let bit = loc_bit(act.loc);
         match act.kind {
-            Kind::Read => Access { reads: bit, writes: 0 },
-            Kind::Write => Access { reads: 0, writes: bit },
-            Kind::Update => Access { reads: bit, writes: bit },
-            Kind::Fence(_) | Kind::Silent => Access::default(),
-            Kind::Lock | Kind::Unlock | Kind::Assertion => Access::ALL,
+            ActKind::Read => Access { reads: bit, writes: 0 },
+            ActKind::Write => Access { reads: 0, writes: bit },
+            ActKind::Update => Access { reads: bit, writes: bit },
+            ActKind::Fence(_) | ActKind::Silent => Access::default(),
+            ActKind::Lock | ActKind::Unlock | ActKind::Assertion => Access::ALL,
         }
     }
 

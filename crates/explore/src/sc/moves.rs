@@ -14,7 +14,7 @@ use weakspot_core::{Limit, Program, ThreadId};
 use crate::meter::Meter;
 use crate::sc::independence::Access;
 use crate::sc::packed::{Sleep, Successors};
-use crate::sc::threads::{Act, Kind, Missing, Threads};
+use crate::sc::threads::{Act, ActKind, Missing, Threads};
 
 /// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
 pub(crate) trait Sink {
@@ -201,7 +201,7 @@ pub(crate) fn past_fences(threads: &Threads<'_>, t: usize, mut local: u32) -> Re
             break;
         }
         let [act] = threads.acts(t, local)? else { break };
-        let Kind::Fence(_) = act.kind else { break };
+        let ActKind::Fence(_) = act.kind else { break };
         let (_, [to]) = threads.after(t, local, 0, *act, 0)? else { break };
         local = *to;
     }

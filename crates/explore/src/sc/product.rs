@@ -28,7 +28,7 @@ use crate::sc::moves::{
 use crate::sc::normal::Normal;
 use crate::sc::packed::{Expanded, Sleep, Successors, System};
 use crate::sc::symmetry::Symmetry;
-use crate::sc::threads::{Act, Kind, Missing, Threads};
+use crate::sc::threads::{Act, ActKind, Missing, Threads};
 use crate::sc::walk::full;
 
 /// What is looked for along the runs.
@@ -223,8 +223,8 @@ impl<'p, W: Watch> Product<'p, W> {
         let mut nexts = Vec::new();
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             let blocked = match act.kind {
-                Kind::Lock => owner != 0,
-                Kind::Unlock => owner == 0,
+                ActKind::Lock => owner != 0,
+                ActKind::Unlock => owner == 0,
                 _ => false,
             };
             if blocked {
@@ -236,9 +236,9 @@ impl<'p, W: Watch> Product<'p, W> {
             let (stored, targets) = threads.after(t, local, i, act, seen)?;
             let mut next = row.to_vec();
             match act.kind {
-                Kind::Lock => next[self.frame.owner()] = t as u32 + 1,
-                Kind::Unlock => next[self.frame.owner()] = 0,
-                Kind::Write | Kind::Update => next[self.frame.value(act.loc)] = stored,
+                ActKind::Lock => next[self.frame.owner()] = t as u32 + 1,
+                ActKind::Unlock => next[self.frame.owner()] = 0,
+                ActKind::Write | ActKind::Update => next[self.frame.value(act.loc)] = stored,
                 _ => {}
             }
             nexts.clear();

@@ -10,7 +10,7 @@ use crate::sc::frame::{Fields, Row};
 use crate::sc::independence::Access;
 use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::product::{Product, Taken, Watch};
-use crate::sc::threads::{Kind, Threads};
+use crate::sc::threads::{ActKind, Threads};
 
 /// Can a forbidden combination of control points be reached under SC, or an assertion fail?
 pub(crate) fn reach(
@@ -91,7 +91,7 @@ impl Watch for Bad<'_> {
         next: Vec<u32>,
         out: &mut Vec<Vec<u32>>,
     ) -> Option<Goal> {
-        if step.act.kind == Kind::Assertion {
+        if step.act.kind == ActKind::Assertion {
             let point = step.threads.point(step.t, step.local);
             return Some(Goal::Assertion { t: step.t, point, edge: step.act.edge });
         }

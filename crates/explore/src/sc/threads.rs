@@ -21,7 +21,7 @@ use crate::sc::symmetry::Class;
 /// What a thread can do that others, or the question, may notice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Act {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ActKind,
     /// The location of an access.
     pub(crate) loc: u32,
     /// The number of the value that a store stores.
@@ -36,7 +36,7 @@ pub(crate) struct Act {
 
 /// The kinds of acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ActKind {
     Read,
     Write,
     Update,
@@ -261,13 +261,13 @@ impl<'p> Threads<'p> {
     ) -> Result<(u32, &[u32]), Missing> {
         let table = &self.tables[t];
         let (stored, (start, end)) = match act.kind {
-            Kind::Read | Kind::Update => {
+            ActKind::Read | ActKind::Update => {
                 match table.after[act.at.0 as usize].get(seen as usize).copied().flatten() {
                     Some(after) => (after.stored, after.targets),
                     None => return Err(Missing::After(t, local, i as u32, seen)),
                 }
             }
-            Kind::Write => (act.value, act.at),
+            ActKind::Write => (act.value, act.at),
             _ => (seen, act.at),
         };
         Ok((stored, &table.targets[start as usize..end as usize]))
@@ -547,21 +547,27 @@ impl<'p> Table<'p> {
         let regs = self.regs(local).to_vec();
         let mut acts = Vec::new();
         if let Some(edge) = self.failing(local) {
-            let kind = Kind::Assertion;
+            let kind = ActKind::Assertion;
             acts.push(Act { kind, loc: 0, value: 0, edge, choice: 0, at: (0, 0) });
         }
         for (i, edge) in self.edges(local).iter().enumerate() {
             let fail = |kind| Failure { thread: self.thread, span: edge.span, kind };
-            let mut act =
-                Act { kind: Kind::Silent, loc: 0, value: 0, edge: i as u32, choice: 0, at: (0, 0) };
+            let mut act = Act {
+                kind: ActKind::Silent,
+                loc: 0,
+                value: 0,
+                edge: i as u32,
+                choice: 0,
+                at: (0, 0),
+            };
             match &edge.instr {
                 Instr::Load { addr, .. } | Instr::Update { addr, .. } => {
                     act.loc = eval(addr, &regs).and_then(|a| locs.loc(a)).map_err(fail)?;
                     act.at.0 = self.after.len() as u32;
                     self.after.push(Vec::new());
                     act.kind = match &edge.instr {
-                        Instr::Load { .. } => Kind::Read,
-                        _ => Kind::Update,
+                        Instr::Load { .. } => ActKind::Read,
+                        _ => ActKind::Update,
                     };
                 }
                 Instr::Store { addr, value } => {
@@ -570,14 +576,14 @@ impl<'p> Table<'p> {
                     let value = value.map_err(fail)?;
                     locs.check(act.loc, value).map_err(fail)?;
                     act.value = locs.number(act.loc, value);
-                    act.kind = Kind::Write;
+                    act.kind = ActKind::Write;
                 }
-                Instr::Fence(f) if self.fences => act.kind = Kind::Fence(*f),
-                Instr::Lock => act.kind = Kind::Lock,
-                Instr::Unlock => act.kind = Kind::Unlock,
+                Instr::Fence(f) if self.fences => act.kind = ActKind::Fence(*f),
+                Instr::Lock => act.kind = ActKind::Lock,
+                Instr::Unlock => act.kind = ActKind::Unlock,
                 _ => continue,
             }
-            if !matches!(act.kind, Kind::Read | Kind::Update) {
+            if !matches!(act.kind, ActKind::Read | ActKind::Update) {
                 let to = self.intern(edge.to, &regs);
                 act.at = self.collapse(to)?;
             }
@@ -589,7 +595,7 @@ impl<'p> Table<'p> {
                 let Step::Execute { edge, choice, .. } = step else { continue };
                 let to = self.intern(to, &regs);
                 let at = self.collapse(to)?;
-                acts.push(Act { kind: Kind::Silent, loc: 0, value: 0, edge, choice, at });
+                acts.push(Act { kind: ActKind::Silent, loc: 0, value: 0, edge, choice, at });
             }
         }
         let start = self.acts.len() as u32;

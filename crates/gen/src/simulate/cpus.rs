@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use weakspot_core::{INITIAL, OpKind, Ops};
+use weakspot_core::{History, INITIAL, OpKind};
 
 use super::cache::{Data, EMPTY, PER_LINE, line_of, slot_of};
 use crate::Recorded;
@@ -21,7 +21,7 @@ pub(super) enum Who {
 }
 
 pub(super) struct Cpus {
-    ops: Ops,
+    ops: History,
     cpus: Vec<Cpu>,
     buffered: bool,
     order: Vec<u32>,
@@ -42,7 +42,7 @@ struct Cpu {
 }
 
 impl Cpus {
-    pub(super) fn new(client: &Ops, buffered: bool) -> Cpus {
+    pub(super) fn new(client: &History, buffered: bool) -> Cpus {
         let cpus: Vec<Cpu> = (0..client.threads())
             .map(|t| Cpu {
                 next: client.of_thread(t).start,

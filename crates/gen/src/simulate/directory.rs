@@ -21,7 +21,7 @@
 
 use super::cache::{Cache, Data, EMPTY, Entry, bits};
 use super::moesi::{self, State};
-use super::network::{Kind, Message, Net};
+use super::network::{Message, MessageKind, Net};
 use super::{Access, Copied, Protocol, World};
 use crate::Bug;
 
@@ -65,13 +65,15 @@ impl Directory {
     fn home_receives(&mut self, message: &Message, world: &mut World) -> bool {
         let line = &mut self.lines[message.line as usize];
         match (line.phase, message.kind) {
-            (Phase::Idle, Kind::GetS | Kind::GetM) => line.ask(message, world),
-            (Phase::Idle, Kind::Put) => line.take_back(message, world),
-            (_, Kind::GetS | Kind::GetM | Kind::Put) => return false,
-            (Phase::Probing(probe), Kind::Ack | Kind::Data) if probe.tag == message.tag => {
+            (Phase::Idle, MessageKind::GetS | MessageKind::GetM) => line.ask(message, world),
+            (Phase::Idle, MessageKind::Put) => line.take_back(message, world),
+            (_, MessageKind::GetS | MessageKind::GetM | MessageKind::Put) => return false,
+            (Phase::Probing(probe), MessageKind::Ack | MessageKind::Data)
+                if probe.tag == message.tag =>
+            {
                 line.answered(probe, message, world);
             }
-            (Phase::Granted, Kind::Unblock) => line.phase = Phase::Idle,
+            (Phase::Granted, MessageKind::Unblock) => line.phase = Phase::Idle,
             (phase, _) => world.surprise(message, &phase),
         }
         true
@@ -82,25 +84,25 @@ impl Directory {
         let cache = &mut self.caches[message.to];
         let found = cache.find(message.line);
         match message.kind {
-            Kind::FwdGetS => {
+            MessageKind::FwdGetS => {
                 let (kind, data, dirty) = match found {
                     Some(index) => read_by_other(&mut cache.entries[index], message, world),
                     None => {
                         world.surprise(message, &"I");
-                        (Kind::Ack, EMPTY, false)
+                        (MessageKind::Ack, EMPTY, false)
                     }
                 };
                 let answer = message.react(Net::Answer, kind, home);
                 world.network.send(Message { data, dirty, ..answer });
             }
-            Kind::FwdGetM => written_by_other(cache, found, message, world),
-            Kind::PutAck => match found {
+            MessageKind::FwdGetM => written_by_other(cache, found, message, world),
+            MessageKind::PutAck => match found {
                 Some(index) if matches!(cache.entries[index].state, State::MI | State::II) => {
                     cache.remove(index);
                 }
                 _ => world.surprise(message, &found),
             },
-            Kind::Late => moesi::invalidate_late(cache, found),
+            MessageKind::Late => moesi::invalidate_late(cache, found),
             _ => match found {
                 Some(index) => granted(&mut cache.entries[index], home, message, world),
                 None => world.surprise(message, &"I"),
@@ -112,7 +114,7 @@ impl Directory {
 impl Line {
     /// Probes those that may have the line, or grants it at once.
     fn ask(&mut self, message: &Message, world: &mut World) {
-        let writes = message.kind == Kind::GetM;
+        let writes = message.kind == MessageKind::GetM;
         let owner = self.owner.filter(|&owner| owner != message.asker);
         let mut whom = owner.map_or(0, |owner| 1 << owner);
         if writes {
@@ -122,7 +124,7 @@ impl Line {
             }
             whom |= sharers;
         }
-        let kind = if writes { Kind::FwdGetM } else { Kind::FwdGetS };
+        let kind = if writes { MessageKind::FwdGetM } else { MessageKind::FwdGetS };
         for cpu in bits(whom) {
             world.network.send(message.react(Net::Forward, kind, cpu));
         }
@@ -141,7 +143,7 @@ impl Line {
 
     fn answered(&mut self, mut probe: Probe, message: &Message, world: &mut World) {
         probe.missing = probe.missing.saturating_sub(1);
-        if message.kind == Kind::Data {
+        if message.kind == MessageKind::Data {
             probe.data = Some(message.data);
         }
         if !probe.writes && !message.dirty {
@@ -167,13 +169,13 @@ impl Line {
             let owns = self.owner == Some(asker);
             self.owner = Some(asker);
             self.sharers = 0;
-            if owns { Kind::Upgrade } else { Kind::ExclusiveData }
+            if owns { MessageKind::Upgrade } else { MessageKind::ExclusiveData }
         } else if self.owner.is_none_or(|owner| owner == asker) && self.sharers == 0 {
             self.owner = Some(asker);
-            Kind::ExclusiveData
+            MessageKind::ExclusiveData
         } else {
             self.sharers |= 1 << asker;
-            Kind::SharedData
+            MessageKind::SharedData
         };
         let data = probe.data.unwrap_or(self.memory);
         world.network.send(Message { data, asker, ..message.react(Net::Data, kind, asker) });
@@ -188,7 +190,7 @@ impl Line {
             }
         }
         self.sharers &= !(1 << message.from);
-        world.network.send(message.react(Net::Forward, Kind::PutAck, message.from));
+        world.network.send(message.react(Net::Forward, MessageKind::PutAck, message.from));
     }
 }
 
@@ -198,25 +200,25 @@ fn read_by_other(
     entry: &mut Entry<State>,
     message: &Message,
     world: &mut World,
-) -> (Kind, Data, bool) {
+) -> (MessageKind, Data, bool) {
     match entry.state {
         State::M if world.has(Bug::LostOwner) => {
             entry.state = State::S;
-            (Kind::Data, entry.data, false)
+            (MessageKind::Data, entry.data, false)
         }
         State::M => {
             entry.state = State::O;
-            (Kind::Data, entry.to_hand_on(world), true)
+            (MessageKind::Data, entry.to_hand_on(world), true)
         }
         State::E => {
             entry.state = State::S;
-            (Kind::Data, entry.data, false)
+            (MessageKind::Data, entry.data, false)
         }
-        State::O | State::OM => (Kind::Data, entry.to_hand_on(world), true),
-        State::MI => (Kind::Data, entry.to_hand_on_late(world), entry.dirty),
+        State::O | State::OM => (MessageKind::Data, entry.to_hand_on(world), true),
+        State::MI => (MessageKind::Data, entry.to_hand_on_late(world), entry.dirty),
         state => {
             world.surprise(message, &state);
-            (Kind::Ack, EMPTY, false)
+            (MessageKind::Ack, EMPTY, false)
         }
     }
 }
@@ -228,8 +230,8 @@ fn written_by_other(
     message: &Message,
     world: &mut World,
 ) {
-    let ack = message.react(Net::Answer, Kind::Ack, message.from);
-    let with = |data| Message { kind: Kind::Data, data, ..ack };
+    let ack = message.react(Net::Answer, MessageKind::Ack, message.from);
+    let with = |data| Message { kind: MessageKind::Data, data, ..ack };
     let mut answer = ack;
     if let Some(index) = found {
         let entry = &mut cache.entries[index];
@@ -256,9 +258,9 @@ fn written_by_other(
 /// The directory has what the asker wants.
 fn granted(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut World) {
     match (entry.state, message.kind) {
-        (State::IS, Kind::SharedData) => entry.state = State::S,
-        (State::IS, Kind::ExclusiveData) => entry.state = State::E,
-        (State::IM | State::SM | State::OM, Kind::ExclusiveData | Kind::Upgrade) => {
+        (State::IS, MessageKind::SharedData) => entry.state = State::S,
+        (State::IS, MessageKind::ExclusiveData) => entry.state = State::E,
+        (State::IM | State::SM | State::OM, MessageKind::ExclusiveData | MessageKind::Upgrade) => {
             entry.state = State::M;
         }
         (state, _) => {
@@ -266,11 +268,11 @@ fn granted(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut
             return;
         }
     }
-    if message.kind != Kind::Upgrade {
+    if message.kind != MessageKind::Upgrade {
         entry.data = message.data;
     }
     entry.complete(message.to, world);
-    world.network.send(message.react(Net::Unblock, Kind::Unblock, home));
+    world.network.send(message.react(Net::Unblock, MessageKind::Unblock, home));
 }
 
 impl Protocol for Directory {

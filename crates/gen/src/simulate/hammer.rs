@@ -18,7 +18,7 @@
 
 use super::cache::{Cache, Data, EMPTY, Entry};
 use super::moesi::{self, State};
-use super::network::{Kind, Message, Net};
+use super::network::{Message, MessageKind, Net};
 use super::{Access, Copied, Protocol, World};
 use crate::Bug;
 
@@ -39,16 +39,16 @@ impl Hammer {
         let cache = &mut self.caches[message.to];
         let found = cache.find(message.line);
         match message.kind {
-            Kind::FwdGetS => {
+            MessageKind::FwdGetS => {
                 let (kind, data) = match found {
                     Some(index) => read_by_other(&mut cache.entries[index], world),
-                    None => (Kind::Ack, EMPTY),
+                    None => (MessageKind::Ack, EMPTY),
                 };
                 world.network.send(message.answer(kind, data));
             }
-            Kind::FwdGetM => written_by_other(cache, found, message, world),
-            Kind::PutAck => put_back(cache, found, message, world),
-            Kind::Late => moesi::invalidate_late(cache, found),
+            MessageKind::FwdGetM => written_by_other(cache, found, message, world),
+            MessageKind::PutAck => put_back(cache, found, message, world),
+            MessageKind::Late => moesi::invalidate_late(cache, found),
             _ => match found {
                 Some(index) => answered(&mut cache.entries[index], home, message, world),
                 None => world.surprise(message, &"I"),
@@ -60,34 +60,40 @@ impl Hammer {
         let (cpus, home) = (self.caches.len(), self.home());
         let line = message.line as usize;
         match message.kind {
-            Kind::GetS | Kind::GetM | Kind::Put if self.busy[line] => return false,
-            Kind::GetS | Kind::GetM => {
+            MessageKind::GetS | MessageKind::GetM | MessageKind::Put if self.busy[line] => {
+                return false;
+            }
+            MessageKind::GetS | MessageKind::GetM => {
                 self.busy[line] = true;
-                let writes = message.kind == Kind::GetM;
-                let kind = if writes { Kind::FwdGetM } else { Kind::FwdGetS };
+                let writes = message.kind == MessageKind::GetM;
+                let kind = if writes { MessageKind::FwdGetM } else { MessageKind::FwdGetS };
                 let forgotten = (writes && cpus > 1 && world.has(Bug::ForgottenSharer))
                     .then(|| (message.asker + 1 + world.rng.below(cpus - 1)) % cpus);
                 for cpu in (0..cpus).filter(|&cpu| cpu != message.asker) {
                     if forgotten == Some(cpu) {
-                        world.network.send(message.react(Net::Data, Kind::Ack, message.asker));
+                        world.network.send(message.react(
+                            Net::Data,
+                            MessageKind::Ack,
+                            message.asker,
+                        ));
                     } else {
                         world.network.send(message.react(Net::Forward, kind, cpu));
                     }
                 }
-                let reply = message.react(Net::Data, Kind::Data, message.asker);
+                let reply = message.react(Net::Data, MessageKind::Data, message.asker);
                 world.network.send(Message { data: self.memory[line], ..reply });
             }
-            Kind::Put => {
+            MessageKind::Put => {
                 self.busy[line] = true;
-                world.network.send(message.react(Net::Forward, Kind::PutAck, message.from));
+                world.network.send(message.react(Net::Forward, MessageKind::PutAck, message.from));
             }
-            Kind::PutData => {
+            MessageKind::PutData => {
                 self.busy[line] = false;
                 if message.dirty && !world.has(Bug::DroppedWriteback) {
                     self.memory[line] = message.data;
                 }
             }
-            Kind::PutNothing | Kind::Unblock => self.busy[line] = false,
+            MessageKind::PutNothing | MessageKind::Unblock => self.busy[line] = false,
             _ => world.surprise(message, &home),
         }
         true
@@ -95,20 +101,20 @@ impl Hammer {
 }
 
 /// Another cache wants to read.
-fn read_by_other(entry: &mut Entry<State>, world: &World) -> (Kind, Data) {
+fn read_by_other(entry: &mut Entry<State>, world: &World) -> (MessageKind, Data) {
     match entry.state {
         State::M => {
             entry.state = if world.has(Bug::LostOwner) { State::S } else { State::O };
-            (Kind::SharedData, entry.to_hand_on(world))
+            (MessageKind::SharedData, entry.to_hand_on(world))
         }
         State::E => {
             entry.state = State::S;
-            (Kind::SharedData, entry.data)
+            (MessageKind::SharedData, entry.data)
         }
-        State::O | State::OM => (Kind::SharedData, entry.to_hand_on(world)),
-        State::MI => (Kind::SharedData, entry.to_hand_on_late(world)),
-        State::S | State::SM => (Kind::SharedAck, EMPTY),
-        State::IS | State::IM | State::II => (Kind::Ack, EMPTY),
+        State::O | State::OM => (MessageKind::SharedData, entry.to_hand_on(world)),
+        State::MI => (MessageKind::SharedData, entry.to_hand_on_late(world)),
+        State::S | State::SM => (MessageKind::SharedAck, EMPTY),
+        State::IS | State::IM | State::II => (MessageKind::Ack, EMPTY),
     }
 }
 
@@ -119,21 +125,21 @@ fn written_by_other(
     message: &Message,
     world: &mut World,
 ) {
-    let mut answer = message.answer(Kind::Ack, EMPTY);
+    let mut answer = message.answer(MessageKind::Ack, EMPTY);
     if let Some(index) = found {
         let entry = &mut cache.entries[index];
         match entry.state {
             State::M | State::O | State::E => {
-                answer = message.answer(Kind::ExclusiveData, entry.to_hand_on(world));
+                answer = message.answer(MessageKind::ExclusiveData, entry.to_hand_on(world));
                 cache.remove(index);
             }
             State::OM => {
-                answer = message.answer(Kind::ExclusiveData, entry.to_hand_on(world));
+                answer = message.answer(MessageKind::ExclusiveData, entry.to_hand_on(world));
                 entry.state = State::IM;
                 entry.has_data = false;
             }
             State::MI => {
-                answer = message.answer(Kind::ExclusiveData, entry.to_hand_on_late(world));
+                answer = message.answer(MessageKind::ExclusiveData, entry.to_hand_on_late(world));
                 entry.state = State::II;
             }
             State::S | State::SM => moesi::invalidate(cache, index, message, world),
@@ -146,13 +152,13 @@ fn written_by_other(
 /// The home is ready to take a line back.
 fn put_back(cache: &mut Cache<State>, found: Option<usize>, message: &Message, world: &mut World) {
     let entry = found.map(|index| cache.entries[index].clone());
-    let reply = message.react(Net::Answer, Kind::PutNothing, message.from);
+    let reply = message.react(Net::Answer, MessageKind::PutNothing, message.from);
     match entry {
         Some(Entry { state: State::II, .. }) if !world.has(Bug::LateWriteback) => {
             world.network.send(reply);
         }
         Some(Entry { state: State::MI | State::II, data, dirty, .. }) => {
-            world.network.send(Message { kind: Kind::PutData, data, dirty, ..reply });
+            world.network.send(Message { kind: MessageKind::PutData, data, dirty, ..reply });
         }
         other => {
             world.surprise(message, &other.map(|entry| entry.state));
@@ -173,19 +179,19 @@ fn answered(entry: &mut Entry<State>, home: usize, message: &Message, world: &mu
         return;
     }
     match message.kind {
-        Kind::Data => {
+        MessageKind::Data => {
             entry.memory_came = true;
             if !entry.has_data {
                 entry.data = message.data;
             }
         }
-        Kind::SharedData | Kind::ExclusiveData => {
+        MessageKind::SharedData | MessageKind::ExclusiveData => {
             entry.data = message.data;
             entry.has_data = true;
-            entry.shared |= message.kind == Kind::SharedData;
+            entry.shared |= message.kind == MessageKind::SharedData;
         }
-        Kind::SharedAck => entry.shared = true,
-        Kind::Ack => {}
+        MessageKind::SharedAck => entry.shared = true,
+        MessageKind::Ack => {}
         _ => {
             world.surprise(message, &entry.state);
             return;
@@ -203,7 +209,7 @@ fn answered(entry: &mut Entry<State>, home: usize, message: &Message, world: &mu
             _ => State::M,
         };
         entry.complete(message.to, world);
-        world.network.send(message.react(Net::Unblock, Kind::Unblock, home));
+        world.network.send(message.react(Net::Unblock, MessageKind::Unblock, home));
     }
 }
 

@@ -29,7 +29,7 @@ mod shared;
 use weakspot_core::OpKind;
 
 use super::cache::{Cache, EMPTY, Entry, line_of};
-use super::network::{Kind, Message, Net};
+use super::network::{Message, MessageKind, Net};
 use super::{Access, Copied, Protocol, World};
 use crate::Bug;
 use shared::Shared;
@@ -62,17 +62,17 @@ impl Mesi {
         let cache = &mut self.caches[message.to];
         let found = cache.find(message.line);
         match message.kind {
-            Kind::Inv => invalidate(cache, found, message, world),
-            Kind::FwdGetS | Kind::FwdGetM | Kind::Recall => {
+            MessageKind::Inv => invalidate(cache, found, message, world),
+            MessageKind::FwdGetS | MessageKind::FwdGetM | MessageKind::Recall => {
                 hand_on(cache, found, home, message, world);
             }
-            Kind::PutAck => match found {
+            MessageKind::PutAck => match found {
                 Some(i) if matches!(cache.entries[i].state, State::MI | State::II) => {
                     cache.remove(i);
                 }
                 _ => world.surprise(message, &found),
             },
-            Kind::Late => {
+            MessageKind::Late => {
                 if let Some(i) = found.filter(|&i| cache.entries[i].doomed) {
                     match cache.entries[i].state {
                         State::S => cache.remove(i),
@@ -96,7 +96,7 @@ fn invalidate(
     message: &Message,
     world: &mut World,
 ) {
-    world.network.send(message.answer(Kind::Ack, EMPTY));
+    world.network.send(message.answer(MessageKind::Ack, EMPTY));
     let Some(index) = found else { return };
     let entry = &mut cache.entries[index];
     match entry.state {
@@ -129,19 +129,19 @@ fn hand_on(
             (EMPTY, false)
         }
     };
-    if message.kind != Kind::Recall {
-        let shared = message.kind == Kind::FwdGetS;
-        let kind = if shared { Kind::SharedData } else { Kind::ExclusiveData };
+    if message.kind != MessageKind::Recall {
+        let shared = message.kind == MessageKind::FwdGetS;
+        let kind = if shared { MessageKind::SharedData } else { MessageKind::ExclusiveData };
         world.network.send(Message { acks: 0, ..message.answer(kind, data) });
     }
-    if message.kind != Kind::FwdGetM {
-        let copy = message.react(Net::Answer, Kind::Copyback, home);
+    if message.kind != MessageKind::FwdGetM {
+        let copy = message.react(Net::Answer, MessageKind::Copyback, home);
         world.network.send(Message { data, dirty, ..copy });
     }
     let Some(index) = found else { return };
     let entry = &mut cache.entries[index];
     match entry.state {
-        State::E | State::M if message.kind == Kind::FwdGetS => entry.state = State::S,
+        State::E | State::M if message.kind == MessageKind::FwdGetS => entry.state = State::S,
         State::E | State::M => cache.remove(index),
         State::MI => entry.state = State::II,
         _ => {}
@@ -157,25 +157,25 @@ fn filled(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut 
     }
     let unblock = |kind| message.react(Net::Unblock, kind, home);
     match (entry.state, message.kind) {
-        (State::IS, Kind::SharedData | Kind::ExclusiveData) => {
+        (State::IS, MessageKind::SharedData | MessageKind::ExclusiveData) => {
             entry.data = message.data;
-            let shared = message.kind == Kind::SharedData;
+            let shared = message.kind == MessageKind::SharedData;
             entry.state = if shared { State::S } else { State::E };
             entry.complete(cpu, world);
-            let kind = if shared { Kind::Unblock } else { Kind::ExclusiveUnblock };
+            let kind = if shared { MessageKind::Unblock } else { MessageKind::ExclusiveUnblock };
             world.network.send(unblock(kind));
             return;
         }
-        (State::IM | State::SM, Kind::ExclusiveData | Kind::SharedData) => {
+        (State::IM | State::SM, MessageKind::ExclusiveData | MessageKind::SharedData) => {
             entry.data = message.data;
             entry.has_data = true;
             entry.missing += i64::from(message.acks);
         }
-        (State::IM | State::SM, Kind::Upgrade) => {
+        (State::IM | State::SM, MessageKind::Upgrade) => {
             entry.has_data = true;
             entry.missing += i64::from(message.acks);
         }
-        (State::IM | State::SM, Kind::Ack) => entry.missing -= 1,
+        (State::IM | State::SM, MessageKind::Ack) => entry.missing -= 1,
         (state, _) => {
             world.surprise(message, &state);
             return;
@@ -184,7 +184,7 @@ fn filled(entry: &mut Entry<State>, home: usize, message: &Message, world: &mut 
     if entry.has_data && entry.missing <= i64::from(world.has(Bug::LostAck)) {
         entry.state = State::M;
         entry.complete(cpu, world);
-        world.network.send(unblock(Kind::ExclusiveUnblock));
+        world.network.send(unblock(MessageKind::ExclusiveUnblock));
     }
 }
 
@@ -222,7 +222,7 @@ impl Protocol for Mesi {
                     entry.op = op;
                     (entry.missing, entry.has_data) = (0, false);
                     entry.tag = world.tag();
-                    let upgrade = Message::request(Kind::Upgrade, line, cpu, home);
+                    let upgrade = Message::request(MessageKind::Upgrade, line, cpu, home);
                     world.network.send(Message { tag: entry.tag, ..upgrade });
                     return Access::Asked;
                 }
@@ -238,7 +238,7 @@ impl Protocol for Mesi {
         }
         let tag = world.tag();
         cache.insert(line, if reads { State::IS } else { State::IM }, op, tag);
-        let kind = if reads { Kind::GetS } else { Kind::GetM };
+        let kind = if reads { MessageKind::GetS } else { MessageKind::GetM };
         world.network.send(Message { tag, ..Message::request(kind, line, cpu, home) });
         Access::Asked
     }
@@ -255,7 +255,7 @@ impl Protocol for Mesi {
         }
         entry.dirty = entry.state == State::M;
         entry.state = State::MI;
-        let put = Message::request(Kind::Put, entry.line, cpu, home);
+        let put = Message::request(MessageKind::Put, entry.line, cpu, home);
         world.network.send(Message { data: entry.data, dirty: entry.dirty, ..put });
         true
     }

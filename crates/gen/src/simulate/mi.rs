@@ -22,7 +22,7 @@
 //! waits there for the data.
 
 use super::cache::{Cache, Data, EMPTY, line_of};
-use super::network::{Kind, Message, Net};
+use super::network::{Message, MessageKind, Net};
 use super::{Access, Copied, Protocol, World};
 use crate::Bug;
 
@@ -50,24 +50,24 @@ impl Mi {
         let (cpu, line) = (message.to, message.line);
         let cache = &mut self.caches[cpu];
         let Some(index) = cache.find(line) else {
-            if message.kind != Kind::Late {
+            if message.kind != MessageKind::Late {
                 world.surprise(message, &"I");
             }
-            if message.kind == Kind::FwdGetM {
-                world.network.send(message.answer(Kind::Data, EMPTY));
+            if message.kind == MessageKind::FwdGetM {
+                world.network.send(message.answer(MessageKind::Data, EMPTY));
             }
             return true;
         };
         let entry = &mut cache.entries[index];
         match (entry.state, message.kind) {
-            (State::IM, Kind::Data) => {
+            (State::IM, MessageKind::Data) => {
                 entry.state = State::M;
                 entry.data = message.data;
                 entry.complete(cpu, world);
             }
-            (State::IM, Kind::FwdGetM) => return false,
-            (State::M, Kind::FwdGetM) => {
-                world.network.send(message.answer(Kind::Data, entry.to_hand_on(world)));
+            (State::IM, MessageKind::FwdGetM) => return false,
+            (State::M, MessageKind::FwdGetM) => {
+                world.network.send(message.answer(MessageKind::Data, entry.to_hand_on(world)));
                 if world.has(Bug::EarlyAck) {
                     entry.doomed = true;
                     world.network.send(message.later());
@@ -75,17 +75,17 @@ impl Mi {
                     cache.remove(index);
                 }
             }
-            (State::MI, Kind::FwdGetM) => {
+            (State::MI, MessageKind::FwdGetM) => {
                 entry.state = State::II;
-                world.network.send(message.answer(Kind::Data, entry.to_hand_on_late(world)));
+                world.network.send(message.answer(MessageKind::Data, entry.to_hand_on_late(world)));
             }
-            (State::MI | State::II, Kind::PutAck) => cache.remove(index),
-            (State::M, Kind::Late) if entry.doomed => cache.remove(index),
-            (_, Kind::Late) => {}
+            (State::MI | State::II, MessageKind::PutAck) => cache.remove(index),
+            (State::M, MessageKind::Late) if entry.doomed => cache.remove(index),
+            (_, MessageKind::Late) => {}
             (state, kind) => {
                 world.surprise(message, &state);
-                if kind == Kind::FwdGetM {
-                    world.network.send(message.answer(Kind::Data, entry.data));
+                if kind == MessageKind::FwdGetM {
+                    world.network.send(message.answer(MessageKind::Data, entry.data));
                 }
             }
         }
@@ -96,24 +96,24 @@ impl Mi {
         let line = message.line as usize;
         let owner = self.owner[line];
         match message.kind {
-            Kind::GetM => {
+            MessageKind::GetM => {
                 self.owner[line] = Some(message.from);
                 world.network.send(match owner {
-                    Some(owner) => message.react(Net::Forward, Kind::FwdGetM, owner),
+                    Some(owner) => message.react(Net::Forward, MessageKind::FwdGetM, owner),
                     None => Message {
                         data: self.memory[line],
-                        ..message.react(Net::Data, Kind::Data, message.from)
+                        ..message.react(Net::Data, MessageKind::Data, message.from)
                     },
                 });
             }
-            Kind::Put => {
+            MessageKind::Put => {
                 if owner == Some(message.from) || world.has(Bug::LateWriteback) {
                     self.owner[line] = None;
                     if !world.has(Bug::DroppedWriteback) {
                         self.memory[line] = message.data;
                     }
                 }
-                world.network.send(message.react(Net::Forward, Kind::PutAck, message.from));
+                world.network.send(message.react(Net::Forward, MessageKind::PutAck, message.from));
             }
             _ => world.surprise(message, &owner),
         }
@@ -153,7 +153,7 @@ impl Protocol for Mi {
             return if evicts { Access::MadeRoom } else { Access::Stall };
         }
         cache.insert(line, State::IM, op, 0);
-        world.network.send(Message::request(Kind::GetM, line, cpu, home));
+        world.network.send(Message::request(MessageKind::GetM, line, cpu, home));
         Access::Asked
     }
 
@@ -165,7 +165,7 @@ impl Protocol for Mi {
         };
         let entry = &mut cache.entries[index];
         entry.state = State::MI;
-        let put = Message::request(Kind::Put, entry.line, cpu, home);
+        let put = Message::request(MessageKind::Put, entry.line, cpu, home);
         world.network.send(Message { data: entry.data, dirty: true, ..put });
         true
     }

@@ -15,7 +15,7 @@
 use weakspot_core::OpKind;
 
 use super::cache::{Cache, Entry, line_of};
-use super::network::{Kind, Message};
+use super::network::{Message, MessageKind};
 use super::{Access, Copied, World};
 use crate::Bug;
 
@@ -56,7 +56,7 @@ pub(super) fn access(
         if let Some(entry) = cache.entries.last_mut() {
             entry.missing = answers;
         }
-        let kind = if reads { Kind::GetS } else { Kind::GetM };
+        let kind = if reads { MessageKind::GetS } else { MessageKind::GetM };
         world.network.send(Message { tag, ..Message::request(kind, line, cpu, home) });
         return Access::Asked;
     };
@@ -78,7 +78,7 @@ pub(super) fn access(
             // Its own copy is as good as what an owner may send, and better than memory's.
             (entry.has_data, entry.shared, entry.memory_came) = (true, false, false);
             entry.tag = world.tag();
-            let request = Message::request(Kind::GetM, line, cpu, home);
+            let request = Message::request(MessageKind::GetM, line, cpu, home);
             world.network.send(Message { tag: entry.tag, ..request });
             return Access::Asked;
         }
@@ -99,7 +99,7 @@ pub(super) fn evict(cache: &mut Cache<State>, cpu: usize, home: usize, world: &m
     }
     entry.dirty = entry.state != State::E;
     entry.state = State::MI;
-    let put = Message::request(Kind::Put, entry.line, cpu, home);
+    let put = Message::request(MessageKind::Put, entry.line, cpu, home);
     world.network.send(Message { data: entry.data, dirty: entry.dirty, ..put });
     true
 }

@@ -34,7 +34,7 @@ const NETS: usize = 7;
 
 /// What a message says; each protocol uses some and says what they mean there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     GetS,
     GetM,
     Upgrade,
@@ -63,7 +63,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub(super) net: Net,
-    pub(super) kind: Kind,
+    pub(super) kind: MessageKind,
     pub(super) line: u32,
     pub(super) from: usize,
     pub(super) to: usize,
@@ -80,7 +80,7 @@ pub(super) struct Message {
 
 impl Message {
     /// A request of a cache, without data.
-    pub(super) fn request(kind: Kind, line: u32, cpu: usize, home: usize) -> Message {
+    pub(super) fn request(kind: MessageKind, line: u32, cpu: usize, home: usize) -> Message {
         Message {
             net: Net::Request,
             kind,
@@ -96,18 +96,18 @@ impl Message {
     }
 
     /// What the receiver of this message sends, on behalf of the same asker.
-    pub(super) fn react(&self, net: Net, kind: Kind, to: usize) -> Message {
+    pub(super) fn react(&self, net: Net, kind: MessageKind, to: usize) -> Message {
         Message { net, kind, from: self.to, to, ..*self }
     }
 
     /// What the receiver of a forward sends to the asker.
-    pub(super) fn answer(&self, kind: Kind, data: Data) -> Message {
+    pub(super) fn answer(&self, kind: MessageKind, data: Data) -> Message {
         Message { data, ..self.react(Net::Answer, kind, self.asker) }
     }
 
     /// A note of the receiver to itself: do later what should have been done now. Only bugs do so.
     pub(super) fn later(&self) -> Message {
-        self.react(Net::Answer, Kind::Late, self.to)
+        self.react(Net::Answer, MessageKind::Late, self.to)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use expect_test::expect_file;
 use weakspot_core::testing::Rng;
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_gen::{Bug, Client, Run, Source, generate};
 use weakspot_history::{Complete, Method, check};
 
@@ -80,7 +80,7 @@ impl Table {
 }
 
 /// The models that a history violates.
-fn violated(ops: &Ops) -> Vec<HistoryModel> {
+fn violated(ops: &History) -> Vec<HistoryModel> {
     let limits = Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
     let method = Method { complete: Complete::Auto, saturate: true };
     let violates = |model| {

@@ -84,7 +84,7 @@ fn no_two_updates_of_real_threads_read_the_same_write() {
 
 #[test]
 fn a_client_without_threads_or_operations_is_fine() {
-    let (history, _) = record(&weakspot_core::Ops::new(), Layout::Apart);
+    let (history, _) = record(&weakspot_core::History::new(), Layout::Apart);
     assert!(history.ops.is_empty());
 }
 

@@ -3,7 +3,7 @@
 //! write in the past of a read comes before the write that is read, and a read comes before what
 //! overwrites it (section 3.2 of the paper).
 
-use weakspot_core::{HistoryEvidence, INITIAL, Limit, Ops, Within, initial_write};
+use weakspot_core::{History, HistoryEvidence, INITIAL, Limit, Within, initial_write};
 use weakspot_sat::Meter;
 
 use crate::causal::memory::Own;
@@ -17,7 +17,7 @@ use crate::graph::walk::{Link, LinkKind, Walk};
 
 /// CCM: a violation, if there is one.
 pub(crate) fn convergent_memory(
-    ops: &Ops,
+    ops: &History,
     meter: &mut Meter<'_>,
 ) -> Result<Option<HistoryEvidence>, Limit> {
     let StoreOrder { hb, mut all, stages, order } = match store_order(ops, meter)? {
@@ -43,7 +43,7 @@ pub(crate) struct StoreOrder {
 
 /// The partial store order pww, or a violation that shows before there is one.
 pub(crate) fn store_order(
-    ops: &Ops,
+    ops: &History,
     meter: &mut Meter<'_>,
 ) -> Result<Result<StoreOrder, HistoryEvidence>, Limit> {
     let mut all = Extra::new(ops.len());
@@ -85,7 +85,7 @@ pub(crate) fn store_order(
 }
 
 fn cycle_of(
-    ops: &Ops,
+    ops: &History,
     extra: &Extra,
     stages: &[(usize, Stage)],
     cycle: &[Link],
@@ -97,7 +97,7 @@ fn cycle_of(
 /// initial one, they make a cycle. If `only_external`, reads of the own thread's writes and of
 /// initial ones do not count.
 pub(crate) fn add_conflicts(
-    ops: &Ops,
+    ops: &History,
     hb: &Clocks,
     relaxed: bool,
     only_external: bool,

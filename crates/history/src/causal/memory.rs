@@ -12,7 +12,7 @@
 //! In the end every edge leads from something that entered D earlier or at the same time, so a
 //! cycle is among operations that entered together, and only there it is looked for.
 
-use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
+use weakspot_core::{History, HistoryEvidence, Limit, OpKind, Within};
 use weakspot_sat::Meter;
 
 use crate::causal::past::Past;
@@ -23,7 +23,10 @@ use crate::graph::extra::Extra;
 use crate::graph::walk::Walk;
 
 /// CM: a violation, if there is one.
-pub(crate) fn memory(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvidence>, Limit> {
+pub(crate) fn memory(
+    ops: &History,
+    meter: &mut Meter<'_>,
+) -> Result<Option<HistoryEvidence>, Limit> {
     let none = Extra::new(ops.len());
     let clocks = match Clocks::new(ops, false, &none, meter)? {
         Ok(clocks) => clocks,
@@ -45,7 +48,7 @@ pub(crate) fn memory(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryE
 
 /// What the reads of one thread after the other demand.
 pub(crate) struct Own<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     clocks: &'a Clocks,
     past: Past<'a>,
     /// The edges that the thread's reads demand, beyond what the clocks say.
@@ -57,7 +60,7 @@ pub(crate) struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    pub(crate) fn new(ops: &'a Ops, clocks: &'a Clocks, relaxed: bool) -> Own<'a> {
+    pub(crate) fn new(ops: &'a History, clocks: &'a Clocks, relaxed: bool) -> Own<'a> {
         Own {
             ops,
             clocks,

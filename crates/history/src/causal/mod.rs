@@ -14,7 +14,7 @@ pub(crate) mod weak;
 use std::sync::Arc;
 
 use weakspot_core::{
-    HistoryEvidence, HistoryModel, INITIAL, Limit, Ops, Verdict, Within, initial_write,
+    History, HistoryEvidence, HistoryModel, INITIAL, Limit, Verdict, Within, initial_write,
 };
 use weakspot_sat::Meter;
 
@@ -29,7 +29,7 @@ use crate::graph::extra::Extra;
 use crate::graph::walk::{Link, LinkKind, Walk};
 
 /// Whether the history satisfies a causal model; `None` for SC, TSO and PSO, which are none.
-pub(crate) fn causal(ops: &Ops, model: HistoryModel, meter: &mut Meter<'_>) -> Option<Answer> {
+pub(crate) fn causal(ops: &History, model: HistoryModel, meter: &mut Meter<'_>) -> Option<Answer> {
     let found = match model {
         HistoryModel::Cc => convergent(ops, false, meter),
         HistoryModel::Ccv => convergent(ops, true, meter),
@@ -58,7 +58,7 @@ pub(crate) enum Conflict {
 /// The last writes, one per thread, in the past of a read that do not come before what it reads.
 /// What is read is `w`, or the initial write.
 pub(crate) fn conflicts<'a>(
-    ops: &'a Ops,
+    ops: &'a History,
     clocks: &'a Clocks,
     last: &'a [u32],
     read: u32,
@@ -85,7 +85,7 @@ pub(crate) fn conflicts<'a>(
 
 /// CC, and CCv if `all`: a violation, if there is one.
 fn convergent(
-    ops: &Ops,
+    ops: &History,
     all: bool,
     meter: &mut Meter<'_>,
 ) -> Result<Option<HistoryEvidence>, Limit> {
@@ -128,7 +128,7 @@ fn convergent(
 }
 
 /// The evidence for a cycle of program order and reads-from.
-pub(crate) fn co_cycle(ops: &Ops, cycle: &[Link]) -> HistoryEvidence {
+pub(crate) fn co_cycle(ops: &History, cycle: &[Link]) -> HistoryEvidence {
     let explain = Explain { ops, ppo: Ppo::Full, extra: &Extra::new(ops.len()), stages: &[] };
     explain.cycle(Within::Global, cycle)
 }
@@ -136,7 +136,7 @@ pub(crate) fn co_cycle(ops: &Ops, cycle: &[Link]) -> HistoryEvidence {
 /// The evidence when a write that comes after what a read reads, by program order and reads-from,
 /// is in its past. All edges so far are of this stage.
 pub(crate) fn later(
-    ops: &Ops,
+    ops: &History,
     relaxed: bool,
     extra: &mut Extra,
     stage: Stage,

@@ -1,13 +1,13 @@
 //! What is in the past of a thread's operations, one after the other, and the last write to each
 //! variable in it by each thread.
 
-use weakspot_core::{INITIAL, OpKind, Ops};
+use weakspot_core::{History, INITIAL, OpKind};
 
 use crate::graph::clocks::Clocks;
 
 /// The past of one operation after the other.
 pub(crate) struct Past<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     clocks: &'a Clocks,
     relaxed: bool,
     threads: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Past<'a> {
 }
 
 impl<'a> Past<'a> {
-    pub(crate) fn new(ops: &'a Ops, clocks: &'a Clocks, relaxed: bool) -> Past<'a> {
+    pub(crate) fn new(ops: &'a History, clocks: &'a Clocks, relaxed: bool) -> Past<'a> {
         let threads = ops.threads();
         let bounds = (0..threads).map(|t| ops.of_thread(t).start).collect();
         let last = vec![INITIAL; threads * ops.vars()];

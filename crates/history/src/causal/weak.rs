@@ -8,7 +8,7 @@
 //! the local relation has add nothing to the closure of both: a read is left only by program order
 //! to a later write, fence or update, and the global relation has that from the first write, too.
 
-use weakspot_core::{HistoryEvidence, INITIAL, Limit, OpKind, Ops, Within};
+use weakspot_core::{History, HistoryEvidence, INITIAL, Limit, OpKind, Within};
 use weakspot_sat::Meter;
 
 use crate::causal::convergent_memory::{StoreOrder, add_conflicts};
@@ -21,7 +21,7 @@ use crate::graph::store::{Readers, Store, by_variable};
 use crate::graph::walk::{Link, LinkKind, Walk};
 
 /// wCCM: a violation, if there is one.
-pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvidence>, Limit> {
+pub(crate) fn weak(ops: &History, meter: &mut Meter<'_>) -> Result<Option<HistoryEvidence>, Limit> {
     let parts = by_variable(ops, &accesses(ops));
     let StoreOrder { hb, mut all, stages, order } = match store_order(ops, &parts, meter)? {
         Ok(order) => order,
@@ -52,7 +52,7 @@ pub(crate) fn weak(ops: &Ops, meter: &mut Meter<'_>) -> Result<Option<HistoryEvi
 /// The partial store order wpww, or a violation that shows before there is one. Edges of the first
 /// two stages are of hb.
 pub(crate) fn store_order(
-    ops: &Ops,
+    ops: &History,
     parts: &[Vec<u32>],
     meter: &mut Meter<'_>,
 ) -> Result<Result<StoreOrder, HistoryEvidence>, Limit> {
@@ -101,18 +101,23 @@ pub(crate) fn store_order(
     Ok(Ok(StoreOrder { hb, all, stages, order }))
 }
 
-fn cycle_of(ops: &Ops, all: &Extra, stages: &[(usize, Stage)], cycle: &[Link]) -> HistoryEvidence {
+fn cycle_of(
+    ops: &History,
+    all: &Extra,
+    stages: &[(usize, Stage)],
+    cycle: &[Link],
+) -> HistoryEvidence {
     Explain { ops, ppo: Ppo::Tso, extra: all, stages }.cycle(Within::Global, cycle)
 }
 
-pub(crate) fn accesses(ops: &Ops) -> Vec<u32> {
+pub(crate) fn accesses(ops: &History) -> Vec<u32> {
     (0..ops.len() as u32).filter(|&op| ops.kind(op) != OpKind::Fence).collect()
 }
 
 /// The global relation: the edges that its reads demand, and the conflicts that follow. The result
 /// is its clocks, or a violation.
 fn global(
-    ops: &Ops,
+    ops: &History,
     all: &mut Extra,
     conflicts: &mut Extra,
     meter: &mut Meter<'_>,
@@ -148,15 +153,15 @@ fn global(
 
 /// The history of one variable.
 struct Local {
-    ops: Ops,
+    ops: History,
     /// Per operation its number in the whole history.
     whole: Vec<u32>,
 }
 
 impl Local {
     /// `accesses` are all operations on the variable, by their numbers.
-    fn new(ops: &Ops, accesses: &[u32]) -> Local {
-        let mut local = Local { ops: Ops::new(), whole: accesses.to_vec() };
+    fn new(ops: &History, accesses: &[u32]) -> Local {
+        let mut local = Local { ops: History::new(), whole: accesses.to_vec() };
         let mut accesses = accesses.iter().peekable();
         for thread in 0..ops.threads() {
             local.ops.thread();
@@ -189,7 +194,7 @@ impl Local {
     /// follow to `conflicts`; or finds a violation.
     fn derive(
         &self,
-        ops: &Ops,
+        ops: &History,
         all: &mut Extra,
         conflicts: &mut Vec<(u32, u32, u32)>,
         meter: &mut Meter<'_>,
@@ -228,7 +233,7 @@ impl Local {
         Ok(None)
     }
 
-    fn whole_edges(&self, ops: &Ops, edges: &Extra) -> Extra {
+    fn whole_edges(&self, ops: &History, edges: &Extra) -> Extra {
         let mut whole = Extra::new(ops.len());
         for edge in edges.iter() {
             whole.push(self.whole(edge.from), self.whole(edge.to), self.whole(edge.read));
@@ -236,7 +241,7 @@ impl Local {
         whole
     }
 
-    fn explain(&self, ops: &Ops, edges: &Extra, cycle: &[Link]) -> HistoryEvidence {
+    fn explain(&self, ops: &History, edges: &Extra, cycle: &[Link]) -> HistoryEvidence {
         let edges = self.whole_edges(ops, edges);
         let cycle: Vec<Link> = cycle.iter().map(|&link| self.whole_link(link)).collect();
         let stages = [(edges.len(), Stage::Own(Within::Local))];
@@ -247,7 +252,7 @@ impl Local {
     /// and with what it overtakes.
     fn check(
         &self,
-        ops: &Ops,
+        ops: &History,
         all: &Extra,
         stages: &[(usize, Stage)],
         ordered: &[(u32, u32)],

@@ -9,7 +9,7 @@
 //!
 //! [`Within::Global`]: weakspot_core::Within::Global
 
-use weakspot_core::{HistoryEvidence, INITIAL, OpKind, Ops, Within};
+use weakspot_core::{History, HistoryEvidence, INITIAL, OpKind, Within};
 
 use crate::graph::explain::{Explain, Ppo};
 use crate::graph::extra::Extra;
@@ -17,7 +17,7 @@ use crate::graph::walk::{Link, LinkKind};
 
 /// The chains of a history. Main chains come first and have the numbers of their threads.
 pub(crate) struct Chains<'a> {
-    pub(crate) ops: &'a Ops,
+    pub(crate) ops: &'a History,
     pub(crate) ppo: Ppo,
     /// Per operation its thread.
     thread: Vec<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct Chains<'a> {
 pub(crate) const END: u32 = u32::MAX;
 
 impl<'a> Chains<'a> {
-    pub(crate) fn new(ops: &'a Ops, ppo: Ppo) -> Chains<'a> {
+    pub(crate) fn new(ops: &'a History, ppo: Ppo) -> Chains<'a> {
         let k = ops.threads();
         let mut thread = vec![0; ops.len()];
         for t in 0..k {
@@ -153,7 +153,7 @@ impl<'a> Chains<'a> {
 /// Per operation its chain if program order is relaxed, and where the chains of writes of each
 /// thread begin. Under PSO a thread has as many as it writes variables, in the order in which it
 /// first does.
-fn chains_of_writes(ops: &Ops, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
+fn chains_of_writes(ops: &History, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
     let mut chain = Vec::with_capacity(ops.len());
     let mut starts = vec![ops.threads() as u32];
     let mut count = ops.threads() as u32;

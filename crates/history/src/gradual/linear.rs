@@ -1,11 +1,11 @@
 //! The evidence for a history that satisfies SC, TSO or PSO: from the order in which things
 //! happen in memory to a run of the machine.
 
-use weakspot_core::{HistoryEvidence, HistoryModel, HistoryStep, Ops};
+use weakspot_core::{History, HistoryEvidence, HistoryModel, HistoryStep};
 
 /// The run in which operations take effect in this order: reads when they read, writes when they
 /// reach memory. A write enters the buffer as late as possible.
-pub(crate) fn linear(ops: &Ops, model: HistoryModel, order: &[u32]) -> HistoryEvidence {
+pub(crate) fn linear(ops: &History, model: HistoryModel, order: &[u32]) -> HistoryEvidence {
     let mut store_order = vec![Vec::new(); ops.vars()];
     for &op in order.iter().filter(|&&op| ops.writes(op)) {
         store_order[ops.var(op) as usize].push(op);

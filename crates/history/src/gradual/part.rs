@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use weakspot_core::{
-    HistoryCycle, HistoryEdge, HistoryEvidence, INITIAL, OpKind, Ops, Rule, initial_write,
+    History, HistoryCycle, HistoryEdge, HistoryEvidence, INITIAL, OpKind, Rule, initial_write,
     initial_write_var,
 };
 
@@ -15,14 +15,14 @@ pub(crate) struct Part {
     /// The operations by their numbers in the whole.
     pub(crate) kept: Vec<u32>,
     /// Operations, threads and variables are numbered anew.
-    pub(crate) ops: Ops,
+    pub(crate) ops: History,
     /// Per thread, and per variable, its number in the whole.
     pub(crate) threads: Vec<usize>,
     pub(crate) vars: Vec<u32>,
 }
 
 /// These operations with what they read, and so on, in rising order.
-pub(crate) fn closed(ops: &Ops, some: impl IntoIterator<Item = u32>) -> Vec<u32> {
+pub(crate) fn closed(ops: &History, some: impl IntoIterator<Item = u32>) -> Vec<u32> {
     let mut all: HashSet<u32> = HashSet::new();
     let mut todo: Vec<u32> = some.into_iter().collect();
     while let Some(op) = todo.pop() {
@@ -37,13 +37,13 @@ pub(crate) fn closed(ops: &Ops, some: impl IntoIterator<Item = u32>) -> Vec<u32>
 
 impl Part {
     /// The part with these operations. They are in rising order, and [`closed`].
-    pub(crate) fn new(ops: &Ops, kept: Vec<u32>) -> Part {
+    pub(crate) fn new(ops: &History, kept: Vec<u32>) -> Part {
         let accessed = kept.iter().filter(|&&op| ops.kind(op) != OpKind::Fence);
         let mut vars: Vec<u32> = accessed.map(|&op| ops.var(op)).collect();
         vars.sort_unstable();
         vars.dedup();
         let mut threads = Vec::new();
-        let mut part = Ops::new();
+        let mut part = History::new();
         for &op in &kept {
             let thread = ops.thread_of(op);
             if threads.last() != Some(&thread) {

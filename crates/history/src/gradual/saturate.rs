@@ -12,7 +12,7 @@
 //!
 //! Cost: operations times chains per round, for memory, too.
 
-use weakspot_core::{HistoryEvidence, Limit, OpKind, Ops, Within};
+use weakspot_core::{History, HistoryEvidence, Limit, OpKind, Within};
 use weakspot_sat::Meter;
 
 use crate::gradual::chains::{Chains, END, coherence, walk};
@@ -34,7 +34,7 @@ pub(crate) struct Orders<'a> {
 /// Saturates a history, or finds that there is no witness. Without `rules` it computes only what
 /// program order, reads-from and coherence say.
 pub(crate) fn saturate<'a>(
-    ops: &'a Ops,
+    ops: &'a History,
     ppo: Ppo,
     rules: bool,
     meter: &mut Meter<'_>,

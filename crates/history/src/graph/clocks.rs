@@ -5,7 +5,7 @@
 //! With relaxed program order the rows speak of writes only: every write of the thread with a
 //! smaller number comes before.
 
-use weakspot_core::{Limit, OpKind, Ops};
+use weakspot_core::{History, Limit, OpKind};
 use weakspot_sat::Meter;
 
 use crate::graph::extra::Extra;
@@ -23,7 +23,7 @@ impl Clocks {
     /// The clocks of program order, reads-from and derived edges between writes, or a cycle of
     /// them.
     pub(crate) fn new(
-        ops: &Ops,
+        ops: &History,
         relaxed: bool,
         extra: &Extra,
         meter: &mut Meter<'_>,
@@ -97,7 +97,7 @@ impl Clocks {
     }
 
     /// Whether an operation comes before a write.
-    pub(crate) fn has_before(&self, ops: &Ops, op: u32, w: u32) -> bool {
+    pub(crate) fn has_before(&self, ops: &History, op: u32, w: u32) -> bool {
         let thread = ops.thread_of(op);
         match ops.of_thread(thread).contains(&w) {
             true => op < w,

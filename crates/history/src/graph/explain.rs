@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use weakspot_core::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, OpKind, Ops, Rule, Why,
-    Within, initial_write, initial_write_var,
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, OpKind, Rule,
+    Why, Within, initial_write, initial_write_var,
 };
 use weakspot_sat::Lit;
 
@@ -65,7 +65,7 @@ impl Ppo {
 
 /// What is needed to explain a cycle.
 pub(crate) struct Explain<'a> {
-    pub(crate) ops: &'a Ops,
+    pub(crate) ops: &'a History,
     pub(crate) ppo: Ppo,
     pub(crate) extra: &'a Extra,
     /// The stages, each with the number of edges that there were when it ended.
@@ -81,7 +81,7 @@ const SHORTENING: usize = 200_000;
 
 impl<'a> Explain<'a> {
     /// For edges that SC, TSO or PSO derived.
-    pub(crate) fn strong(ops: &'a Ops, ppo: Ppo, extra: &'a Extra) -> Explain<'a> {
+    pub(crate) fn strong(ops: &'a History, ppo: Ppo, extra: &'a Extra) -> Explain<'a> {
         Explain { ops, ppo, extra, stages: &[(usize::MAX, Stage::Strong)] }
     }
 

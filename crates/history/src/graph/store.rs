@@ -5,7 +5,7 @@
 //! The store order is the closure of both on each variable. It is kept as one number per thread
 //! again, and only where it is more than the clocks say. Cost: operations times threads.
 
-use weakspot_core::{INITIAL, Limit, Ops};
+use weakspot_core::{History, INITIAL, Limit};
 use weakspot_sat::Meter;
 
 use crate::graph::clocks::Clocks;
@@ -14,7 +14,7 @@ use crate::graph::extra::Extra;
 /// Derives the edges from reads to the writes that overwrite what they read. `order` has all
 /// writes, each after what precedes it; of the derived edges those from `conflicts` on are of cf.
 pub(crate) fn overtaken(
-    ops: &Ops,
+    ops: &History,
     clocks: &Clocks,
     extra: &mut Extra,
     conflicts: usize,
@@ -36,7 +36,7 @@ pub(crate) fn overtaken(
 }
 
 /// Per variable those of these operations that access it, in the given order.
-pub(crate) fn by_variable(ops: &Ops, order: &[u32]) -> Vec<Vec<u32>> {
+pub(crate) fn by_variable(ops: &History, order: &[u32]) -> Vec<Vec<u32>> {
     let mut vars = vec![Vec::new(); ops.vars()];
     for &op in order {
         vars[ops.var(op) as usize].push(op);
@@ -55,7 +55,7 @@ pub(crate) struct Readers {
 const NONE: u32 = INITIAL;
 
 impl Readers {
-    pub(crate) fn new(ops: &Ops) -> Readers {
+    pub(crate) fn new(ops: &History) -> Readers {
         let mut readers =
             Readers { first: vec![NONE; ops.len() + ops.vars()], next: vec![NONE; ops.len()] };
         for thread in (0..ops.threads()).rev() {
@@ -84,7 +84,7 @@ impl Readers {
 
 /// The store order of one variable.
 pub(crate) struct Store<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     clocks: &'a Clocks,
     /// Per thread its writes.
     writes: Vec<Vec<u32>>,
@@ -94,7 +94,7 @@ pub(crate) struct Store<'a> {
 
 impl<'a> Store<'a> {
     pub(crate) fn new(
-        ops: &'a Ops,
+        ops: &'a History,
         clocks: &'a Clocks,
         extra: &Extra,
         conflicts: usize,

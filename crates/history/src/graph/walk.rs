@@ -6,14 +6,14 @@
 //! two chains, its reads and its writes; a write waits for the reads before it, fences and updates
 //! are in both chains. Cost: linear in operations and edges, and in threads per wait.
 
-use weakspot_core::{OpKind, Ops};
+use weakspot_core::{History, OpKind};
 use weakspot_sat::Lit;
 
 use crate::graph::extra::Extra;
 
 /// What to visit, and by which edges.
 pub(crate) struct Walk<'a> {
-    pub(crate) ops: &'a Ops,
+    pub(crate) ops: &'a History,
     /// Whether program order is relaxed. Reads-from then counts between different threads only.
     pub(crate) relaxed: bool,
     /// Whether reads may be visited before earlier writes of their thread. That makes a difference

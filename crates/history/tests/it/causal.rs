@@ -3,7 +3,7 @@
 
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops};
-use weakspot_core::{Certification, HistoryModel, Limit, Limits, Ops, Silent, Verdict};
+use weakspot_core::{Certification, History, HistoryModel, Limit, Limits, Silent, Verdict};
 use weakspot_history::{Answer, Complete, Method};
 
 const NO_LIMITS: Limits =
@@ -12,7 +12,7 @@ const NO_LIMITS: Limits =
 /// By the definition at once: no greedy run of a stronger machine is tried first.
 const BY_CLOCKS: Method = Method { complete: Complete::Search, saturate: true };
 
-fn is_wrong(ops: &Ops, model: HistoryModel) -> bool {
+fn is_wrong(ops: &History, model: HistoryModel) -> bool {
     let answer = weakspot_history::check(ops, model, BY_CLOCKS, &NO_LIMITS, &mut Silent);
     let Ok(answer) = answer else { return true };
     let expect = if satisfies(ops, model) { Verdict::Holds } else { Verdict::Violated };
@@ -40,7 +40,7 @@ fn limits() {
     let size = OpsSize { threads: 4, vars: 3, ops: 200_000, fences: 0, updates: 0 };
     let ops = random_ops(&mut Rng::new(1), size, OpsSource::Sc);
     let little = Limits { memory: Some(1_000), ..NO_LIMITS };
-    let ask = |ops: &Ops, model, limits: &Limits| -> Answer {
+    let ask = |ops: &History, model, limits: &Limits| -> Answer {
         let answer = weakspot_history::check(ops, model, BY_CLOCKS, limits, &mut Silent);
         answer.expect("evidence").into_answer()
     };
@@ -51,7 +51,7 @@ fn limits() {
     for model in [HistoryModel::Cm, HistoryModel::Ccm] {
         assert_eq!(ask(&ops, model, &little).evidence, None, "{model:?}");
     }
-    assert_eq!(ask(&Ops::new(), HistoryModel::Wccm, &NO_LIMITS).verdict, Verdict::Holds);
+    assert_eq!(ask(&History::new(), HistoryModel::Wccm, &NO_LIMITS).verdict, Verdict::Holds);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole, random_3_sat};
-use weakspot_core::{HistoryModel, INITIAL, Limit, Limits, OpKind, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, INITIAL, Limit, Limits, OpKind, Silent, Verdict};
 use weakspot_history::{Complete, Method, check};
 
 const NO_LIMITS: Limits =
@@ -17,7 +17,7 @@ const METHODS: [Method; 4] = [
 ];
 
 /// The verdict, if its evidence is accepted.
-fn certified(ops: &Ops, model: HistoryModel, method: Method) -> Option<Verdict> {
+fn certified(ops: &History, model: HistoryModel, method: Method) -> Option<Verdict> {
     let answer = check(ops, model, method, &NO_LIMITS, &mut Silent).ok()?;
     answer.certification().is_checked().then(|| answer.verdict.clone())
 }
@@ -123,8 +123,8 @@ fn hard_clauses_as_histories() {
 }
 
 /// So many threads that each write the same variable and read what they wrote.
-fn many_writers(threads: u32) -> Ops {
-    let mut ops = Ops::new();
+fn many_writers(threads: u32) -> History {
+    let mut ops = History::new();
     for thread in 0..threads {
         ops.thread();
         ops.push(OpKind::Write, 0, INITIAL);

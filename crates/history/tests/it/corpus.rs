@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use weakspot_core::history::{machine_allows, satisfies};
-use weakspot_core::{Certification, HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{Certification, History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_history::{Complete, DecidedBy, Method, check};
 use weakspot_trace::{HistoryFormat, HistoryReader};
 
@@ -24,7 +24,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 /// Whether the history satisfies the model, if all ways to find out agree.
-fn is_satisfied(ops: &Ops, model: HistoryModel, context: &str) -> bool {
+fn is_satisfied(ops: &History, model: HistoryModel, context: &str) -> bool {
     let mut verdicts = Vec::new();
     for complete in Complete::ALL {
         for saturate in [true, false] {
@@ -55,7 +55,7 @@ fn is_satisfied(ops: &Ops, model: HistoryModel, context: &str) -> bool {
 }
 
 /// `name: cc cm`, the models that the history satisfies.
-fn line(name: &str, ops: &Ops, context: &str) -> String {
+fn line(name: &str, ops: &History, context: &str) -> String {
     let satisfied = HistoryModel::ALL
         .into_iter()
         .filter(|&model| is_satisfied(ops, model, &format!("{context} {name} {}", model.key())));

@@ -2,13 +2,13 @@
 //! against each other.
 
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, random_ops};
-use weakspot_core::{HistoryModel, INITIAL, Limits, OpKind, Ops, Silent};
+use weakspot_core::{History, HistoryModel, INITIAL, Limits, OpKind, Silent};
 use weakspot_history::{Pairs, open_pairs};
 
 const NO_LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
-fn open(ops: &Ops, model: HistoryModel) -> Option<Pairs> {
+fn open(ops: &History, model: HistoryModel) -> Option<Pairs> {
     open_pairs(ops, model, &NO_LIMITS, &mut Silent).expect("no limits")
 }
 
@@ -28,13 +28,13 @@ fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     (0..n).flat_map(move |a| (0..n).map(move |b| (a, b)))
 }
 
-fn is_ww(ops: &Ops, a: usize, b: usize) -> bool {
+fn is_ww(ops: &History, a: usize, b: usize) -> bool {
     let (a, b) = (a as u32, b as u32);
     a != b && ops.writes(a) && ops.writes(b) && ops.var(a) == ops.var(b)
 }
 
 /// Adds `a` to `w` wherever `a` comes before a read of `w` and both write to the variable.
-fn conflicts(ops: &Ops, order: &Matrix, reads: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
+fn conflicts(ops: &History, order: &Matrix, reads: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (a, r) in pairs(ops.len()) {
         if order[a][r]
@@ -49,7 +49,7 @@ fn conflicts(ops: &Ops, order: &Matrix, reads: impl Fn(usize) -> bool) -> Vec<(u
     found
 }
 
-fn co(ops: &Ops) -> Matrix {
+fn co(ops: &History) -> Matrix {
     let mut co = vec![vec![false; ops.len()]; ops.len()];
     for (a, b) in pairs(ops.len()) {
         let same = ops.thread_of(a as u32) == ops.thread_of(b as u32);
@@ -61,7 +61,7 @@ fn co(ops: &Ops) -> Matrix {
 }
 
 /// The open pairs of (order on writes to one variable, and cf\[order\])⁺.
-fn definition(ops: &Ops, order: &Matrix, with_conflicts: bool) -> Pairs {
+fn definition(ops: &History, order: &Matrix, with_conflicts: bool) -> Pairs {
     let n = ops.len();
     let mut ww = vec![vec![false; n]; n];
     for (a, b) in pairs(n) {
@@ -77,7 +77,7 @@ fn definition(ops: &Ops, order: &Matrix, with_conflicts: bool) -> Pairs {
 }
 
 /// hb: what the reads of some thread demand, all threads together.
-fn hb(ops: &Ops) -> Matrix {
+fn hb(ops: &History) -> Matrix {
     let co = co(ops);
     let mut all = co.clone();
     for thread in 0..ops.threads() {
@@ -138,7 +138,7 @@ fn saturation_leaves_the_fewest_open() {
 
 #[test]
 fn violations_have_no_order() {
-    let mut ops = Ops::new();
+    let mut ops = History::new();
     ops.thread();
     ops.push(OpKind::Write, 0, INITIAL);
     ops.push(OpKind::Write, 0, INITIAL);

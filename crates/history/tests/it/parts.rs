@@ -7,7 +7,7 @@ use weakspot_core::testing::{
     OpsSize, OpsSource, Rng, check_ops, mutate_ops, ops_of_clauses, pigeonhole, random_3_sat,
     random_ops,
 };
-use weakspot_core::{HistoryEvidence, HistoryModel, INITIAL, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryEvidence, HistoryModel, INITIAL, Limits, Silent, Verdict};
 use weakspot_history::{Complete, Method, check, classify, minimise};
 
 const NO_LIMITS: Limits =
@@ -19,7 +19,7 @@ const SMALL: OpsSize = OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, update
 /// also where it was taken over from another model.
 #[test]
 fn all_models_at_once() {
-    let is_wrong = |ops: &Ops| {
+    let is_wrong = |ops: &History| {
         let Ok(found) = classify(ops, &HistoryModel::ALL, AUTO, &NO_LIMITS, &mut Silent) else {
             return true;
         };
@@ -35,7 +35,7 @@ fn all_models_at_once() {
 }
 
 /// What remains without these operations and without what reads them.
-fn without(ops: &Ops, gone: u32) -> Ops {
+fn without(ops: &History, gone: u32) -> History {
     let mut left_out: Vec<bool> = (0..ops.len() as u32).map(|op| op == gone).collect();
     for _ in 0..ops.len() {
         for op in 0..ops.len() as u32 {
@@ -43,7 +43,7 @@ fn without(ops: &Ops, gone: u32) -> Ops {
         }
     }
     let number = |op: u32| left_out[..op as usize].iter().filter(|&&out| !out).count() as u32;
-    let mut rest = Ops::new();
+    let mut rest = History::new();
     for thread in 0..ops.threads() {
         rest.thread();
         for op in ops.of_thread(thread).filter(|&op| !left_out[op as usize]) {
@@ -57,7 +57,7 @@ fn without(ops: &Ops, gone: u32) -> Ops {
 #[test]
 fn smallest_parts() {
     for (i, model) in HistoryModel::ALL.into_iter().enumerate() {
-        let is_wrong = |ops: &Ops| {
+        let is_wrong = |ops: &History| {
             let Ok(answer) = check(ops, model, AUTO, &NO_LIMITS, &mut Silent) else { return true };
             let violated = answer.verdict == Verdict::Violated;
             let Some(evidence) = answer.evidence.as_ref().filter(|_| violated) else {

@@ -3,13 +3,13 @@
 
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops};
-use weakspot_core::{HistoryModel, Limits, Ops, Silent, Verdict};
+use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_history::{Complete, Method, check};
 
 const NO_LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
-fn is_wrong(ops: &Ops, model: HistoryModel, method: Method) -> bool {
+fn is_wrong(ops: &History, model: HistoryModel, method: Method) -> bool {
     let Ok(answer) = check(ops, model, method, &NO_LIMITS, &mut Silent) else { return true };
     let expect = if satisfies(ops, model) { Verdict::Holds } else { Verdict::Violated };
     answer.verdict != expect || !answer.certification().is_checked()

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, show_ops};
 use weakspot_core::{
-    HistoryModel, Limit, Limits, LoggedOp, OpKind, OpNames, Ops, SaidFrom, Silent, Verdict,
+    History, HistoryModel, Limit, Limits, LoggedOp, OpKind, OpNames, SaidFrom, Silent, Verdict,
 };
 use weakspot_history::{
     Broken, Complete, Excerpt, Following, Method, RefusedWhy, Stopped, Window, check,
@@ -17,7 +17,7 @@ const LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
 
 /// The operations in some order that keeps the order of each thread.
-fn logged(ops: &Ops, rng: &mut Rng) -> Vec<LoggedOp> {
+fn logged(ops: &History, rng: &mut Rng) -> Vec<LoggedOp> {
     let mut next: Vec<u32> = (0..ops.threads()).map(|t| ops.of_thread(t).start).collect();
     let mut log = Vec::new();
     while log.len() < ops.len() {
@@ -31,7 +31,7 @@ fn logged(ops: &Ops, rng: &mut Rng) -> Vec<LoggedOp> {
 }
 
 /// An operation; each writes its own number, plus one.
-fn one(ops: &Ops, op: u32, line: u32) -> LoggedOp {
+fn one(ops: &History, op: u32, line: u32) -> LoggedOp {
     let source = ops.from(op).map_or(0, |w| i64::from(w) + 1);
     let kind = ops.kind(op);
     LoggedOp {

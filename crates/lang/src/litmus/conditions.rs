@@ -6,7 +6,7 @@
 use weakspot_core::Quantifier;
 
 use super::ast::{Atom, CType, Final, Listed, Prop, Term};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::{Parser, Parsing, SECTIONS};
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
@@ -22,9 +22,9 @@ impl Parser<'_> {
         loop {
             let span = self.here();
             match self.peek(0) {
-                Kind::End | Kind::Rest => return Ok((locations, condition)),
-                Kind::Ident("locations") => self.locations(&mut locations)?,
-                Kind::Ident(word @ ("filter" | "observed")) => {
+                TokenKind::End | TokenKind::Rest => return Ok((locations, condition)),
+                TokenKind::Ident("locations") => self.locations(&mut locations)?,
+                TokenKind::Ident(word @ ("filter" | "observed")) => {
                     return Err(Diagnostic::new(
                         span,
                         format!("`{word}` is not supported"),
@@ -62,8 +62,8 @@ impl Parser<'_> {
             return Ok(Some(Quantifier::NotExists));
         }
         let found = match self.peek(0) {
-            Kind::Ident("exists" | "final") => Quantifier::Exists,
-            Kind::Ident("forall") => Quantifier::Forall,
+            TokenKind::Ident("exists" | "final") => Quantifier::Exists,
+            TokenKind::Ident("forall") => Quantifier::Forall,
             _ => return Ok(None),
         };
         self.bump();
@@ -78,12 +78,12 @@ impl Parser<'_> {
             self.unexpected("`locations`, `exists`, `~exists`, `forall` or the end of the file")
         };
         match self.peek(0) {
-            Kind::Punct("&&" | "&") => diagnostic.help("write `/\\` for and"),
-            Kind::Punct("|") => diagnostic.help("write `\\/` for or"),
-            Kind::Punct(")") => diagnostic.help("there is no `(` for this `)`"),
-            Kind::Ident("and") => diagnostic.help("write `/\\` for and"),
-            Kind::Ident("or") => diagnostic.help("write `\\/` for or"),
-            Kind::Ident(word) => did_you_mean(diagnostic, word, SECTIONS),
+            TokenKind::Punct("&&" | "&") => diagnostic.help("write `/\\` for and"),
+            TokenKind::Punct("|") => diagnostic.help("write `\\/` for or"),
+            TokenKind::Punct(")") => diagnostic.help("there is no `(` for this `)`"),
+            TokenKind::Ident("and") => diagnostic.help("write `/\\` for and"),
+            TokenKind::Ident("or") => diagnostic.help("write `\\/` for or"),
+            TokenKind::Ident(word) => did_you_mean(diagnostic, word, SECTIONS),
             _ => diagnostic,
         }
     }
@@ -98,8 +98,8 @@ impl Parser<'_> {
         if self.ident(0).is_none() {
             return Err(self.unexpected("a case, such as `tso: exists`"));
         }
-        while !matches!(self.peek(0), Kind::End | Kind::Rest) {
-            if let Kind::Bad(d) = self.peek(0) {
+        while !matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
+            if let TokenKind::Bad(d) = self.peek(0) {
                 return Err((**d).clone());
             }
             self.bump();
@@ -116,7 +116,7 @@ impl Parser<'_> {
             if self.eat("]") {
                 return Ok(());
             }
-            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+            if matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
                 return Err(Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`"));
             }
             if !self.at_reg_ref() && self.ident(0).is_none() && !self.is("[") && !self.is("*") {
@@ -125,7 +125,7 @@ impl Parser<'_> {
             let what = self.term_side()?;
             let ctype = self.type_behind()?;
             listed.push(Listed { what, ctype });
-            if matches!(self.peek(0), Kind::End | Kind::Rest) {
+            if matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
                 continue;
             }
             if !self.is(";") && !self.is("]") {
@@ -187,7 +187,7 @@ impl Parser<'_> {
         if self.eat("(") {
             let inner = self.deeper(Parser::or)?;
             if !self.eat(")") {
-                if matches!(self.peek(0), Kind::End | Kind::Rest) {
+                if matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
                     return Err(Diagnostic::new(open, "unbalanced `(`", "expected a closing `)`"));
                 }
                 return Err(self.no_operator());
@@ -201,10 +201,10 @@ impl Parser<'_> {
     fn no_operator(&self) -> Diagnostic {
         let diagnostic = self.unexpected("`/\\`, `\\/`, `=>` or `)`");
         match self.peek(0) {
-            Kind::Punct("&&" | "&" | ",") | Kind::Ident("and") => {
+            TokenKind::Punct("&&" | "&" | ",") | TokenKind::Ident("and") => {
                 diagnostic.help("write `/\\` for and")
             }
-            Kind::Punct("|") | Kind::Ident("or") => diagnostic.help("write `\\/` for or"),
+            TokenKind::Punct("|") | TokenKind::Ident("or") => diagnostic.help("write `\\/` for or"),
             _ => diagnostic,
         }
     }
@@ -226,12 +226,12 @@ impl Parser<'_> {
     fn atom(&mut self) -> Parsing<Prop> {
         let left = self.term_side()?;
         let negated = match self.peek(0) {
-            Kind::Punct("=") => false,
-            Kind::Punct("!=" | "<>") => true,
-            Kind::Punct("==") => {
+            TokenKind::Punct("=") => false,
+            TokenKind::Punct("!=" | "<>") => true,
+            TokenKind::Punct("==") => {
                 return Err(self.unexpected("`=`").help("equality is written with one `=`"));
             }
-            Kind::Punct("<" | ">") => {
+            TokenKind::Punct("<" | ">") => {
                 return Err(self
                     .unexpected("`=`")
                     .help("conditions can only compare for equality"));

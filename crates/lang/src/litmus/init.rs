@@ -3,7 +3,7 @@
 use weakspot_core::Span;
 
 use super::ast::{CType, InitItem, InitValue, Symbol, Target};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::{Parser, Parsing, thread_id};
 use super::types::{QUALIFIERS, TYPES};
 use crate::suggest::did_you_mean;
@@ -48,7 +48,7 @@ impl Parser<'_> {
     fn check_init_goes_on(&self, open: Span) -> Parsing<()> {
         let head = self.ident(0).is_some_and(|w| thread_id(w).is_some())
             && (self.is_at(1, "|") || self.is_at(1, ";"));
-        if !head && !matches!(self.peek(0), Kind::End | Kind::Rest) {
+        if !head && !matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
             return Ok(());
         }
         let message = "the initial state that begins here never ends";
@@ -85,8 +85,8 @@ impl Parser<'_> {
         // A name followed by the beginning of a target is a type.
         while let Some(word) = self.ident(0) {
             let more = match self.peek(1) {
-                Kind::Ident(_) | Kind::Number(_) | Kind::Punct("*") => true,
-                Kind::Punct("[") => matches!(self.peek(2), Kind::Ident(_)),
+                TokenKind::Ident(_) | TokenKind::Number(_) | TokenKind::Punct("*") => true,
+                TokenKind::Punct("[") => matches!(self.peek(2), TokenKind::Ident(_)),
                 _ => false,
             };
             if !more {

@@ -8,14 +8,14 @@ use crate::Diagnostic;
 /// A token and where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: TokenKind<'a>,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind<'a> {
+pub(super) enum TokenKind<'a> {
     /// A name: letters, digits, `_` and `.`, not beginning with a digit.
     Ident(&'a str),
     /// A number without a sign.
@@ -51,12 +51,12 @@ pub(super) fn tokens(text: &str, start: usize) -> Vec<Token<'_>> {
             Ok(at) => at,
             Err(bad) => {
                 let (start, end) = (bad.span.start as usize, bad.span.end as usize);
-                tokens.push(Token { kind: Kind::Bad(Box::new(bad)), start, end });
+                tokens.push(Token { kind: TokenKind::Bad(Box::new(bad)), start, end });
                 return tokens;
             }
         };
         let (kind, len) = token(text, at);
-        let last = matches!(kind, Kind::Rest | Kind::End | Kind::Bad(_));
+        let last = matches!(kind, TokenKind::Rest | TokenKind::End | TokenKind::Bad(_));
         tokens.push(Token { kind, start: at, end: at + len });
         at += len;
         if last {
@@ -112,24 +112,24 @@ fn skip_blanks(text: &str, mut at: usize) -> Result<usize, Diagnostic> {
 }
 
 /// The token at `at` and its length in bytes.
-fn token(text: &str, at: usize) -> (Kind<'_>, usize) {
+fn token(text: &str, at: usize) -> (TokenKind<'_>, usize) {
     let rest = &text[at..];
     let Some(first) = rest.chars().next() else {
-        return (Kind::End, 0);
+        return (TokenKind::End, 0);
     };
     if rest.starts_with("<<") {
-        return (Kind::Rest, 2);
+        return (TokenKind::Rest, 2);
     }
     if first.is_ascii_digit() {
         return number(rest, at);
     }
     if first.is_ascii_alphabetic() || first == '_' || first == '.' {
         let len = word_len(rest);
-        return (Kind::Ident(&rest[..len]), len);
+        return (TokenKind::Ident(&rest[..len]), len);
     }
     for p in PUNCTUATION {
         if rest.starts_with(p) {
-            return (Kind::Punct(p), p.len());
+            return (TokenKind::Punct(p), p.len());
         }
     }
     let span = Span::new(at, at + first.len_utf8());
@@ -151,7 +151,7 @@ fn token(text: &str, at: usize) -> (Kind<'_>, usize) {
         ),
         c => Diagnostic::new(span, format!("unexpected character `{c}`"), ""),
     };
-    (Kind::Bad(Box::new(bad)), first.len_utf8())
+    (TokenKind::Bad(Box::new(bad)), first.len_utf8())
 }
 
 /// Letters, digits, `_` and `.` at the start of `rest`, in bytes.
@@ -159,7 +159,7 @@ fn word_len(rest: &str) -> usize {
     rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.')).count()
 }
 
-fn number(rest: &str, at: usize) -> (Kind<'_>, usize) {
+fn number(rest: &str, at: usize) -> (TokenKind<'_>, usize) {
     let len = word_len(rest);
     let word = &rest[..len];
     let (digits, radix) = match word.get(..2) {
@@ -171,17 +171,17 @@ fn number(rest: &str, at: usize) -> (Kind<'_>, usize) {
     let span = Span::new(at, at + len);
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         let bad = Diagnostic::new(span, format!("malformed number `{word}`"), "");
-        return (Kind::Bad(Box::new(bad)), len);
+        return (TokenKind::Bad(Box::new(bad)), len);
     }
     match u64::from_str_radix(digits, radix) {
-        Ok(n) => (Kind::Number(n), len),
+        Ok(n) => (TokenKind::Number(n), len),
         Err(_) => {
             let bad = Diagnostic::new(
                 span,
                 format!("the number `{word}` is too large"),
                 "expected at most 64 bits",
             );
-            (Kind::Bad(Box::new(bad)), len)
+            (TokenKind::Bad(Box::new(bad)), len)
         }
     }
 }
@@ -194,12 +194,12 @@ mod tests {
         let shown: Vec<String> = tokens(text, 0)
             .iter()
             .map(|t| match &t.kind {
-                Kind::Ident(s) => (*s).to_owned(),
-                Kind::Number(n) => n.to_string(),
-                Kind::Punct(p) => format!("'{p}'"),
-                Kind::Rest => "<rest>".to_owned(),
-                Kind::End => "<end>".to_owned(),
-                Kind::Bad(d) => format!("<{} at {}..{}>", d.message, d.span.start, d.span.end),
+                TokenKind::Ident(s) => (*s).to_owned(),
+                TokenKind::Number(n) => n.to_string(),
+                TokenKind::Punct(p) => format!("'{p}'"),
+                TokenKind::Rest => "<rest>".to_owned(),
+                TokenKind::End => "<end>".to_owned(),
+                TokenKind::Bad(d) => format!("<{} at {}..{}>", d.message, d.span.start, d.span.end),
             })
             .collect();
         assert_eq!(shown.join(" "), expected, "{text}");

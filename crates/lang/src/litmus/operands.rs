@@ -4,7 +4,7 @@
 use weakspot_core::Span;
 
 use super::ast::{Arch, Mem, MemStyle, Operand, Symbol};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::{Parser, Parsing};
 use super::registers::{Family, Register};
 use super::rows::is_lock;
@@ -206,7 +206,9 @@ impl Parser<'_> {
             if !self.eat("+") && !self.eat("-") {
                 let found = self.unexpected("`]`");
                 return Err(match self.peek(0) {
-                    Kind::Punct("," | ";" | "|" | ")" | "[") | Kind::End | Kind::Rest => {
+                    TokenKind::Punct("," | ";" | "|" | ")" | "[")
+                    | TokenKind::End
+                    | TokenKind::Rest => {
                         Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`")
                     }
                     _ => found,
@@ -277,7 +279,7 @@ impl Parser<'_> {
         }
         let found = self.unexpected("`)`");
         Err(match self.peek(0) {
-            Kind::Punct(";" | "|") | Kind::End | Kind::Rest => {
+            TokenKind::Punct(";" | "|") | TokenKind::End | TokenKind::Rest => {
                 Diagnostic::new(open, "unbalanced `(`", "expected a closing `)`")
             }
             _ => found,

@@ -5,7 +5,7 @@ use weakspot_core::Span;
 
 use super::ast::{Arch, Number, RegRef, Symbol, Test};
 use super::header;
-use super::lex::{Kind, Token, tokens};
+use super::lex::{Token, TokenKind, tokens};
 use super::registers::Register;
 use super::types::is_type;
 use crate::suggest::did_you_mean;
@@ -61,7 +61,7 @@ pub(super) type Parsing<T> = Result<T, Diagnostic>;
 
 impl<'a> Parser<'a> {
     /// The token `ahead` places on; the last one repeats for ever.
-    pub(super) fn peek(&self, ahead: usize) -> &Kind<'a> {
+    pub(super) fn peek(&self, ahead: usize) -> &TokenKind<'a> {
         &self.token(ahead).kind
     }
 
@@ -74,13 +74,13 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn is_at(&self, ahead: usize, punct: &str) -> bool {
-        matches!(self.peek(ahead), Kind::Punct(p) if *p == punct)
+        matches!(self.peek(ahead), TokenKind::Punct(p) if *p == punct)
     }
 
     /// The name at the token `ahead` places on.
     pub(super) fn ident(&self, ahead: usize) -> Option<&'a str> {
         match self.peek(ahead) {
-            Kind::Ident(s) => Some(s),
+            TokenKind::Ident(s) => Some(s),
             _ => None,
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
     /// Whether the current token does not stand on the line of the last one taken.
     pub(super) fn on_new_line(&self) -> bool {
         let between = self.text.get(self.behind().start as usize..self.start());
-        between.is_none_or(|blanks| blanks.contains('\n')) || *self.peek(0) == Kind::End
+        between.is_none_or(|blanks| blanks.contains('\n')) || *self.peek(0) == TokenKind::End
     }
 
     /// The error that the current token is not what was `expected`.
@@ -135,12 +135,14 @@ impl<'a> Parser<'a> {
         let expected = format!("expected {expected}");
         let span = self.here();
         match self.peek(0) {
-            Kind::Bad(d) => (**d).clone(),
-            Kind::End => Diagnostic::new(self.behind(), "unexpected end of the file", expected),
-            Kind::Rest => Diagnostic::new(span, "unexpected `<<`", expected),
-            Kind::Ident(s) => Diagnostic::new(span, format!("unexpected `{s}`"), expected),
-            Kind::Punct(p) => Diagnostic::new(span, format!("unexpected `{p}`"), expected),
-            Kind::Number(_) => {
+            TokenKind::Bad(d) => (**d).clone(),
+            TokenKind::End => {
+                Diagnostic::new(self.behind(), "unexpected end of the file", expected)
+            }
+            TokenKind::Rest => Diagnostic::new(span, "unexpected `<<`", expected),
+            TokenKind::Ident(s) => Diagnostic::new(span, format!("unexpected `{s}`"), expected),
+            TokenKind::Punct(p) => Diagnostic::new(span, format!("unexpected `{p}`"), expected),
+            TokenKind::Number(_) => {
                 let word = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
                 Diagnostic::new(span, format!("unexpected `{word}`"), expected)
             }
@@ -158,7 +160,7 @@ impl<'a> Parser<'a> {
         if !negative {
             self.eat("+");
         }
-        let Kind::Number(n) = *self.peek(0) else {
+        let TokenKind::Number(n) = *self.peek(0) else {
             return Err(self.unexpected("a number"));
         };
         self.bump();
@@ -177,13 +179,13 @@ impl<'a> Parser<'a> {
     /// Whether a number begins here.
     pub(super) fn at_number(&self) -> bool {
         let signed = usize::from(self.is("-") || self.is("+"));
-        matches!(self.peek(signed), Kind::Number(_))
+        matches!(self.peek(signed), TokenKind::Number(_))
     }
 
     /// A number that counts or indexes something.
     pub(super) fn count(&mut self, expected: &str) -> Parsing<u32> {
         let span = self.here();
-        let Kind::Number(n) = *self.peek(0) else {
+        let TokenKind::Number(n) = *self.peek(0) else {
             return Err(self.unexpected(expected));
         };
         self.bump();
@@ -212,7 +214,7 @@ impl<'a> Parser<'a> {
         }
         self.bump();
         let mut index = None;
-        if self.is("[") && matches!(self.peek(1), Kind::Number(_)) && self.is_at(2, "]") {
+        if self.is("[") && matches!(self.peek(1), TokenKind::Number(_)) && self.is_at(2, "]") {
             self.bump();
             index = Some(self.count("an index")?);
             self.bump();
@@ -239,8 +241,8 @@ impl<'a> Parser<'a> {
     /// Whether a register with its thread begins here: `0:EAX` or `P0:EAX`.
     pub(super) fn at_reg_ref(&self) -> bool {
         let thread = match self.peek(0) {
-            Kind::Number(_) => true,
-            Kind::Ident(s) => thread_id(s).is_some(),
+            TokenKind::Number(_) => true,
+            TokenKind::Ident(s) => thread_id(s).is_some(),
             _ => false,
         };
         thread && self.is_at(1, ":")
@@ -250,7 +252,7 @@ impl<'a> Parser<'a> {
     pub(super) fn reg_ref(&mut self) -> Parsing<RegRef> {
         let start = self.start();
         let thread = match self.peek(0) {
-            Kind::Ident(s) => {
+            TokenKind::Ident(s) => {
                 let id = thread_id(s);
                 self.bump();
                 id.unwrap_or(u32::MAX)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weakspot_core::Span;
 
 use super::ast::{Cell, Instruction, ThreadHead};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::mnemonics::{self, Op};
 use super::parse::{Parser, Parsing, SECTIONS, thread_id};
 use crate::suggest::did_you_mean;
@@ -86,7 +86,7 @@ impl Parser<'_> {
 
     /// The error that a cell is not followed by `|` or `;`.
     fn no_separator(&self, expected: &str) -> Diagnostic {
-        let bad = matches!(self.peek(0), Kind::Bad(_));
+        let bad = matches!(self.peek(0), TokenKind::Bad(_));
         if bad || !self.on_new_line() {
             return self.unexpected(expected);
         }
@@ -96,9 +96,9 @@ impl Parser<'_> {
     /// Whether the rows of instructions are over.
     fn at_section(&self) -> bool {
         match self.peek(0) {
-            Kind::End | Kind::Rest => true,
-            Kind::Punct("~") => true,
-            Kind::Ident(s) => {
+            TokenKind::End | TokenKind::Rest => true,
+            TokenKind::Punct("~") => true,
+            TokenKind::Ident(s) => {
                 (SECTIONS.contains(s) && !self.is_at(1, ":"))
                     || (*s == "not" && self.is_word(1, "exists"))
             }

@@ -41,11 +41,12 @@ fn locations(test: &Test) -> Vec<Diagnostic> {
     for name in &in_init {
         first_of_case.entry(name.to_ascii_lowercase()).or_insert(name);
     }
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     let mut warnings = Vec::new();
     each_symbol(test, &mut |s| {
         let first = *first_of_case.entry(s.name.to_ascii_lowercase()).or_insert(&s.name);
-        if first != s.name && !in_init.contains(s.name.as_str()) && told.insert(s.name.as_str()) {
+        if first != s.name && !in_init.contains(s.name.as_str()) && reported.insert(s.name.as_str())
+        {
             warnings.push(
                 Diagnostic::new(
                     s.place.0,
@@ -59,7 +60,7 @@ fn locations(test: &Test) -> Vec<Diagnostic> {
     each_asked_term(test, &mut |term| {
         each_term_symbol(term, &mut |s| {
             let name = s.name.as_str();
-            if !in_init.contains(name) && !in_code.contains(name) && told.insert(name) {
+            if !in_init.contains(name) && !in_code.contains(name) && reported.insert(name) {
                 warnings.push(untouched(test, s, in_init.union(&in_code).copied()));
             }
         });

@@ -9,7 +9,7 @@ use crate::Diagnostic;
 use crate::suggest::did_you_mean;
 
 /// What a statement does, step by step.
-pub(super) enum Step {
+pub(super) enum Act {
     /// An instruction.
     Do(Instr),
     /// Goes on if this holds, else the statement has not happened: back to where it began.
@@ -108,7 +108,7 @@ impl Automaton {
 
     /// Adds the steps of one statement. A check that fails after the first step leads back to
     /// `from`, through an `Unlock` where the lock is held.
-    pub(super) fn chain(&mut self, from: PointId, steps: Vec<Step>, to: PointId, span: Span) {
+    pub(super) fn chain(&mut self, from: PointId, steps: Vec<Act>, to: PointId, span: Span) {
         if steps.is_empty() {
             return self.edge(from, Instr::Nop, to, span);
         }
@@ -119,7 +119,7 @@ impl Automaton {
         for (i, step) in steps.into_iter().enumerate() {
             let next = if i == last { to } else { self.point() };
             match step {
-                Step::Do(instr) => {
+                Act::Do(instr) => {
                     held = match instr {
                         Instr::Lock => true,
                         Instr::Unlock => false,
@@ -127,7 +127,7 @@ impl Automaton {
                     };
                     self.edge(here, instr, next, span);
                 }
-                Step::Check(cond) => {
+                Act::Check(cond) => {
                     if here != from {
                         let back = match (held, unlock) {
                             (false, _) => from,

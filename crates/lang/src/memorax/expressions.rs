@@ -1,7 +1,7 @@
 //! Tokens to expressions. Sums and conjunctions lean to the left, `not` takes one atom, `(` groups
 //! numbers and `[` groups truth values.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parse::{MAX_DEPTH, Parser};
 use super::syntax::{BoolExpr, BoolKind, Comparison, Expr, ExprKind};
 use crate::Diagnostic;
@@ -32,8 +32,8 @@ impl Parser<'_> {
         let first = self.peek();
         self.enter()?;
         let kind = match first.kind {
-            Kind::Register => ExprKind::Reg(self.name().text),
-            Kind::Number => ExprKind::Int(self.integer("a number")?),
+            TokenKind::Register => ExprKind::Reg(self.name().text),
+            TokenKind::Number => ExprKind::Int(self.integer("a number")?),
             _ if first.text == "-" => {
                 self.next();
                 match self.unit()?.kind {
@@ -66,7 +66,7 @@ impl Parser<'_> {
         let token = self.peek();
         let wanted = "a register, a number or `(`";
         match (token.kind, token.text) {
-            (Kind::Name, name) => Diagnostic::new(
+            (TokenKind::Name, name) => Diagnostic::new(
                 token.span,
                 format!("`{name}` in an expression"),
                 format!("expected {wanted}"),

@@ -9,7 +9,7 @@ use crate::tree::{end_of_text, first_byte};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// Its characters.
     pub(super) text: &'t str,
     /// Where they stand.
@@ -20,7 +20,7 @@ pub(super) struct Token<'t> {
 
 /// The kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A word that is not reserved.
     Name,
     /// A reserved word.
@@ -107,12 +107,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Diagnostic> {
         tokens.push(Token { kind, text: &rest[..len], span, origin: 0 });
         at += len;
     }
-    tokens.push(Token { kind: Kind::End, text: "", span: end_of_text(text), origin: 0 });
+    tokens.push(Token { kind: TokenKind::End, text: "", span: end_of_text(text), origin: 0 });
     Ok(tokens)
 }
 
 /// What the token `text` at the start of `rest` is.
-fn kind(text: &str, rest: &str, span: Span) -> Result<Kind, Diagnostic> {
+fn kind(text: &str, rest: &str, span: Span) -> Result<TokenKind, Diagnostic> {
     let refuse = |message: String, help: &str| {
         Err(Diagnostic::new(span, message, "expected a name, a number or a symbol").help(help))
     };
@@ -122,12 +122,12 @@ fn kind(text: &str, rest: &str, span: Span) -> Result<Kind, Diagnostic> {
                 let message = format!("`{text}` is neither a number nor a name");
                 return refuse(message, "names do not start with a digit");
             }
-            Ok(Kind::Number)
+            Ok(TokenKind::Number)
         }
         Some(c) if is_word(c) => {
-            Ok(if KEYWORDS.contains(&text) { Kind::Keyword } else { Kind::Name })
+            Ok(if KEYWORDS.contains(&text) { TokenKind::Keyword } else { TokenKind::Name })
         }
-        Some('$') if text.len() > 1 => Ok(Kind::Register),
+        Some('$') if text.len() > 1 => Ok(TokenKind::Register),
         Some('$') => refuse("`$` without a name".to_owned(), "registers are named like `$r0`"),
         Some('=') if rest.starts_with("==") => {
             refuse("unknown symbol `==`".to_owned(), "equality is written `=`")
@@ -138,7 +138,7 @@ fn kind(text: &str, rest: &str, span: Span) -> Result<Kind, Diagnostic> {
         Some('/') if rest.starts_with("//") => {
             refuse("unknown symbol `/`".to_owned(), "comments are written `/* like this */`")
         }
-        _ if SYMBOLS.contains(&text) => Ok(Kind::Symbol),
+        _ if SYMBOLS.contains(&text) => Ok(TokenKind::Symbol),
         _ => Err(Diagnostic::new(
             span,
             format!("unknown symbol `{text}`"),

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use weakspot_core::{BinOp, Expr as Core, Fence, Instr, PointId, RegId, Span};
 
-use super::build::Step;
+use super::build::Act;
 use super::statements::{Access, Builder, Env, Piece, Simple, assign, check_all, simple};
 use super::syntax::{FenceKind, Stmt, StmtKind};
 use crate::Diagnostic;
@@ -65,7 +65,7 @@ impl<'f> Builder<'_, 'f> {
     }
 
     /// The branch as an `Update`, if it reads and then writes one place.
-    fn update(&mut self, branch: &Branch<'f>) -> Result<Option<Vec<Step>>, Diagnostic> {
+    fn update(&mut self, branch: &Branch<'f>) -> Result<Option<Vec<Act>>, Diagnostic> {
         let accesses: Vec<&Simple<'f>> =
             branch.iter().map(|(s, _)| s).filter(|s| is_read(s) || is_write(s)).collect();
         let [read, write] = accesses[..] else { return Ok(None) };
@@ -101,48 +101,48 @@ impl<'f> Builder<'_, 'f> {
             conditions.into_iter().partition(|c| mentions(c, tmp));
         let mut steps = Vec::from_iter(check_all(early));
         if late.is_empty() {
-            steps.push(Step::Do(Instr::Update { reg: tmp, addr, value }));
+            steps.push(Act::Do(Instr::Update { reg: tmp, addr, value }));
         } else {
             let late = balanced(BinOp::And, late, 1);
             let value = Core::select(late.clone(), value, Core::Reg(tmp));
-            steps.push(Step::Do(Instr::Update { reg: tmp, addr, value }));
-            steps.push(Step::Check(late));
+            steps.push(Act::Do(Instr::Update { reg: tmp, addr, value }));
+            steps.push(Act::Check(late));
         }
         steps.extend(self.assign_all(env));
         Ok(Some(steps))
     }
 
     /// Assigns all registers at once.
-    fn assign_all(&mut self, env: Env) -> Vec<Step> {
+    fn assign_all(&mut self, env: Env) -> Vec<Act> {
         let regs: Vec<RegId> = env.keys().copied().collect();
         let tangled =
             env.len() > 1 && env.values().any(|value| regs.iter().any(|reg| mentions(value, *reg)));
         if !tangled {
-            return env.into_iter().filter_map(|(r, v)| assign(r, v)).map(Step::Do).collect();
+            return env.into_iter().filter_map(|(r, v)| assign(r, v)).map(Act::Do).collect();
         }
         let copies: Vec<RegId> = (1..=regs.len()).map(|n| self.automaton.scratch(n)).collect();
         let first = env.into_values().zip(&copies).map(|(value, copy)| (*copy, value));
         let second = regs.iter().zip(&copies).map(|(reg, copy)| (*reg, Core::Reg(*copy)));
-        first.chain(second).map(|(reg, value)| Step::Do(Instr::Assign { reg, value })).collect()
+        first.chain(second).map(|(reg, value)| Act::Do(Instr::Assign { reg, value })).collect()
     }
 
     /// The branch with its accesses one after another, under the lock if there are several.
-    fn block(&mut self, branch: &Branch<'f>, drains: bool) -> Result<Vec<Step>, Diagnostic> {
+    fn block(&mut self, branch: &Branch<'f>, drains: bool) -> Result<Vec<Act>, Diagnostic> {
         let writes = branch.iter().filter(|(s, _)| is_write(s)).count();
         let reads = branch.iter().filter(|(s, _)| is_read(s)).count();
         let lock = reads + writes > 1;
         let mut steps = Vec::new();
         if lock {
-            steps.push(Step::Do(Instr::Lock));
+            steps.push(Act::Do(Instr::Lock));
         } else if drains && writes == 0 {
-            steps.push(Step::Do(Instr::Fence(Fence::Full)));
+            steps.push(Act::Do(Instr::Fence(Fence::Full)));
         }
         self.block_body(branch, drains, &mut steps)?;
         if lock {
-            steps.push(Step::Do(Instr::Unlock));
+            steps.push(Act::Do(Instr::Unlock));
         } else if writes == 1 {
             // The store and the fence are one: nothing of the process comes between them.
-            steps.push(Step::Do(Instr::Fence(Fence::Full)));
+            steps.push(Act::Do(Instr::Fence(Fence::Full)));
         }
         Ok(steps)
     }
@@ -151,7 +151,7 @@ impl<'f> Builder<'_, 'f> {
         &mut self,
         branch: &Branch<'f>,
         drains: bool,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<Act>,
     ) -> Result<(), Diagnostic> {
         let any_read = branch.iter().any(|(s, _)| is_read(s));
         let tmp = if any_read { self.automaton.scratch(0) } else { RegId::new(0) };
@@ -175,7 +175,7 @@ impl<'f> Builder<'_, 'f> {
         for &(simple, span) in &branch[..tried] {
             let fence = self.attempt(simple, span, &mut attempt, steps)?;
             if !drains && !try_first {
-                steps.extend(fence.map(|f| Step::Do(Instr::Fence(f))));
+                steps.extend(fence.map(|f| Act::Do(Instr::Fence(f))));
             }
         }
         let rest = if try_first {
@@ -183,23 +183,23 @@ impl<'f> Builder<'_, 'f> {
             &branch[..]
         } else {
             for (reg, copy) in &attempt.copies {
-                steps.push(Step::Do(Instr::Assign { reg: *reg, value: Core::Reg(*copy) }));
+                steps.push(Act::Do(Instr::Assign { reg: *reg, value: Core::Reg(*copy) }));
             }
             steps.extend(
                 attempt
                     .pending
                     .drain(..)
-                    .map(|(addr, value)| Step::Do(Instr::Store { addr, value })),
+                    .map(|(addr, value)| Act::Do(Instr::Store { addr, value })),
             );
             &branch[tried..]
         };
         for &(simple, span) in rest {
             let Piece { access, assign: assigned, fence, .. } =
                 self.piece(simple, span, &Env::new(), tmp)?;
-            steps.extend(access.map(|a| Step::Do(a.instr(tmp))));
-            steps.extend(assigned.and_then(|(reg, value)| assign(reg, value)).map(Step::Do));
+            steps.extend(access.map(|a| Act::Do(a.instr(tmp))));
+            steps.extend(assigned.and_then(|(reg, value)| assign(reg, value)).map(Act::Do));
             if !drains {
-                steps.extend(fence.map(|f| Step::Do(Instr::Fence(f))));
+                steps.extend(fence.map(|f| Act::Do(Instr::Fence(f))));
             }
         }
         Ok(())
@@ -212,7 +212,7 @@ impl<'f> Builder<'_, 'f> {
         simple: Simple<'f>,
         span: Span,
         attempt: &mut Attempt,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<Act>,
     ) -> Result<Option<Fence>, Diagnostic> {
         let tmp = attempt.tmp;
         let env = attempt.copies.iter().map(|(reg, copy)| (*reg, Core::Reg(*copy))).collect();
@@ -221,7 +221,7 @@ impl<'f> Builder<'_, 'f> {
         match piece.access {
             None => {}
             Some(Access::Load { addr }) => {
-                steps.push(Step::Do(Instr::Load { reg: tmp, addr: addr.clone() }));
+                steps.push(Act::Do(Instr::Load { reg: tmp, addr: addr.clone() }));
                 for (written, value) in &attempt.pending {
                     let value = match (&addr, written) {
                         (Core::Const(a), Core::Const(b)) if a != b => continue,
@@ -231,7 +231,7 @@ impl<'f> Builder<'_, 'f> {
                             Core::select(same, value.clone(), Core::Reg(tmp))
                         }
                     };
-                    steps.push(Step::Do(Instr::Assign { reg: tmp, value }));
+                    steps.push(Act::Do(Instr::Assign { reg: tmp, value }));
                 }
             }
             Some(Access::Store { addr, value }) => {
@@ -247,18 +247,18 @@ impl<'f> Builder<'_, 'f> {
                 None => self.fresh(attempt),
             };
             attempt.copies.insert(reg, copy);
-            steps.push(Step::Do(Instr::Assign { reg: copy, value }));
+            steps.push(Act::Do(Instr::Assign { reg: copy, value }));
         }
         Ok(piece.fence)
     }
 
     /// A copy of a value that later assignments do not change.
-    fn save(&mut self, value: Core, attempt: &mut Attempt, steps: &mut Vec<Step>) -> Core {
+    fn save(&mut self, value: Core, attempt: &mut Attempt, steps: &mut Vec<Act>) -> Core {
         if matches!(value, Core::Const(_)) {
             return value;
         }
         let reg = self.fresh(attempt);
-        steps.push(Step::Do(Instr::Assign { reg, value }));
+        steps.push(Act::Do(Instr::Assign { reg, value }));
         Core::Reg(reg)
     }
 

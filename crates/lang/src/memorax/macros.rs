@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use weakspot_core::Span;
 
-use super::lexer::{Kind, Token};
+use super::lexer::{Token, TokenKind};
 use crate::Diagnostic;
 
 /// Calls in calls in calls are refused from here on.
@@ -44,7 +44,7 @@ impl<'t> Expander<'t> {
         while let Some(&token) = tokens.get(at) {
             if is(&token, "macro") {
                 at = self.define(tokens, at)?;
-            } else if token.kind == Kind::Name && self.macros.contains_key(token.text) {
+            } else if token.kind == TokenKind::Name && self.macros.contains_key(token.text) {
                 at = self.call(tokens, at, open)?;
             } else {
                 self.out.push(token);
@@ -63,7 +63,7 @@ impl<'t> Expander<'t> {
     fn define(&mut self, tokens: &[Token<'t>], at: usize) -> Result<usize, Diagnostic> {
         let keyword = tokens[at];
         let name = get(tokens, at + 1);
-        if name.kind != Kind::Name || is(&name, "macro") || is(&name, "endmacro") {
+        if name.kind != TokenKind::Name || is(&name, "macro") || is(&name, "endmacro") {
             return Err(unexpected(&name, "the name of the macro"));
         }
         if self.macros.contains_key(name.text) {
@@ -79,7 +79,7 @@ impl<'t> Expander<'t> {
             if is(&token, "endmacro") {
                 break;
             }
-            if token.kind == Kind::End {
+            if token.kind == TokenKind::End {
                 let message = format!("macro `{}` does not end", name.text);
                 return Err(Diagnostic::new(keyword.span, message, "expected `endmacro` after it"));
             }
@@ -123,7 +123,7 @@ impl<'t> Expander<'t> {
             match called
                 .parameters
                 .iter()
-                .position(|p| token.kind == Kind::Name && *p == token.text)
+                .position(|p| token.kind == TokenKind::Name && *p == token.text)
             {
                 Some(i) => body.extend_from_slice(arguments[i]),
                 None => body.push(*token),
@@ -155,7 +155,7 @@ fn parameters<'t>(
     }
     loop {
         let name = get(tokens, at);
-        if name.kind != Kind::Name {
+        if name.kind != TokenKind::Name {
             return Err(unexpected(&name, "the name of a parameter"));
         }
         if names.contains(&name.text) {
@@ -205,7 +205,7 @@ fn arguments<'a, 't>(
                 return Ok((found, here + 1));
             }
             start = here + 1;
-        } else if is(&token, "macro") || is(&token, "endmacro") || token.kind == Kind::End {
+        } else if is(&token, "macro") || is(&token, "endmacro") || token.kind == TokenKind::End {
             break;
         }
     }
@@ -216,20 +216,20 @@ fn arguments<'a, 't>(
 /// The token at `at`, or the last one, which is the end of the text or of a macro's body.
 fn get<'t>(tokens: &[Token<'t>], at: usize) -> Token<'t> {
     let last = tokens[tokens.len() - 1];
-    tokens.get(at).copied().unwrap_or(Token { kind: Kind::End, text: "", ..last })
+    tokens.get(at).copied().unwrap_or(Token { kind: TokenKind::End, text: "", ..last })
 }
 
 fn is(token: &Token<'_>, word: &str) -> bool {
-    token.kind == Kind::Name && token.text == word
+    token.kind == TokenKind::Name && token.text == word
 }
 
 fn is_symbol(token: &Token<'_>, symbol: &str) -> bool {
-    token.kind == Kind::Symbol && token.text == symbol
+    token.kind == TokenKind::Symbol && token.text == symbol
 }
 
 fn unexpected(token: &Token<'_>, wanted: &str) -> Diagnostic {
     let message = match token.kind {
-        Kind::End => "the text ends here".to_owned(),
+        TokenKind::End => "the text ends here".to_owned(),
         _ => format!("unexpected `{}`", token.text),
     };
     Diagnostic::new(token.span, message, format!("expected {wanted}"))

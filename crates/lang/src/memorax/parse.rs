@@ -2,7 +2,7 @@
 
 use weakspot_core::Span;
 
-use super::lexer::{KEYWORDS, Kind, Token, tokens};
+use super::lexer::{KEYWORDS, Token, TokenKind, tokens};
 use super::macros::expand;
 use super::syntax::{
     At, Decl, FenceKind, File, Forbidden, Name, Place, PlaceKind, Process, Stmt, StmtKind,
@@ -45,14 +45,14 @@ impl<'t> Parser<'t> {
             }
         }
         let data = match self.eat("data") {
-            Some(_) => self.declarations(Kind::Name)?,
+            Some(_) => self.declarations(TokenKind::Name)?,
             None => Vec::new(),
         };
         let mut processes = Vec::new();
         while let Some(keyword) = self.eat("process") {
             processes.push(self.process(keyword)?);
         }
-        if self.peek().kind != Kind::End {
+        if self.peek().kind != TokenKind::End {
             let refused = self.unexpected(match processes.is_empty() {
                 true => "`process`",
                 false => "`;` before another statement, or `process`",
@@ -79,7 +79,7 @@ impl<'t> Parser<'t> {
             loop {
                 if self.eat("*").is_some() {
                     labels.push(None);
-                } else if self.peek().kind == Kind::Name {
+                } else if self.peek().kind == TokenKind::Name {
                     labels.push(Some(self.name()));
                 } else {
                     break;
@@ -95,7 +95,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn declarations(&mut self, kind: Kind) -> Result<Vec<Decl>, Diagnostic> {
+    fn declarations(&mut self, kind: TokenKind) -> Result<Vec<Decl>, Diagnostic> {
         let mut decls: Vec<Decl> = Vec::new();
         while self.peek().kind == kind {
             let decl = self.declaration()?;
@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
         }
         if decls.is_empty() {
             let refused = self.unexpected(match kind {
-                Kind::Register => "the name of a register, such as `$r`",
+                TokenKind::Register => "the name of a register, such as `$r`",
                 _ => "the name of a variable",
             });
             return Err(refused);
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
 
     fn domain(&mut self) -> Result<Option<(i64, i64)>, Diagnostic> {
         let first = self.peek();
-        if first.kind == Kind::Name && first.text == "Z" {
+        if first.kind == TokenKind::Name && first.text == "Z" {
             self.at += 1;
             return Ok(None);
         }
@@ -180,8 +180,8 @@ impl<'t> Parser<'t> {
         let (mut data, mut registers) = (None, None);
         while let Some(section) = self.eat("data").or_else(|| self.eat("registers")) {
             let (slot, kind) = match section.text {
-                "data" => (&mut data, Kind::Name),
-                _ => (&mut registers, Kind::Register),
+                "data" => (&mut data, TokenKind::Name),
+                _ => (&mut registers, TokenKind::Register),
             };
             if slot.is_some() {
                 let message = format!("a second `{}` section in one process", section.text);
@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
         let mut list = vec![self.labelled()?];
         while self.eat(";").is_some() {
             let next = self.peek();
-            if next.kind == Kind::End || ["}", "or", "process"].contains(&next.text) {
+            if next.kind == TokenKind::End || ["}", "or", "process"].contains(&next.text) {
                 break;
             }
             list.push(self.labelled()?);
@@ -212,17 +212,17 @@ impl<'t> Parser<'t> {
 
     fn labelled(&mut self) -> Result<Stmt, Diagnostic> {
         let label = match self.peek().kind {
-            Kind::Name if self.peek_second().text == ":" => {
+            TokenKind::Name if self.peek_second().text == ":" => {
                 let label = self.name();
                 self.at += 1;
                 // No statement starts like this, so perhaps the label was meant as its first word.
-                if self.peek().kind == Kind::Name || self.peek().text == "[" {
+                if self.peek().kind == TokenKind::Name || self.peek().text == "[" {
                     let refused = self.unexpected("a statement after the label");
                     return Err(did_you_mean(refused, &label.text, STATEMENTS));
                 }
                 Some(label)
             }
-            Kind::Name => {
+            TokenKind::Name => {
                 let token = self.peek();
                 let refused = self.unexpected("a statement, or a label and `:`");
                 let near = did_you_mean(refused, token.text, STATEMENTS);
@@ -247,7 +247,7 @@ impl<'t> Parser<'t> {
 
     fn statement(&mut self) -> Result<StmtKind, Diagnostic> {
         let token = self.next();
-        if token.kind == Kind::Register {
+        if token.kind == TokenKind::Register {
             let reg = Name { text: token.text.to_owned(), at: At(token.span) };
             self.expect(":=")?;
             return Ok(StmtKind::Assign { reg, value: self.expr()? });
@@ -284,7 +284,7 @@ impl<'t> Parser<'t> {
                 Ok(StmtKind::Assume(self.bool_expr()?))
             }
             "goto" => match self.peek().kind {
-                Kind::Name => Ok(StmtKind::Goto(self.name())),
+                TokenKind::Name => Ok(StmtKind::Goto(self.name())),
                 _ => Err(self.unexpected("a label")),
             },
             "if" => self.conditional(),
@@ -306,7 +306,7 @@ impl<'t> Parser<'t> {
             )
             .help("use `write` or `read`, with a `fence` where one is needed")),
             _ => {
-                self.at -= usize::from(token.kind != Kind::End);
+                self.at -= usize::from(token.kind != TokenKind::End);
                 Err(self.unexpected("a statement"))
             }
         }
@@ -314,7 +314,7 @@ impl<'t> Parser<'t> {
 
     fn read(&mut self) -> Result<StmtKind, Diagnostic> {
         self.expect(":")?;
-        if self.peek().kind == Kind::Register {
+        if self.peek().kind == TokenKind::Register {
             let reg = self.name();
             self.expect(":=")?;
             return Ok(StmtKind::ReadAssign { reg, place: self.place()? });
@@ -364,7 +364,7 @@ impl<'t> Parser<'t> {
             self.close("]", open)?;
             return Ok(Place { kind: PlaceKind::Pointer(pointer), at: self.since(first) });
         }
-        if first.kind != Kind::Name {
+        if first.kind != TokenKind::Name {
             return Err(self.unexpected("a memory location: `x`, `x[my]`, `x[0]` or `[$r]`"));
         }
         let name = self.name().text;
@@ -373,7 +373,7 @@ impl<'t> Parser<'t> {
         };
         let kind = if self.eat("my").is_some() {
             PlaceKind::Own(name)
-        } else if self.peek().kind == Kind::Number {
+        } else if self.peek().kind == TokenKind::Number {
             let other = self.integer("a process")?;
             PlaceKind::Other(name, u32::try_from(other).unwrap_or(u32::MAX))
         } else {
@@ -389,7 +389,7 @@ impl<'t> Parser<'t> {
     pub(super) fn integer(&mut self, wanted: &str) -> Result<i64, Diagnostic> {
         let first = self.peek();
         let negative = self.eat("-").is_some();
-        if self.peek().kind != Kind::Number {
+        if self.peek().kind != TokenKind::Number {
             return Err(self.unexpected(wanted));
         }
         let digits = self.next();
@@ -420,14 +420,15 @@ impl<'t> Parser<'t> {
 
     pub(super) fn next(&mut self) -> Token<'t> {
         let token = self.peek();
-        self.at += usize::from(token.kind != Kind::End);
+        self.at += usize::from(token.kind != TokenKind::End);
         token
     }
 
     /// Takes the keyword or symbol `text` if it comes next.
     pub(super) fn eat(&mut self, text: &str) -> Option<Token<'t>> {
         let token = self.peek();
-        let fits = matches!(token.kind, Kind::Keyword | Kind::Symbol) && token.text == text;
+        let fits =
+            matches!(token.kind, TokenKind::Keyword | TokenKind::Symbol) && token.text == text;
         fits.then(|| self.next())
     }
 
@@ -454,8 +455,8 @@ impl<'t> Parser<'t> {
     pub(super) fn unexpected(&self, wanted: &str) -> Diagnostic {
         let token = self.peek();
         let message = match token.kind {
-            Kind::End => "the text ends here".to_owned(),
-            Kind::Keyword => format!("unexpected keyword `{}`", token.text),
+            TokenKind::End => "the text ends here".to_owned(),
+            TokenKind::Keyword => format!("unexpected keyword `{}`", token.text),
             _ => format!("unexpected `{}`", token.text),
         };
         Diagnostic::new(token.span, message, format!("expected {wanted}"))

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use weakspot_core::{BinOp, Expr as Core, Fence, Instr, PointId, RegId, Span, UnOp, Value};
 
-use super::build::{Automaton, Step};
+use super::build::{Act, Automaton};
 use super::layout::{Domain, Layout, Target};
 use super::syntax::{
     BoolExpr, BoolKind, Comparison, Expr, ExprKind, FenceKind, Name, Place, Stmt, StmtKind,
@@ -139,7 +139,7 @@ impl<'f> Builder<'_, 'f> {
             | StmtKind::Locked(_) => self.locked(s, from, to)?,
             StmtKind::Write { kind: WriteKind::StoreLocked, place, value } => {
                 let mut steps = self.simple_steps(Simple::Write(place, value), s.at.0)?;
-                steps.push(Step::Do(Instr::Fence(Fence::StoreStore)));
+                steps.push(Act::Do(Instr::Fence(Fence::StoreStore)));
                 self.automaton.chain(from, steps, to, s.at.0);
             }
             _ => {
@@ -167,7 +167,7 @@ impl<'f> Builder<'_, 'f> {
         Ok(to)
     }
 
-    fn simple_steps(&mut self, simple: Simple<'f>, span: Span) -> Result<Vec<Step>, Diagnostic> {
+    fn simple_steps(&mut self, simple: Simple<'f>, span: Span) -> Result<Vec<Act>, Diagnostic> {
         let tmp = match simple {
             Simple::ReadAssert(..) => self.automaton.scratch(0),
             Simple::ReadAssign(reg, _) => {
@@ -182,10 +182,10 @@ impl<'f> Builder<'_, 'f> {
         };
         let piece = self.piece(simple, span, &Env::new(), tmp)?;
         let mut steps = Vec::from_iter(check_all(piece.before));
-        steps.extend(piece.access.map(|access| Step::Do(access.instr(tmp))));
+        steps.extend(piece.access.map(|access| Act::Do(access.instr(tmp))));
         steps.extend(check_all(piece.after));
-        steps.extend(piece.assign.and_then(|(reg, value)| assign(reg, value)).map(Step::Do));
-        steps.extend(piece.fence.map(|f| Step::Do(Instr::Fence(f))));
+        steps.extend(piece.assign.and_then(|(reg, value)| assign(reg, value)).map(Act::Do));
+        steps.extend(piece.fence.map(|f| Act::Do(Instr::Fence(f))));
         Ok(steps)
     }
 
@@ -429,6 +429,6 @@ fn fits_one(addr: &Core, value: &Core, domains: &[(Value, Domain)]) -> Core {
 }
 
 /// A step that checks all of the conditions, if there are any.
-pub(super) fn check_all(conditions: Vec<Core>) -> Option<Step> {
-    (!conditions.is_empty()).then(|| Step::Check(balanced(BinOp::And, conditions, 1)))
+pub(super) fn check_all(conditions: Vec<Core>) -> Option<Act> {
+    (!conditions.is_empty()).then(|| Act::Check(balanced(BinOp::And, conditions, 1)))
 }

@@ -8,7 +8,7 @@ use weakspot_core::Span;
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Where it is.
     pub span: Span,
     /// A line break stands between the token before and this one.
@@ -17,7 +17,7 @@ pub(super) struct Token {
 
 /// The kinds of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name that is not reserved.
     Name(String),
     /// A reserved word.
@@ -85,14 +85,14 @@ const SIGNS: [&str; 44] = [
     "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", ":=", "++", "->", "=>",
 ];
 
-impl Kind {
+impl TokenKind {
     /// The token as it is quoted in a message.
     pub(super) fn quoted(&self) -> String {
         match self {
-            Kind::Name(name) => format!("`{name}`"),
-            Kind::Word(word) | Kind::Sign(word) => format!("`{word}`"),
-            Kind::Int(value) => format!("`{value}`"),
-            Kind::End => "the end of the file".to_owned(),
+            TokenKind::Name(name) => format!("`{name}`"),
+            TokenKind::Word(word) | TokenKind::Sign(word) => format!("`{word}`"),
+            TokenKind::Int(value) => format!("`{value}`"),
+            TokenKind::End => "the end of the file".to_owned(),
         }
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn tokens(text: &str) -> Result<(Vec<Token>, Vec<RawComment>), Diagno
             at += length;
         }
     }
-    tokens.push(Token { kind: Kind::End, span: end_of_text(text), new_line: true });
+    tokens.push(Token { kind: TokenKind::End, span: end_of_text(text), new_line: true });
     Ok((tokens, comments))
 }
 
@@ -141,24 +141,24 @@ fn comment_length(rest: &str, at: usize) -> Result<usize, Diagnostic> {
 }
 
 /// The token at the start of `rest`, which starts with `first`, and its length.
-fn token(rest: &str, first: char, at: usize) -> Result<(Kind, usize), Diagnostic> {
+fn token(rest: &str, first: char, at: usize) -> Result<(TokenKind, usize), Diagnostic> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if first.is_ascii_digit() {
         let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
-        return number(&rest[..length], at).map(|value| (Kind::Int(value), length));
+        return number(&rest[..length], at).map(|value| (TokenKind::Int(value), length));
     }
     if word(first) {
         let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
         let name = &rest[..length];
         let kind = match WORDS.iter().find(|w| **w == name) {
-            Some(word) => Kind::Word(word),
-            None => Kind::Name(name.to_owned()),
+            Some(word) => TokenKind::Word(word),
+            None => TokenKind::Name(name.to_owned()),
         };
         return Ok((kind, length));
     }
     let sign = SIGNS.iter().filter(|sign| rest.starts_with(**sign)).max_by_key(|sign| sign.len());
     match sign {
-        Some(sign) => Ok((Kind::Sign(sign), sign.len())),
+        Some(sign) => Ok((TokenKind::Sign(sign), sign.len())),
         None => {
             let shown = match first {
                 '\\' | '"' | '\'' => first.to_string(),

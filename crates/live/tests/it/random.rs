@@ -6,8 +6,8 @@ use weakspot_live::testing::{
     Buffers, Instr, System, SystemSize, all_executions, byte, random_system, run,
 };
 use weakspot_live::{
-    Agent, Bounded, Choice, Diverged, Dpor, Ended, Next, Op, OpKind, Pct, Plan, Random, Replay, Rf,
-    Schedule, Strategy,
+    Agent, Bounded, Choice, Choices, Diverged, Dpor, Ended, Next, Op, OpKind, Pct, Plan, Random,
+    Replay, Rf, Strategy,
 };
 
 const SIZE: SystemSize = SystemSize {
@@ -69,7 +69,7 @@ fn every_execution_can_be_had_again() {
                 all.push((steps.to_vec(), state.clone(), ended));
             });
             for (steps, state, ended) in all.into_iter().filter(|e| e.2 != Ended::Stopped) {
-                let mut schedule = Schedule::new();
+                let mut schedule = Choices::new();
                 steps.iter().for_each(|s| schedule.push(s.0));
                 let mut replay = Replay::new(schedule.to_string().parse().unwrap());
                 let mut count = 0;
@@ -90,7 +90,7 @@ fn replay_says_where_a_program_does_not_follow() {
     let threads = vec![thread.clone(), thread];
     let system = System { threads, buffers: Buffers::None, framed: false };
     let replay = |agents: &[u16]| {
-        let mut schedule = Schedule::new();
+        let mut schedule = Choices::new();
         agents.iter().for_each(|&t| schedule.push(Agent::thread(t)));
         let mut replay = Replay::new(schedule);
         let mut ended = None;

@@ -32,7 +32,7 @@ pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> S
     }
     push_notes(&mut out, first);
     out += &picture(answers, style.color);
-    let mut told: Vec<HistoryAnswer<'_>> = Vec::new();
+    let mut before: Vec<HistoryAnswer<'_>> = Vec::new();
     for a in answers {
         let shown = match a.head.verdict {
             Verdict::Violated => !has(answers, &Verdict::Violated, |m| implies(a.head.model, m)),
@@ -42,7 +42,7 @@ pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> S
         if !shown {
             continue;
         }
-        if told.iter().any(|b| same_answer(a, b)) {
+        if before.iter().any(|b| same_answer(a, b)) {
             continue;
         }
         let same = answers.iter().rev().filter(|b| same_answer(a, b));
@@ -50,8 +50,8 @@ pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> S
         let text = format!("  {}: {}", models.join(", "), outcome(a));
         out.push('\n');
         out += &paragraph(&text, style.columns(), 4);
-        out += &why(a, &told, style);
-        told.push(*a);
+        out += &why(a, &before, style);
+        before.push(*a);
     }
     out.push('\n');
     out

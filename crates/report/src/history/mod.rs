@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use weakspot_core::{
-    Certification, HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Ops, Value,
+    Certification, History, HistoryEvidence, HistoryModel, Limit, Names, OpKind, OpNames, Value,
     Verdict, initial_write_var,
 };
 
@@ -35,7 +35,7 @@ pub struct HistoryAnswer<'a> {
     /// Which one of the file it is, from 1, if files of the format may have several.
     pub number: Option<usize>,
     /// The history.
-    pub ops: &'a Ops,
+    pub ops: &'a History,
     /// Its names and values.
     pub names: &'a OpNames,
     /// The lines of the file on which its operations stand; empty if not known.
@@ -129,9 +129,9 @@ fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
     let details = style.details;
     let mut out = String::new();
     for (i, a) in answers.iter().enumerate() {
-        let told = answers[..i].iter().find(|b| same_violation(a, b));
-        let outcome = match told.filter(|_| details) {
-            Some(told) => format!("violated, as shown for {}", model_name(told.head.model)),
+        let shown = answers[..i].iter().find(|b| same_violation(a, b));
+        let outcome = match shown.filter(|_| details) {
+            Some(shown) => format!("violated, as shown for {}", model_name(shown.head.model)),
             None => outcome(a),
         };
         let _ = writeln!(out, "{} {}: {outcome}", head(a), model_name(a.head.model));
@@ -304,10 +304,10 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
 }
 
 /// The evidence, drawn unless it was drawn before.
-fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], style: Style) -> String {
+fn why(a: &HistoryAnswer<'_>, shown: &[HistoryAnswer<'_>], style: Style) -> String {
     let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
     let mut out = match a.evidence {
-        _ if told.iter().any(|b| same_violation(a, b)) => String::new(),
+        _ if shown.iter().any(|b| same_violation(a, b)) => String::new(),
         Some(HistoryEvidence::Linear { steps, .. }) => {
             run::drawing(&show, a.head.model, steps, style)
         }
@@ -322,9 +322,9 @@ fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], style: Style) -> Strin
     let drawn =
         |b: &&HistoryAnswer<'_>| b.evidence == a.evidence && b.head.verdict == a.head.verdict;
     if *a.head.verdict == Verdict::Holds
-        && let Some(told) = told.iter().find(drawn).filter(|_| !out.is_empty())
+        && let Some(shown) = shown.iter().find(drawn).filter(|_| !out.is_empty())
     {
-        out = format!("  It is the run shown for {}.\n", model_name(told.head.model));
+        out = format!("  It is the run shown for {}.\n", model_name(shown.head.model));
     }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");
@@ -344,7 +344,7 @@ fn why(a: &HistoryAnswer<'_>, told: &[HistoryAnswer<'_>], style: Style) -> Strin
 /// A history with its names.
 #[derive(Clone, Copy)]
 struct ShowOps<'a> {
-    ops: &'a Ops,
+    ops: &'a History,
     names: &'a OpNames,
     lines: &'a [u32],
     followed: Option<HistoryFollowed<'a>>,

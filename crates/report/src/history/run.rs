@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use weakspot_core::{
-    HistoryCycle, HistoryModel, HistoryStep, OpKind, Ops, Rule, Why, initial_write_var,
+    History, HistoryCycle, HistoryModel, HistoryStep, OpKind, Rule, Why, initial_write_var,
 };
 
 use super::ShowOps;
@@ -17,7 +17,7 @@ const MAX_STEPS: usize = 40;
 const MAX_VARS: usize = 12;
 
 /// How many steps a run has if a write that reaches memory at once is one.
-pub(super) fn length(ops: &Ops, steps: &[HistoryStep]) -> usize {
+pub(super) fn length(ops: &History, steps: &[HistoryStep]) -> usize {
     let at_once = |pair: &&[HistoryStep]| match **pair {
         [HistoryStep::Issue(op), HistoryStep::Commit(other)] => {
             op == other && (op as usize) < ops.len() && ops.kind(op) == OpKind::Write

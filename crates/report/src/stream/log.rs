@@ -99,7 +99,7 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
     }
     for (i, (report, run)) in a.reports.iter().enumerate().take(MAX_REPORTED) {
         out.push('\n');
-        out.push_str(&told(a, report, run.as_ref(), style));
+        out.push_str(&violation_text(a, report, run.as_ref(), style));
         if let (0, Some(run)) = (i, run) {
             out.push('\n');
             out.push_str(&drawing(a, run, style));
@@ -198,7 +198,8 @@ pub(crate) struct ViolationJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle: Option<Vec<ArcJson>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
+    #[serde(rename = "mend")]
+    fix: Option<String>,
     certified: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
@@ -218,7 +219,7 @@ impl ViolationJson {
             event: report.first + 1,
             store_event: run.map(|run| run.store + 1),
             cycle: run.map(|run| run.cycle.iter().map(ArcJson::of).collect()),
-            mend: run.and_then(|run| fix(a, run)),
+            fix: run.and_then(|run| fix(a, run)),
             certified: run.is_some(),
             // Of a real program the orders are fences in the log, so that its machine may be another
             // one than the model is called by.
@@ -307,7 +308,7 @@ fn columns(run: &Run) -> Vec<usize> {
 }
 
 /// One pair in words.
-pub(crate) fn told(
+pub(crate) fn violation_text(
     a: &MonitorAnswer<'_>,
     report: &Overtaking,
     run: Option<&DelayedRun>,

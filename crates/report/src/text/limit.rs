@@ -123,7 +123,7 @@ impl LimitJson {
     }
 
     /// With a `message` that says it in words as well.
-    pub(crate) fn told(limit: &Limit, names: &Names) -> LimitJson {
+    pub(crate) fn named(limit: &Limit, names: &Names) -> LimitJson {
         LimitJson { message: Some(limit_text(limit, names)), ..LimitJson::plain(limit) }
     }
 }
@@ -135,7 +135,7 @@ fn some_seconds<S: Serializer>(time: &Option<Duration>, s: S) -> Result<S::Ok, S
 /// The limit as JSON on one line. With `names`, a `message` says it in words as well.
 pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
     line(&match names {
-        Some(names) => LimitJson::told(limit, names),
+        Some(names) => LimitJson::named(limit, names),
         None => LimitJson::plain(limit),
     })
 }

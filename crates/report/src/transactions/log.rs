@@ -242,11 +242,11 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
     }
     // The limit was just said.
-    let told = match a.head.verdict {
+    let said = match a.head.verdict {
         Verdict::Unknown(limit) => Some(limit_text(limit, &Names::default())),
         _ => None,
     };
-    let is_new = |remark: &&String| told.as_ref().is_none_or(|told| !remark.starts_with(told));
+    let is_new = |remark: &&String| said.as_ref().is_none_or(|said| !remark.starts_with(said));
     for remark in a.remarks.iter().filter(is_new) {
         let _ = writeln!(out, "  note: {}", plain(remark));
     }
@@ -691,8 +691,8 @@ fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, colu
             out.push_str(&paragraph(&text, columns, 6));
         }
     }
-    let mendable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
-    if mendable && a.of == SerialOf::Trace {
+    let fixable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
+    if fixable && a.of == SerialOf::Trace {
         out.push_str(&paragraph(
             "  --fence-transactions says what a fence at the end of each transaction buys.",
             columns,

@@ -41,8 +41,8 @@
 
 use serde_json::Value as Json;
 use weakspot_core::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep, LratStep,
-    Ops, Rule, Verdict, Why, Within, initial_write, initial_write_var,
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
+    LratStep, Rule, Verdict, Why, Within, initial_write, initial_write_var,
 };
 
 use crate::json::{Object, verdict_key};
@@ -151,7 +151,7 @@ impl HistoryWitness {
     }
 
     /// Adds to a run the order in which it writes to memory.
-    pub fn complete(&mut self, ops: &Ops) {
+    pub fn complete(&mut self, ops: &History) {
         let HistoryEvidence::Linear { store_order, steps } = &mut self.evidence else { return };
         let buffered = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
         *store_order = vec![Vec::new(); ops.vars()];
@@ -309,7 +309,7 @@ fn all<T>(
 fn node(at: &At<'_>) -> Result<u32, BadWitness> {
     let what = "the number of an operation";
     let number: i64 = at.integer(what)?;
-    let most = Ops::MOST as i64;
+    let most = History::MOST as i64;
     match number {
         0.. if number <= most => Ok(number as u32),
         ..0 if -1 - number <= most => Ok(initial_write((-1 - number) as u32)),

@@ -1,13 +1,13 @@
 //! How far the exploration is, and how the current execution goes.
 
-use weakspot_live::{Agent, Ended, Schedule};
+use weakspot_live::{Agent, Choices, Ended};
 
 /// What is counted over all executions, and what is known of the current one.
 pub struct Exploration {
     /// How many steps this execution had.
     steps: u64,
     /// What the strategy chose in this execution.
-    choices: Schedule,
+    choices: Choices,
     /// The strategy is not asked any more: this execution is only there to learn from.
     learning: bool,
     /// How the execution ended.
@@ -38,7 +38,7 @@ impl Exploration {
     pub fn new() -> Exploration {
         Exploration {
             steps: 0,
-            choices: Schedule::new(),
+            choices: Choices::new(),
             learning: false,
             ended: Ended::Over,
             restarts: 0,
@@ -95,7 +95,7 @@ impl Exploration {
     }
 
     /// What it has chosen in this execution.
-    pub fn choices(&self) -> &Schedule {
+    pub fn choices(&self) -> &Choices {
         &self.choices
     }
 

@@ -3,7 +3,7 @@
 use weakspot_core::Model;
 use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{
-    Extra, Finding, Op, OpKind, Order, Races, Schedule, Step, Sync, Transactions, Watch, preventing,
+    Choices, Extra, Finding, Op, OpKind, Order, Races, Step, Sync, Transactions, Watch, preventing,
 };
 
 use crate::Runtime;
@@ -169,7 +169,7 @@ impl Monitors {
     }
 
     /// The schedule of those steps of the last execution that show a finding.
-    fn shown(&self, watch: &Watch, finding: &Finding, exploration: &Exploration) -> Schedule {
+    fn shown(&self, watch: &Watch, finding: &Finding, exploration: &Exploration) -> Choices {
         let threads = watch.steps().iter().map(|step| usize::from(step.thread) + 1).max();
         let mut until = vec![0; threads.unwrap_or(0)];
         for &step in &finding.shown {

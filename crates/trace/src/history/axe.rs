@@ -4,7 +4,7 @@
 use weakspot_core::OpKind;
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Scan, fault};
 
 /// Reads instruction by instruction.
@@ -16,17 +16,17 @@ pub(crate) struct Axe {
 }
 
 impl Decoder for Axe {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         match blank(cursor)? {
             None if self.begun => {
                 self.end(builder);
-                return Ok(Step::History);
+                return Ok(Decoded::History);
             }
-            None => return Ok(Step::End),
+            None => return Ok(Decoded::End),
             Some(b'c') => {
                 cursor.expect("check")?;
                 self.end(builder);
-                return Ok(Step::History);
+                return Ok(Decoded::History);
             }
             Some(b'f') => {
                 cursor.expect("final")?;
@@ -37,7 +37,7 @@ impl Decoder for Axe {
                 natural(cursor)?;
                 self.finals += 1;
                 self.begun = true;
-                return Ok(Step::Item);
+                return Ok(Decoded::Item);
             }
             Some(_) => {}
         }
@@ -90,7 +90,7 @@ impl Axe {
         start: usize,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
-    ) -> Scan<Step> {
+    ) -> Scan<Decoded> {
         let at = cursor.at;
         cursor.expect("{")?;
         blank(cursor)?;
@@ -118,10 +118,10 @@ impl Axe {
         self.read(times)
     }
 
-    fn read(&mut self, times: bool) -> Scan<Step> {
+    fn read(&mut self, times: bool) -> Scan<Decoded> {
         self.times |= times;
         self.begun = true;
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 
     fn end(&mut self, builder: &mut Builder) {

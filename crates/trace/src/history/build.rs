@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::{
-    INITIAL, LoggedOp, OpKind, OpNames, Ops, SaidFrom, Value, WriteTable, Written,
+    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
 };
 
 use super::scan::Place;
@@ -20,7 +20,7 @@ pub struct Recorded {
     /// What it is called.
     pub id: Option<String>,
     /// What was done.
-    pub ops: Ops,
+    pub ops: History,
     /// By whom and to what, and which values.
     pub names: OpNames,
     /// Where the file says more than the history does, one sentence each.
@@ -70,7 +70,7 @@ struct From {
     place: Place,
 }
 
-const VAR: u32 = Ops::MOST as u32;
+const VAR: u32 = History::MOST as u32;
 
 impl Op {
     #[inline]
@@ -193,8 +193,8 @@ impl Builder {
         var: u32,
         value: Value,
     ) -> Result<(), String> {
-        if self.ops.len() >= Ops::MOST {
-            return Err(format!("a history of more than {} operations", Ops::MOST));
+        if self.ops.len() >= History::MOST {
+            return Err(format!("a history of more than {} operations", History::MOST));
         }
         self.ops.push(Op::new(kind, var));
         self.of.push(thread);
@@ -377,7 +377,7 @@ impl Builder {
             }
         }
         (self.of, self.places) = (Vec::new(), Vec::new());
-        let mut ops = Ops::new();
+        let mut ops = History::new();
         for t in 0..threads {
             ops.thread();
             let range = starts[t] as usize..starts[t + 1] as usize;

@@ -4,7 +4,7 @@
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Scan, fault};
 use super::txns::Txns;
 
@@ -18,7 +18,7 @@ pub(crate) struct Dbcop {
 }
 
 impl Decoder for Dbcop {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         builder.writes_first = true;
         let next = cursor.solid()?;
         if let Some(start) = self.txn {
@@ -29,7 +29,7 @@ impl Decoder for Dbcop {
             None => {
                 self.session = None;
                 self.txns.note(builder);
-                return Ok(Step::End);
+                return Ok(Decoded::End);
             }
             Some(b'/') if cursor.eat("//")? => cursor.skip_line()?,
             Some(b'-') => {
@@ -52,7 +52,7 @@ impl Decoder for Dbcop {
             }
             Some(_) => return cursor.unexpected("a transaction such as `[x:=1 y==2]`, or `---`"),
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
@@ -63,7 +63,7 @@ impl Dbcop {
         next: Option<u8>,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
-    ) -> Scan<Step> {
+    ) -> Scan<Decoded> {
         let at = cursor.at;
         if next == Some(b']') {
             cursor.at += 1;
@@ -71,7 +71,7 @@ impl Dbcop {
             cursor.at += usize::from(!committed);
             self.txns.end(start, committed, builder);
             self.txn = None;
-            return Ok(Step::Item);
+            return Ok(Decoded::Item);
         }
         let name = cursor.word(|b| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80)?;
         if name.is_empty() {
@@ -103,6 +103,6 @@ impl Dbcop {
         if is_initial {
             builder.say_from(place, SaidFrom::Initial);
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }

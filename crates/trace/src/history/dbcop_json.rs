@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 use super::value;
@@ -58,7 +58,7 @@ struct Txn {
 }
 
 impl Decoder for DbcopJson {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         builder.writes_first = true;
         match self.state {
             State::Events { thread, first } => {
@@ -113,7 +113,7 @@ impl Decoder for DbcopJson {
             State::Top => {
                 let next = cursor.solid()?;
                 match next {
-                    None => return Ok(Step::End),
+                    None => return Ok(Decoded::End),
                     Some(b'{') => self.state = State::Members { first: true },
                     Some(b'[') => self.state = State::Sessions { first: true },
                     Some(_) => return cursor.unexpected("`{`, a history"),
@@ -123,15 +123,15 @@ impl Decoder for DbcopJson {
                 cursor.at += 1;
             }
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
 impl DbcopJson {
-    fn end(&mut self, builder: &mut Builder) -> Step {
+    fn end(&mut self, builder: &mut Builder) -> Decoded {
         self.state = State::Top;
         self.txns.note(builder);
-        Step::History
+        Decoded::History
     }
 
     fn txn_member(

@@ -7,12 +7,12 @@ use super::scan::{Cursor, Scan};
 pub(crate) trait Decoder {
     /// Reads one item. What it did before it stopped is undone by starting again, so it has to
     /// change nothing until it has read all of the item.
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step>;
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded>;
 }
 
 /// What a decoder did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Decoded {
     /// It read an item.
     Item,
     /// It came to the end of a history.

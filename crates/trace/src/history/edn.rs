@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::form::{Form, blank, form};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
@@ -48,7 +48,7 @@ struct Micro<'a> {
 }
 
 impl Decoder for Edn {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         builder.writes_first = true;
         match blank(cursor)? {
             None if self.bracket.is_some() => {
@@ -57,7 +57,7 @@ impl Decoder for Edn {
             None => {
                 let at = cursor.at;
                 std::mem::take(self).end(builder).or_else(|m| fault(at, m))?;
-                return Ok(Step::End);
+                return Ok(Decoded::End);
             }
             Some(next) if self.bracket == Some(next) => {
                 cursor.at += 1;
@@ -75,7 +75,7 @@ impl Decoder for Edn {
                 }
             }
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 

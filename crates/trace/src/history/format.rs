@@ -81,7 +81,7 @@ impl HistoryFormat {
     pub fn sniff(first: &[u8]) -> HistoryFormat {
         // At the end of the file every line is a whole one.
         let ended = [first, b"\n"].concat();
-        HistoryFormat::told(&ended).unwrap_or(HistoryFormat::Text)
+        HistoryFormat::detect(&ended).unwrap_or(HistoryFormat::Text)
     }
 
     /// Whether several histories can stand in one file.
@@ -91,7 +91,7 @@ impl HistoryFormat {
     }
 
     /// The format, if this much of the beginning tells it.
-    pub(crate) fn told(first: &[u8]) -> Option<HistoryFormat> {
+    pub(crate) fn detect(first: &[u8]) -> Option<HistoryFormat> {
         let mut text = first.strip_prefix(MARK).unwrap_or(first).trim_ascii_start();
         loop {
             let line = text.split(|&b| b == b'\n').next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Place, Stop};
 use crate::error::LogError;
 use crate::source::{LONGEST, MARK, Source};
@@ -40,10 +40,10 @@ impl Items {
 
     /// Reads items until a history ends, or until all that has arrived is used, or until the
     /// builder has this many operations.
-    pub(crate) fn advance(&mut self, most: usize) -> Result<Step, LogError> {
+    pub(crate) fn advance(&mut self, most: usize) -> Result<Decoded, LogError> {
         if !self.begun {
             if !self.source.ended && MARK.starts_with(self.source.data()) {
-                return Ok(Step::Item);
+                return Ok(Decoded::Item);
             }
             if self.source.data().starts_with(MARK) {
                 self.source.consume(MARK.len());
@@ -55,7 +55,7 @@ impl Items {
             let start = cursor.at;
             cursor.begin();
             match self.decoder.step(&mut cursor, &mut self.builder) {
-                Ok(Step::Item) if self.builder.len() < most => {}
+                Ok(Decoded::Item) if self.builder.len() < most => {}
                 Ok(step) => break (cursor.at, step),
                 Err(Stop::Fault(fault)) => return Err(cursor.error(*fault)),
                 Err(Stop::More) if cursor.data.len() - start > LONGEST => {
@@ -63,7 +63,7 @@ impl Items {
                     let message = "an item that goes on for more than 1 MiB";
                     return Err(LogError::new(place.into(), message));
                 }
-                Err(Stop::More) => break (start, Step::Item),
+                Err(Stop::More) => break (start, Decoded::Item),
             }
         };
         self.place = cursor.place(used);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Scan, Stop, fault};
 use super::value;
 
@@ -34,7 +34,7 @@ enum State {
     Threads {
         first: bool,
     },
-    Ops {
+    History {
         thread: u32,
         first: bool,
     },
@@ -49,12 +49,12 @@ impl Json {
 }
 
 impl Decoder for Json {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         match self.state {
-            State::Ops { thread, first } => {
+            State::History { thread, first } => {
                 if value::element(cursor, first)? {
                     operation(Some(thread), cursor, builder)?;
-                    self.state = State::Ops { thread, first: false };
+                    self.state = State::History { thread, first: false };
                 } else {
                     self.state = State::Threads { first: false };
                 }
@@ -67,7 +67,7 @@ impl Decoder for Json {
                     }
                     cursor.at += 1;
                     let thread = builder.next_thread().or_else(|m| fault(at, m))?;
-                    self.state = State::Ops { thread, first: true };
+                    self.state = State::History { thread, first: true };
                 } else {
                     self.state = State::Members { first: false };
                 }
@@ -85,7 +85,7 @@ impl Decoder for Json {
             State::Members { first } => return self.member(first, cursor, builder),
             State::Single => return JsonOps.step(cursor, builder),
             State::Top => match cursor.solid()? {
-                None => return Ok(Step::End),
+                None => return Ok(Decoded::End),
                 Some(b'{') => {
                     let start = cursor.at;
                     cursor.at += 1;
@@ -94,7 +94,7 @@ impl Decoder for Json {
                     if first == Some(b"\"t\"") && !self.whole {
                         cursor.at = start;
                         self.state = State::Single;
-                        return Ok(Step::Item);
+                        return Ok(Decoded::Item);
                     }
                     cursor.at = start + 1;
                     *self =
@@ -103,7 +103,7 @@ impl Decoder for Json {
                 Some(_) => return cursor.unexpected("`{`, a history"),
             },
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
@@ -113,7 +113,7 @@ impl Json {
         first: bool,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
-    ) -> Scan<Step> {
+    ) -> Scan<Decoded> {
         let before = cursor.at;
         let Some(key) = value::key(cursor, first)? else {
             if !self.threads {
@@ -122,7 +122,7 @@ impl Json {
                 return fault(before, message);
             }
             self.state = State::Top;
-            return Ok(Step::History);
+            return Ok(Decoded::History);
         };
         let at = cursor.at;
         let twice = match key {
@@ -164,7 +164,7 @@ impl Json {
             *twice = true;
         }
         self.state = next;
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
@@ -178,12 +178,12 @@ fn text(raw: &[u8], at: usize) -> Scan<String> {
 pub(crate) struct JsonOps;
 
 impl Decoder for JsonOps {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         if cursor.solid()?.is_none() {
-            return Ok(Step::End);
+            return Ok(Decoded::End);
         }
         operation(None, cursor, builder)?;
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use weakspot_core::{LoggedOp, OpNames};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::items::{Items, is_idle, unread};
 use super::scan::Place;
 use super::{HistoryFormat, axe, json, plume, text};
@@ -31,7 +31,7 @@ pub struct OpReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextOps {
     /// Operations.
-    Ops,
+    Batch,
     /// Nothing for now: the source said that it would block, or that it timed out.
     Idle,
     /// The history is over, and what may follow is about another one: from the next call on, names
@@ -102,16 +102,16 @@ impl OpReader {
                 return Ok(NextOps::History);
             }
             let step = items.advance(MOST)?;
-            self.parting = step == Step::History;
+            self.parting = step == Decoded::History;
             items.builder.learn_names(&mut self.names);
             if items.builder.take_ops(ops) {
-                return Ok(NextOps::Ops);
+                return Ok(NextOps::Batch);
             }
             match step {
-                Step::History => {}
-                Step::End => return Ok(NextOps::End),
-                Step::Item if items.fill_if_there()? => {}
-                Step::Item => return Ok(NextOps::Idle),
+                Decoded::History => {}
+                Decoded::End => return Ok(NextOps::End),
+                Decoded::Item if items.fill_if_there()? => {}
+                Decoded::Item => return Ok(NextOps::Idle),
             }
         }
     }
@@ -120,7 +120,7 @@ impl OpReader {
     fn begin(&mut self) -> Result<bool, LogError> {
         let Some(source) = &mut self.source else { return Ok(true) };
         let format = loop {
-            if let Some(format) = self.format.or_else(|| told(source)) {
+            if let Some(format) = self.format.or_else(|| detect(source)) {
                 break format;
             }
             match source.fill() {
@@ -136,12 +136,12 @@ impl OpReader {
     }
 }
 
-fn told(source: &Source) -> Option<HistoryFormat> {
-    match HistoryFormat::told(source.data()) {
+fn detect(source: &Source) -> Option<HistoryFormat> {
+    match HistoryFormat::detect(source.data()) {
         None if source.ended || source.data().len() >= LONGEST => {
             Some(HistoryFormat::sniff(source.data()))
         }
-        told => told,
+        detect => detect,
     }
 }
 

@@ -5,7 +5,7 @@
 use weakspot_core::OpKind;
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Scan, fault};
 use super::txns::Txns;
 
@@ -24,11 +24,11 @@ pub(crate) struct Plume {
 }
 
 impl Decoder for Plume {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         let at = match cursor.solid()? {
             None => {
                 std::mem::take(self).end(builder);
-                return Ok(Step::End);
+                return Ok(Decoded::End);
             }
             Some(_) => cursor.at,
         };
@@ -62,7 +62,7 @@ impl Decoder for Plume {
             if kind == OpKind::Write {
                 builder.drop_write(var, value);
             }
-            return Ok(Step::Item);
+            return Ok(Decoded::Item);
         }
         let thread = builder.numbered_thread(session).or_else(|m| fault(session_at, m))?;
         let place = cursor.place(at);
@@ -82,7 +82,7 @@ impl Decoder for Plume {
         if !self.follows {
             self.txns.push(txn);
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
@@ -125,14 +125,14 @@ pub(crate) struct Awdit {
 }
 
 impl Decoder for Awdit {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         builder.writes_first = true;
         let at = match cursor.solid()? {
             None => {
                 self.end_txn(builder);
                 self.txns.note(builder);
                 *self = Awdit::default();
-                return Ok(Step::End);
+                return Ok(Decoded::End);
             }
             Some(line @ (b'-' | b'=')) => {
                 cursor.word(|b| b == line)?;
@@ -143,7 +143,7 @@ impl Decoder for Awdit {
                 if line == b'=' {
                     self.session = None;
                 }
-                return Ok(Step::Item);
+                return Ok(Decoded::Item);
             }
             Some(_) => cursor.at,
         };
@@ -179,7 +179,7 @@ impl Decoder for Awdit {
         };
         self.session = Some(thread);
         builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 

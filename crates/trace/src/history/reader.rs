@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::build::{Builder, Recorded};
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
 use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
@@ -26,14 +26,14 @@ impl HistoryReader {
         HistoryReader::over(Source::new(source), format)
     }
 
-    /// A reader of histories whose format is told by how they begin.
+    /// A reader of histories whose format is detect by how they begin.
     ///
     /// # Errors
     /// When the beginning cannot be read.
     pub fn sniff(source: Box<dyn Read + Send>) -> Result<HistoryReader, LogError> {
         let mut source = Source::new(source);
         while !source.ended && source.data().len() < LONGEST {
-            if HistoryFormat::told(source.data()).is_some() {
+            if HistoryFormat::detect(source.data()).is_some() {
                 break;
             }
             source.fill().map_err(|e| unread(Place::FIRST, &e))?;
@@ -102,9 +102,9 @@ impl HistoryReader {
     fn read(&mut self) -> Result<bool, LogError> {
         loop {
             match self.items.advance(usize::MAX)? {
-                Step::Item => self.items.fill()?,
-                Step::End if self.items.builder.is_empty() => return Ok(false),
-                Step::End | Step::History => return Ok(true),
+                Decoded::Item => self.items.fill()?,
+                Decoded::End if self.items.builder.is_empty() => return Ok(false),
+                Decoded::End | Decoded::History => return Ok(true),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
-use super::decoder::{Decoder, Step};
+use super::decoder::{Decoded, Decoder};
 use super::scan::{Cursor, Scan, fault};
 
 /// Reads line by line.
@@ -22,15 +22,15 @@ fn is_blank(byte: u8) -> bool {
 }
 
 impl Decoder for Text {
-    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         match cursor.solid()? {
             None => {
                 let begun = std::mem::take(&mut self.begun);
-                return Ok(if begun { Step::History } else { Step::End });
+                return Ok(if begun { Decoded::History } else { Decoded::End });
             }
             Some(b'/') if cursor.eat("//")? => {
                 cursor.skip_line()?;
-                return Ok(Step::Item);
+                return Ok(Decoded::Item);
             }
             Some(b'"') => {
                 let start = cursor.at;
@@ -70,12 +70,12 @@ impl Text {
         start: usize,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
-    ) -> Scan<Step> {
+    ) -> Scan<Decoded> {
         // The line is read again when the history before it was handed out.
         if self.begun || !builder.is_empty() {
             self.begun = false;
             cursor.at = start;
-            return Ok(Step::History);
+            return Ok(Decoded::History);
         }
         let id = match at_end(cursor)? {
             true => None,
@@ -89,7 +89,7 @@ impl Text {
             Err(_) => return fault(at, "bytes that are not UTF-8 text in the name of a history"),
         };
         self.begun = true;
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 
     fn thread(
@@ -98,12 +98,12 @@ impl Text {
         start: usize,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
-    ) -> Scan<Step> {
+    ) -> Scan<Decoded> {
         let thread = builder.thread(name).or_else(|m| fault(start, m))?;
         // A thread that does nothing is one, too.
         if at_end(cursor)? {
             end(cursor, OPERATION)?;
-            return Ok(Step::Item);
+            return Ok(Decoded::Item);
         }
         let at = cursor.at;
         let kind = match cursor.word(|b| !is_blank(b))? {
@@ -117,7 +117,7 @@ impl Text {
             end(cursor, "the end of the line")?;
             let place = cursor.place(at);
             builder.push(place, thread, kind, 0, 0).or_else(|m| fault(at, m))?;
-            return Ok(Step::Item);
+            return Ok(Decoded::Item);
         }
         if at_end(cursor)? {
             return cursor.unexpected("a variable");
@@ -169,7 +169,7 @@ impl Text {
             let place = cursor.place(at);
             builder.say_from(place, source);
         }
-        Ok(Step::Item)
+        Ok(Decoded::Item)
     }
 }
 
@@ -199,7 +199,7 @@ fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(SaidFrom, usize
 }
 
 /// The line `init x 7`.
-fn initial(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
+fn initial(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
     if at_end(cursor)? {
         return cursor.unexpected("a variable");
     }
@@ -215,7 +215,7 @@ fn initial(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Step> {
         return fault(start, "bytes that are not UTF-8 text in the name of a variable");
     };
     builder.say_initial(name, value).or_else(|m| fault(start, m))?;
-    Ok(Step::Item)
+    Ok(Decoded::Item)
 }
 
 /// Whether nothing but a comment follows in the line.

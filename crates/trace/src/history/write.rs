@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use weakspot_core::{OpKind, OpNames, Ops, Value, WriteTable, Written};
+use weakspot_core::{History, OpKind, OpNames, Value, WriteTable, Written};
 
 use super::{HistoryFormat, Recorded};
 use crate::error::WriteError;
@@ -142,7 +142,7 @@ struct ByValue {
 }
 
 impl ByValue {
-    fn new(ops: &Ops, names: &OpNames) -> ByValue {
+    fn new(ops: &History, names: &OpNames) -> ByValue {
         let all = 0..ops.len() as u32;
         let mut writes =
             WriteTable::with_room_for(all.clone().filter(|&op| ops.writes(op)).count());
@@ -154,7 +154,7 @@ impl ByValue {
     }
 
     /// Whether it is clear what an operation reads.
-    fn is_clear(&self, op: u32, ops: &Ops, names: &OpNames) -> bool {
+    fn is_clear(&self, op: u32, ops: &History, names: &OpNames) -> bool {
         let (var, value) = (ops.var(op), read_value(op, ops, names));
         let is_initial = names.initial[var as usize] == value;
         match (self.writes.find(var, value), ops.from(op)) {
@@ -166,7 +166,7 @@ impl ByValue {
 }
 
 /// The value that an operation reads.
-fn read_value(op: u32, ops: &Ops, names: &OpNames) -> Value {
+fn read_value(op: u32, ops: &History, names: &OpNames) -> Value {
     match ops.from(op) {
         Some(from) => names.values[from as usize],
         None => names.initial[ops.var(op) as usize],
@@ -176,7 +176,7 @@ fn read_value(op: u32, ops: &Ops, names: &OpNames) -> Value {
 /// Whether a format of others can say a history.
 fn check(
     format: HistoryFormat,
-    ops: &Ops,
+    ops: &History,
     names: &OpNames,
     by_value: &ByValue,
 ) -> Result<(), WriteError> {

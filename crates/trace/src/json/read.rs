@@ -6,7 +6,7 @@ use weakspot_core::LogBatch;
 
 use super::event;
 use super::scan::{Cursor, Frame, Token};
-use crate::decoded::{Places, Step};
+use crate::decoded::{Decoded, Places};
 use crate::error::{LogError, LogPlace};
 use crate::lines::Fault;
 use crate::names::Names;
@@ -73,16 +73,16 @@ impl Json {
         names: &mut Names,
         batch: &mut LogBatch,
         places: &mut Places,
-    ) -> Result<Step, LogError> {
+    ) -> Result<Decoded, LogError> {
         let data = source.data();
         if source.offset() == 0 && MARK.starts_with(data) && !source.ended {
-            return Ok(Step::More);
+            return Ok(Decoded::More);
         }
         self.skip_blanks(source);
         let Some(&next) = source.data().first() else {
             return match (source.ended, self.state) {
-                (false, _) => Ok(Step::More),
-                (true, State::Top) => Ok(Step::End),
+                (false, _) => Ok(Decoded::More),
+                (true, State::Top) => Ok(Decoded::End),
                 (true, _) => Err(LogError::new(self.place(), "the text ends inside of a trace")),
             };
         };
@@ -96,12 +96,12 @@ impl Json {
                 self.advance(source, 1);
                 self.frame = Frame::inside();
                 self.state = State::Tail(trace);
-                Ok(Step::Done)
+                Ok(Decoded::Done)
             }
             (State::Behind(trace), b',') => {
                 self.advance(source, 1);
                 self.state = State::Event(trace);
-                Ok(Step::Done)
+                Ok(Decoded::Done)
             }
             (State::First(_), _) => Err(self.refused(source, "an event or `]`")),
             (State::Event(_), _) => Err(self.refused(source, "an event")),
@@ -117,10 +117,10 @@ impl Json {
         names: &mut Names,
         batch: &mut LogBatch,
         places: &mut Places,
-    ) -> Result<Step, LogError> {
+    ) -> Result<Decoded, LogError> {
         let data = source.data();
         let (text, whole) = match self.framed(source) {
-            Framed::More => return Ok(Step::More),
+            Framed::More => return Ok(Decoded::More),
             Framed::Whole(length) => (&data[..length], true),
             Framed::Cut => (data, true),
             Framed::Long => (&data[..LONGEST], false),
@@ -136,7 +136,7 @@ impl Json {
             places.trace = Some(self.place());
             self.state = State::First(Trace { whole });
             self.advance(source, trace.events);
-            return Ok(Step::Trace(trace.id));
+            return Ok(Decoded::Trace(trace.id));
         }
         if self.traced {
             let message = "an event behind a trace, and not in it";
@@ -146,7 +146,7 @@ impl Json {
         places.each.push(self.place());
         let length = text.len();
         self.advance(source, length);
-        Ok(Step::Done)
+        Ok(Decoded::Done)
     }
 
     /// An event in the array of a trace.
@@ -157,10 +157,10 @@ impl Json {
         names: &mut Names,
         batch: &mut LogBatch,
         places: &mut Places,
-    ) -> Result<Step, LogError> {
+    ) -> Result<Decoded, LogError> {
         let data = source.data();
         let text = match self.framed(source) {
-            Framed::More => return Ok(Step::More),
+            Framed::More => return Ok(Decoded::More),
             Framed::Whole(length) => &data[..length],
             Framed::Cut => data,
             Framed::Long => {
@@ -173,14 +173,14 @@ impl Json {
         let length = text.len();
         self.advance(source, length);
         self.state = State::Behind(trace);
-        Ok(Step::Done)
+        Ok(Decoded::Done)
     }
 
     /// What follows the events of a trace, up to the end of its object.
-    fn tail(&mut self, trace: Trace, source: &mut Source) -> Result<Step, LogError> {
+    fn tail(&mut self, trace: Trace, source: &mut Source) -> Result<Decoded, LogError> {
         let data = source.data();
         let text = match self.framed(source) {
-            Framed::More => return Ok(Step::More),
+            Framed::More => return Ok(Decoded::More),
             Framed::Whole(length) => &data[..length],
             Framed::Cut => data,
             Framed::Long => {
@@ -192,7 +192,7 @@ impl Json {
         let length = text.len();
         self.advance(source, length);
         self.state = State::Top;
-        Ok(Step::Done)
+        Ok(Decoded::Done)
     }
 
     fn framed(&mut self, source: &Source) -> Framed {

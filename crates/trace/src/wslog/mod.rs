@@ -20,7 +20,7 @@ const WIDE: usize = 32;
 /// What is in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+enum BlockKind {
     Trace = 1,
     Threads = 2,
     Locs = 3,
@@ -29,12 +29,18 @@ enum Kind {
     ValuedEvents = 6,
 }
 
-impl Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Trace, Kind::Threads, Kind::Locs, Kind::Sites, Kind::Events, Kind::ValuedEvents];
+impl BlockKind {
+    const ALL: [BlockKind; 6] = [
+        BlockKind::Trace,
+        BlockKind::Threads,
+        BlockKind::Locs,
+        BlockKind::Sites,
+        BlockKind::Events,
+        BlockKind::ValuedEvents,
+    ];
 
-    fn from_byte(byte: u8) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|&k| k as u8 == byte)
+    fn from_byte(byte: u8) -> Option<BlockKind> {
+        BlockKind::ALL.into_iter().find(|&k| k as u8 == byte)
     }
 }
 

@@ -6,8 +6,8 @@
 
 use weakspot_core::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
 
-use super::{HEADER, Header, Kind, MAGIC, NARROW, VERSION, WIDE, u32_at, u64_at};
-use crate::decoded::{Places, Run, Step};
+use super::{BlockKind, HEADER, Header, MAGIC, NARROW, VERSION, WIDE, u32_at, u64_at};
+use crate::decoded::{Decoded, Places, Run};
 use crate::error::{LogError, LogPlace, Torn};
 use crate::event;
 use crate::names::Names;
@@ -46,13 +46,13 @@ impl Blocks {
         names: &mut Names,
         batch: &mut LogBatch,
         places: &mut Places,
-    ) -> Result<Step, LogError> {
+    ) -> Result<Decoded, LogError> {
         if self.searching {
             return self.search(source);
         }
         let (data, ended) = (source.data(), source.ended);
         if data.is_empty() {
-            return Ok(if ended { Step::End } else { Step::More });
+            return Ok(if ended { Decoded::End } else { Decoded::More });
         }
         let is_log = MAGIC.starts_with(&data[..data.len().min(MAGIC.len())]);
         if self.number == 0 && !is_log {
@@ -60,43 +60,45 @@ impl Blocks {
             return Err(self.error(message));
         }
         if data.len() < HEADER {
-            return Ok(if ended { self.tear(source) } else { Step::More });
+            return Ok(if ended { self.tear(source) } else { Decoded::More });
         }
         let Some(header) = Header::decode(data) else {
             self.searching = true;
             source.consume(1);
-            return Ok(Step::Done);
+            return Ok(Decoded::Done);
         };
         let (kind, length) = self.check(&header)?;
         let end = HEADER + length;
         if data.len() < end {
-            return Ok(if ended { self.tear(source) } else { Step::More });
+            return Ok(if ended { self.tear(source) } else { Decoded::More });
         }
         let payload = &data[HEADER..end];
         if crc32fast::hash(payload) != header.payload_crc {
             self.searching = true;
             source.consume(end);
-            return Ok(Step::Done);
+            return Ok(Decoded::Done);
         }
         let block = Block { payload, count: header.count as usize, offset: source.offset() };
         let step = match kind {
-            Kind::Trace => {
+            BlockKind::Trace => {
                 places.trace = Some(LogPlace::Offset(block.offset));
-                Step::Trace(block.trace()?)
+                Decoded::Trace(block.trace()?)
             }
-            Kind::Threads => block.names(|name| names.add_thread(name)).map(|()| Step::Done)?,
-            Kind::Sites => block.names(|name| names.add_site(name)).map(|()| Step::Done)?,
-            Kind::Locs => block.locs(names).map(|()| Step::Done)?,
-            Kind::Events | Kind::ValuedEvents => {
-                let size = if kind == Kind::Events { NARROW } else { WIDE };
+            BlockKind::Threads => {
+                block.names(|name| names.add_thread(name)).map(|()| Decoded::Done)?
+            }
+            BlockKind::Sites => block.names(|name| names.add_site(name)).map(|()| Decoded::Done)?,
+            BlockKind::Locs => block.locs(names).map(|()| Decoded::Done)?,
+            BlockKind::Events | BlockKind::ValuedEvents => {
+                let size = if kind == BlockKind::Events { NARROW } else { WIDE };
                 let offset = block.offset + HEADER as u64;
                 places.runs.push(Run { first: batch.events.len(), offset, size: size as u64 });
-                if kind == Kind::Events {
+                if kind == BlockKind::Events {
                     block.events(&names.tables, batch)?;
                 } else {
                     block.valued_events(&names.tables, batch)?;
                 }
-                Step::Done
+                Decoded::Done
             }
         };
         source.consume(end);
@@ -107,7 +109,7 @@ impl Blocks {
 
     /// The kind and the length of the payload, if the header makes sense. Its checksum is right,
     /// so whoever wrote it did not mean what we read.
-    fn check(&self, header: &Header) -> Result<(Kind, usize), LogError> {
+    fn check(&self, header: &Header) -> Result<(BlockKind, usize), LogError> {
         if header.version != VERSION {
             let version = header.version;
             return Err(self.error(format!(
@@ -118,7 +120,7 @@ impl Blocks {
             let (found, expected) = (header.number, self.number);
             return Err(self.error(format!("block {found} where block {expected} has to be")));
         }
-        let Some(kind) = Kind::from_byte(header.kind) else {
+        let Some(kind) = BlockKind::from_byte(header.kind) else {
             return Err(self.error(format!("a block of the unknown kind {}", header.kind)));
         };
         if header.reserved != 0 {
@@ -129,11 +131,11 @@ impl Blocks {
             return Err(self.error(format!("a block of {length} bytes, of at most {LONGEST}")));
         }
         let fits = match kind {
-            Kind::Trace => count == 1 || count == 0 && length == 0,
-            Kind::Threads | Kind::Sites => count <= length / 4,
-            Kind::Locs => count <= length / 16,
-            Kind::Events => length == NARROW * count,
-            Kind::ValuedEvents => length == WIDE * count,
+            BlockKind::Trace => count == 1 || count == 0 && length == 0,
+            BlockKind::Threads | BlockKind::Sites => count <= length / 4,
+            BlockKind::Locs => count <= length / 16,
+            BlockKind::Events => length == NARROW * count,
+            BlockKind::ValuedEvents => length == WIDE * count,
         };
         if !fits {
             return Err(self.error(format!("{count} entries in a block of {length} bytes")));
@@ -142,7 +144,7 @@ impl Blocks {
     }
 
     /// Looks for a header behind a bad block.
-    fn search(&mut self, source: &mut Source) -> Result<Step, LogError> {
+    fn search(&mut self, source: &mut Source) -> Result<Decoded, LogError> {
         let data = source.data();
         let is_header = |at: usize| Header::decode(&data[at..]).is_some();
         let starts = (data.len() + 1).saturating_sub(HEADER);
@@ -150,12 +152,12 @@ impl Blocks {
             return Err(self.error("the block is damaged: its checksum is wrong"));
         }
         source.consume(starts);
-        Ok(if source.ended { self.tear(source) } else { Step::More })
+        Ok(if source.ended { self.tear(source) } else { Decoded::More })
     }
 
-    fn tear(&mut self, source: &Source) -> Step {
+    fn tear(&mut self, source: &Source) -> Decoded {
         self.torn = Some(Torn { offset: self.good, lost: source.position() - self.good });
-        Step::End
+        Decoded::End
     }
 
     /// An error about the block that comes after the good ones.

@@ -2,7 +2,7 @@
 
 use weakspot_core::{LogEvent, LogTables, LogValue};
 
-use super::{HEADER, Header, Kind, VERSION};
+use super::{BlockKind, HEADER, Header, VERSION};
 use crate::source::LONGEST;
 
 /// Events that are not yet in a block are lost when the program dies, and small blocks cost.
@@ -20,14 +20,14 @@ pub(crate) struct Writer {
     count: u32,
     wide: bool,
     /// How many threads, locations and source positions were written.
-    told: [usize; 3],
+    written: [usize; 3],
 }
 
 impl Writer {
     /// A writer that goes on behind so many blocks, with tables that were written in them.
     pub(crate) fn resume(number: u64, tables: &LogTables) -> Writer {
-        let told = [tables.threads.len(), tables.locs.len(), tables.sites.len()];
-        Writer { number, told, ..Writer::default() }
+        let written = [tables.threads.len(), tables.locs.len(), tables.sites.len()];
+        Writer { number, written, ..Writer::default() }
     }
 
     /// Begins a trace.
@@ -37,35 +37,35 @@ impl Writer {
             return Err("the name of a trace is longer than 1 MiB".into());
         }
         self.flush(out);
-        self.block(out, Kind::Trace, u32::from(id.is_some()), id_bytes);
-        self.told = [0; 3];
+        self.block(out, BlockKind::Trace, u32::from(id.is_some()), id_bytes);
+        self.written = [0; 3];
         Ok(())
     }
 
     /// Writes the names that are new.
     pub(crate) fn tables(&mut self, out: &mut Vec<u8>, tables: &LogTables) -> Result<(), String> {
-        let [threads, locs, sites] = self.told;
-        self.names(out, Kind::Threads, tables.threads.get(threads..), |name, payload| {
+        let [threads, locs, sites] = self.written;
+        self.names(out, BlockKind::Threads, tables.threads.get(threads..), |name, payload| {
             entry(payload, &[], name)
         })?;
-        self.names(out, Kind::Locs, tables.locs.get(locs..), |loc, payload| {
+        self.names(out, BlockKind::Locs, tables.locs.get(locs..), |loc, payload| {
             let (start, len) = loc.bytes.map_or((0, 0), |b| (b.start, b.len));
             let mut fixed = [0; 12];
             fixed[..8].copy_from_slice(&start.to_le_bytes());
             fixed[8..].copy_from_slice(&len.to_le_bytes());
             entry(payload, &fixed, &loc.name)
         })?;
-        self.names(out, Kind::Sites, tables.sites.get(sites..), |name, payload| {
+        self.names(out, BlockKind::Sites, tables.sites.get(sites..), |name, payload| {
             entry(payload, &[], name)
         })?;
-        self.told = [tables.threads.len(), tables.locs.len(), tables.sites.len()];
+        self.written = [tables.threads.len(), tables.locs.len(), tables.sites.len()];
         Ok(())
     }
 
     fn names<T>(
         &mut self,
         out: &mut Vec<u8>,
-        kind: Kind,
+        kind: BlockKind,
         list: Option<&[T]>,
         add: impl Fn(&T, &mut Vec<u8>) -> Result<(), String>,
     ) -> Result<(), String> {
@@ -117,7 +117,7 @@ impl Writer {
     /// Writes the block of the events that were added.
     pub(crate) fn flush(&mut self, out: &mut Vec<u8>) {
         if self.count > 0 {
-            let kind = if self.wide { Kind::ValuedEvents } else { Kind::Events };
+            let kind = if self.wide { BlockKind::ValuedEvents } else { BlockKind::Events };
             let payload = std::mem::take(&mut self.payload);
             self.block(out, kind, self.count, &payload);
             self.payload = payload;
@@ -127,7 +127,7 @@ impl Writer {
         self.wide = false;
     }
 
-    fn block(&mut self, out: &mut Vec<u8>, kind: Kind, count: u32, payload: &[u8]) {
+    fn block(&mut self, out: &mut Vec<u8>, kind: BlockKind, count: u32, payload: &[u8]) {
         let header = Header {
             version: VERSION,
             kind: kind as u8,

@@ -2,7 +2,7 @@ use weakspot_core::LogBatch;
 use weakspot_core::testing::{LogSize, Rng, random_log};
 use weakspot_trace::{LogFormat, LogPlace};
 
-use crate::{Item, Log, Told, read, with_values};
+use crate::{Got, Item, Log, read, with_values};
 
 /// A small log with every kind of block, and where its blocks end.
 fn small(seed: u64) -> (Vec<Item>, Vec<u8>, Vec<usize>) {
@@ -33,12 +33,12 @@ fn cut_anywhere() {
     for seed in 0..8 {
         let (items, bytes, ends) = small(seed);
         for cut in 0..bytes.len() {
-            let told = read(&bytes[..cut], LogFormat::Wslog);
+            let got = read(&bytes[..cut], LogFormat::Wslog);
             let good = ends.iter().copied().rfind(|&e| e <= cut).expect("0 is one");
-            assert_eq!(told.error, None, "cut at {cut}");
-            assert_eq!(told.items, read(&bytes[..good], LogFormat::Wslog).items, "cut at {cut}");
-            assert!(items.starts_with(&told.items), "cut at {cut}");
-            let torn = told.torn.map(|t| (t.offset as usize, t.lost as usize));
+            assert_eq!(got.error, None, "cut at {cut}");
+            assert_eq!(got.items, read(&bytes[..good], LogFormat::Wslog).items, "cut at {cut}");
+            assert!(items.starts_with(&got.items), "cut at {cut}");
+            let torn = got.torn.map(|t| (t.offset as usize, t.lost as usize));
             assert_eq!(torn, (good < cut).then_some((good, cut - good)), "cut at {cut}");
         }
     }
@@ -58,9 +58,9 @@ fn flip_anywhere() {
             let number = ends.iter().rposition(|&e| e <= bit / 8).expect("0 is one");
             let block = ends[number];
             let is_last = number == ends.len() - 2;
-            let Told { items: told, error, torn } = read(&bad, LogFormat::Wslog);
-            assert_eq!(told, before[number], "bit {bit}");
-            assert!(items.starts_with(&told), "bit {bit}");
+            let Got { items: got, error, torn } = read(&bad, LogFormat::Wslog);
+            assert_eq!(got, before[number], "bit {bit}");
+            assert!(items.starts_with(&got), "bit {bit}");
             let place = LogPlace::Offset(block as u64);
             match error {
                 Some(error) => assert!(!is_last && error.place == place, "bit {bit}: {error}"),
@@ -93,14 +93,14 @@ fn random_damage() {
                 _ => bad.extend_from_slice(&bytes[at.min(bytes.len())..]),
             }
         }
-        let told = read(&bad, LogFormat::Wslog);
-        let common = told.items.iter().zip(&items).take_while(|(a, b)| a == b).count();
-        assert_eq!(common, told.items.len(), "seed {seed}");
+        let got = read(&bad, LogFormat::Wslog);
+        let common = got.items.iter().zip(&items).take_while(|(a, b)| a == b).count();
+        assert_eq!(common, got.items.len(), "seed {seed}");
         assert!(
             bad == bytes
-                || told.error.is_some()
-                || told.torn.is_some()
-                || told.items.len() < items.len(),
+                || got.error.is_some()
+                || got.torn.is_some()
+                || got.items.len() < items.len(),
             "seed {seed}"
         );
     }
@@ -131,11 +131,11 @@ fn well_made_nonsense() {
         bad[block + 24..block + 28].copy_from_slice(&payload.to_le_bytes());
         let header = crc(&bad[block..block + 28]);
         bad[block + 28..block + 32].copy_from_slice(&header.to_le_bytes());
-        let told = read(&bad, LogFormat::Wslog);
-        let error = told.error.unwrap_or_else(|| panic!("no error: {expected}"));
+        let got = read(&bad, LogFormat::Wslog);
+        let error = got.error.unwrap_or_else(|| panic!("no error: {expected}"));
         let LogPlace::Offset(offset) = error.place else { panic!("no offset: {error}") };
-        let told = format!("{}: {}", offset as usize - block, error.message);
-        assert_eq!(told, expected);
+        let got = format!("{}: {}", offset as usize - block, error.message);
+        assert_eq!(got, expected);
     };
     check(1, 4, &[2], "0: version 2 of the format; this program reads version 1");
     check(1, 5, &[7], "0: a block of the unknown kind 7");
@@ -163,9 +163,9 @@ fn well_made_nonsense() {
 
 #[test]
 fn not_a_log() {
-    let told = read(b"t0: wr x\n", LogFormat::Wslog);
-    let error = told.error.expect("an error");
+    let got = read(b"t0: wr x\n", LogFormat::Wslog);
+    let error = got.error.expect("an error");
     let message = "no .wslog file: it does not begin with the bytes 89 57 53 4c";
     assert_eq!(error.of("x.wslog"), format!("x.wslog: offset 0: {message}"));
-    assert_eq!(read(b"", LogFormat::Wslog), Told { items: vec![], error: None, torn: None });
+    assert_eq!(read(b"", LogFormat::Wslog), Got { items: vec![], error: None, torn: None });
 }

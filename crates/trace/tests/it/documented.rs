@@ -1,7 +1,7 @@
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 use crate::histories::good;
-use crate::{Told, read, root};
+use crate::{Got, read, root};
 
 fn docs(page: &str) -> String {
     std::fs::read_to_string(root().join("docs").join(page)).expect("the page is there")
@@ -26,9 +26,9 @@ fn the_bytes_of_the_example() {
         .flat_map(|line| line.split_whitespace().skip(1))
         .map(|byte| u8::from_str_radix(byte, 16).expect("a byte"))
         .collect();
-    let told = read(&bytes, LogFormat::Wslog);
-    assert_eq!((&told.error, told.torn, told.items.len()), (&None, None, 2));
-    assert_eq!(told, read(text.as_bytes(), LogFormat::Text));
+    let got = read(&bytes, LogFormat::Wslog);
+    assert_eq!((&got.error, got.torn, got.items.len()), (&None, None, 2));
+    assert_eq!(got, read(text.as_bytes(), LogFormat::Text));
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn the_examples_are_logs() {
         (LogFormat::Jsonl, "or one trace per line:", 3),
         (LogFormat::Std, "## RAPID's STD", 5),
     ] {
-        let told = read(block_after(&page, line).as_bytes(), format);
-        assert_eq!((told.error, told.items.len()), (None, events), "{line}");
+        let got = read(block_after(&page, line).as_bytes(), format);
+        assert_eq!((got.error, got.items.len()), (None, events), "{line}");
     }
 }
 
@@ -53,7 +53,7 @@ fn the_corpus_can_be_read() {
         let Some(format) = LogFormat::from_path(&path) else { continue };
         let bytes = std::fs::read(&path).expect("a file");
         assert_eq!(LogFormat::sniff(&bytes), format, "{}", path.display());
-        let Told { items, error, torn } = read(&bytes, format);
+        let Got { items, error, torn } = read(&bytes, format);
         assert!(error.is_none() && torn.is_none(), "{}: {error:?}", path.display());
         assert!(!items.is_empty(), "{}", path.display());
         count += 1;

@@ -26,7 +26,7 @@ fn follow(mut reader: OpReader) -> Result<(Vec<Followed>, usize), LogError> {
         current.names = reader.names().clone();
         current.id = reader.id().map(str::to_owned);
         match next {
-            Ok(NextOps::Ops) => {}
+            Ok(NextOps::Batch) => {}
             Ok(NextOps::Idle) => idle += 1,
             Ok(NextOps::History) => all.push(Followed::default()),
             Ok(NextOps::End) => {
@@ -242,7 +242,7 @@ fn as_many_operations_as_one_likes_are_handed_out_in_small_pieces() {
     let source = Endless { line: 0, rest: Vec::new(), most: 1_000_000 };
     let mut reader = OpReader::new(Box::new(source), Some(HistoryFormat::Plume));
     let (mut ops, mut count) = (Vec::new(), 0);
-    while reader.next(&mut ops) == Ok(NextOps::Ops) {
+    while reader.next(&mut ops) == Ok(NextOps::Batch) {
         count += ops.len();
         ops.clear();
     }

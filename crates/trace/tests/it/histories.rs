@@ -1,7 +1,7 @@
 use std::io::Cursor;
 
 use weakspot_core::testing::{HistorySize, Rng, random_history};
-use weakspot_core::{OpKind, OpNames, Ops};
+use weakspot_core::{History, OpKind, OpNames};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, write_history};
 
 use crate::Dribble;
@@ -49,7 +49,7 @@ fn written(format: HistoryFormat, history: &Recorded) -> Vec<u8> {
     bytes
 }
 
-fn recorded((ops, names): (Ops, OpNames), id: Option<&str>) -> Recorded {
+fn recorded((ops, names): (History, OpNames), id: Option<&str>) -> Recorded {
     Recorded { id: id.map(str::to_owned), ops, names, notes: Vec::new(), unchecked: Vec::new() }
 }
 

@@ -36,13 +36,13 @@ enum Item {
 
 /// All that a reader says.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+struct Got {
     items: Vec<Item>,
     error: Option<LogError>,
     torn: Option<Torn>,
 }
 
-fn told(tables: &LogTables, event: &LogEvent, value: Option<LogValue>) -> Item {
+fn got(tables: &LogTables, event: &LogEvent, value: Option<LogValue>) -> Item {
     let operand = match event.kind {
         LogKind::Spawn | LogKind::Join => tables.threads[event.loc as usize].clone(),
         LogKind::Fence | LogKind::StoreFence | LogKind::Begin | LogKind::End => String::new(),
@@ -57,10 +57,10 @@ fn told(tables: &LogTables, event: &LogEvent, value: Option<LogValue>) -> Item {
 fn all_told(tables: &LogTables, batch: &LogBatch) -> Vec<Item> {
     let mut values = batch.values.iter().copied();
     let mut value = |e: &LogEvent| e.valued.then(|| values.next().expect("a value"));
-    batch.events.iter().map(|e| told(tables, e, value(e))).collect()
+    batch.events.iter().map(|e| got(tables, e, value(e))).collect()
 }
 
-fn read_all(mut reader: LogReader) -> Told {
+fn read_all(mut reader: LogReader) -> Got {
     let mut items = Vec::new();
     let mut batch = LogBatch::default();
     let error = loop {
@@ -77,10 +77,10 @@ fn read_all(mut reader: LogReader) -> Told {
             }
         }
     };
-    Told { items, error, torn: reader.torn() }
+    Got { items, error, torn: reader.torn() }
 }
 
-fn read(bytes: &[u8], format: LogFormat) -> Told {
+fn read(bytes: &[u8], format: LogFormat) -> Got {
     read_all(LogReader::new(Box::new(Cursor::new(bytes.to_vec())), format))
 }
 

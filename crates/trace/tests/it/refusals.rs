@@ -6,10 +6,10 @@ use crate::{Item, read};
 
 /// What is said about a text, with the number of events before.
 fn check(format: LogFormat, text: &str, expected: Expect) {
-    let told = read(text.as_bytes(), format);
-    let said = match told.error {
+    let got = read(text.as_bytes(), format);
+    let said = match got.error {
         Some(error) => error.of("log"),
-        None => told.items.iter().map(|i| format!("{i:?}\n")).collect(),
+        None => got.items.iter().map(|i| format!("{i:?}\n")).collect(),
     };
     expected.assert_eq(&said);
 }
@@ -291,11 +291,11 @@ fn not_utf8() {
         (LogFormat::Std, b"T0|r(x)|1\nT0|w(x\xff)|1"),
         (LogFormat::Jsonl, b"{\"t\":0,\"k\":\"fence\"}\n{\"t\":\"\xff\"}"),
     ] {
-        let told = read(text, format);
-        let error = told.error.expect("an error");
+        let got = read(text, format);
+        let error = got.error.expect("an error");
         assert_eq!(error.message, "not UTF-8 text: a stray byte 0xff");
         assert!(matches!(error.place, LogPlace::Line { line: 2, column: 7 | 8 }), "{error}");
-        assert_eq!(told.items.len(), 1);
+        assert_eq!(got.items.len(), 1);
     }
 }
 
@@ -338,14 +338,14 @@ fn mutations() {
                 _ => bytes[at] = rng.next_u64() as u8,
             }
         }
-        let told = read(&bytes, format);
-        if let Some(error) = told.error {
+        let got = read(&bytes, format);
+        if let Some(error) = got.error {
             let LogPlace::Line { line, column } = error.place else { panic!("{error}") };
             let line = bytes.split(|&b| b == b'\n').nth(line as usize - 1);
             let length = line.unwrap_or_else(|| panic!("no such line: {error}")).len() as u64;
             assert!((1..=length + 1).contains(&column), "seed {seed}: {error}");
             assert!(!error.message.is_empty());
         }
-        assert!(told.items.iter().filter(|i| matches!(i, Item::Event(_))).count() < 20);
+        assert!(got.items.iter().filter(|i| matches!(i, Item::Event(_))).count() < 20);
     }
 }

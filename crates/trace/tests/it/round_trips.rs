@@ -2,7 +2,7 @@ use weakspot_core::testing::{LogSize, Rng, random_log};
 use weakspot_core::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_trace::{LogFormat, LogReader};
 
-use crate::{Dribble, Item, Log, Told, read, read_all, with_values};
+use crate::{Dribble, Got, Item, Log, read, read_all, with_values};
 
 const RICH: [LogFormat; 3] = [LogFormat::Text, LogFormat::Jsonl, LogFormat::Wslog];
 
@@ -53,7 +53,7 @@ fn random(rng: &mut Rng) -> Log {
 }
 
 fn check(items: &[Item], bytes: &[u8], format: LogFormat, seed: u64) {
-    let expected = Told { items: items.to_vec(), error: None, torn: None };
+    let expected = Got { items: items.to_vec(), error: None, torn: None };
     let text = String::from_utf8_lossy(bytes);
     assert_eq!(read(bytes, format), expected, "seed {seed}, {format:?}:\n{text}");
 }

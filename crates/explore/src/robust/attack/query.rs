@@ -31,7 +31,7 @@ use crate::sc::moves::{
     Sink, Stopped, next_accesses, not_asleep, past_fences, run_block, steps_of,
 };
 use crate::sc::packed::{Expanded, Sleep, Successors, System};
-use crate::sc::threads::{Act, Kind, Missing, Threads};
+use crate::sc::threads::{Act, ActKind, Missing, Threads};
 use crate::sc::walk::Walk;
 
 /// The question about one pair, as a system to search.
@@ -113,7 +113,9 @@ impl<'g, 'p> Attack<'g, 'p> {
     /// What an act of thread `t` does to memory.
     fn access(&self, row: &[u32], t: usize, act: &Act) -> Access {
         match act.kind {
-            Kind::Read if self.attacks(row, t) && row[self.own_at(act.loc)] == 0 => Access::of(act),
+            ActKind::Read if self.attacks(row, t) && row[self.own_at(act.loc)] == 0 => {
+                Access::of(act)
+            }
             _ if self.attacks(row, t) => Access::default(),
             _ => Access::of(act),
         }
@@ -164,9 +166,9 @@ impl<'g, 'p> Attack<'g, 'p> {
         let owner = row[self.n + OWNER];
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             let blocked = match act.kind {
-                Kind::Assertion => true,
-                Kind::Lock => owner != 0,
-                Kind::Unlock => owner == 0,
+                ActKind::Assertion => true,
+                ActKind::Lock => owner != 0,
+                ActKind::Unlock => owner == 0,
                 _ => false,
             };
             if blocked {
@@ -177,9 +179,9 @@ impl<'g, 'p> Attack<'g, 'p> {
             let (stored, targets) = threads.after(t, local, i, act, seen)?;
             let mut next = row.to_vec();
             match act.kind {
-                Kind::Lock => next[self.n + OWNER] = t as u32 + 1,
-                Kind::Unlock => next[self.n + OWNER] = 0,
-                Kind::Write | Kind::Update => next[self.value_at(act.loc)] = stored,
+                ActKind::Lock => next[self.n + OWNER] = t as u32 + 1,
+                ActKind::Unlock => next[self.n + OWNER] = 0,
+                ActKind::Write | ActKind::Update => next[self.value_at(act.loc)] = stored,
                 _ => {}
             }
             if row[self.n + PHASE] == LOADED {
@@ -240,7 +242,10 @@ impl<'g, 'p> Attack<'g, 'p> {
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
             let goes_on = matches!(
                 act.kind,
-                Kind::Read | Kind::Write | Kind::Silent | Kind::Fence(Fence::StoreStore)
+                ActKind::Read
+                    | ActKind::Write
+                    | ActKind::Silent
+                    | ActKind::Fence(Fence::StoreStore)
             );
             if !goes_on {
                 continue;
@@ -251,7 +256,7 @@ impl<'g, 'p> Attack<'g, 'p> {
             };
             let (stored, targets) = threads.after(t, local, i, act, seen)?;
             let mut next = row.to_vec();
-            if act.kind == Kind::Write {
+            if act.kind == ActKind::Write {
                 next[self.own_at(act.loc)] = stored + 1;
             }
             for &target in targets {
@@ -297,7 +302,7 @@ impl<'g, 'p> Attack<'g, 'p> {
     }
 
     fn is(&self, place: Place, threads: &Threads<'_>, local: u32, act: Act) -> bool {
-        matches!(act.kind, Kind::Read | Kind::Write)
+        matches!(act.kind, ActKind::Read | ActKind::Write)
             && act.edge == place.edge
             && threads.point(self.pair.thread, local) == place.point
     }
@@ -306,9 +311,9 @@ impl<'g, 'p> Attack<'g, 'p> {
     /// else does from now on.
     fn takes_part(&self, row: &mut [u32], t: usize, act: Act) -> Event {
         let writes = match act.kind {
-            Kind::Read => false,
-            Kind::Write | Kind::Update => true,
-            Kind::Unlock => return self.leave_block(row, t),
+            ActKind::Read => false,
+            ActKind::Write | ActKind::Update => true,
+            ActKind::Unlock => return self.leave_block(row, t),
             _ => return Event::After,
         };
         let inside = row[self.n + OWNER] != 0;

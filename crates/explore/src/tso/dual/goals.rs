@@ -12,7 +12,7 @@ use weakspot_core::{BinOp, Condition, Expr, Limit, Observable, PointId, UnOp, Va
 use super::demand::{Demand, Source, Wants, takes_weaker_wants};
 use super::facts::ANY;
 use super::graph::{Graphs, Item, Label, What};
-use super::search::{Goal, Kind, Search, Tail};
+use super::search::{Goal, GoalKind, Search, Tail};
 
 /// A thread at the begin of a tail.
 struct Lagging {
@@ -48,7 +48,7 @@ pub(crate) fn add_safety(search: &mut Search<'_, '_, '_>) -> Result<(), Limit> {
             demand.locals[moment.thread] = moment.from;
             demand.pins = moment.reads.clone();
             let (moment, tails) = (Some(m as u32), Vec::new());
-            search.goal(demand, Goal { kind: Kind::Fails(failure), moment, tails })?;
+            search.goal(demand, Goal { kind: GoalKind::Fails(failure), moment, tails })?;
         }
     }
     Ok(())
@@ -78,7 +78,7 @@ fn add_points(search: &mut Search<'_, '_, '_>, points: &[Option<PointId>]) -> Re
         for (local, (c, &i)) in demand.locals.iter_mut().zip(choices.iter().zip(choice)) {
             *local = c[i];
         }
-        search.goal(demand, Goal { kind: Kind::ControlPoints, moment: None, tails: Vec::new() })
+        search.goal(demand, Goal { kind: GoalKind::ControlPoints, moment: None, tails: Vec::new() })
     })
 }
 
@@ -112,7 +112,7 @@ fn add_inside(
         }
         demand.pins = moment.reads.clone();
         demand.settle();
-        search.goal(demand, Goal { kind: Kind::ControlPoints, moment: Some(m), tails })
+        search.goal(demand, Goal { kind: GoalKind::ControlPoints, moment: Some(m), tails })
     })
 }
 
@@ -266,7 +266,7 @@ fn choose_memory(
     match (partly(prop, &values), locs.split_first()) {
         (Some(value), _) if value != wanted => Ok(()),
         (Some(_), _) | (None, None) => {
-            let goal = Goal { kind: Kind::Final, moment, tails: Vec::new() };
+            let goal = Goal { kind: GoalKind::Final, moment, tails: Vec::new() };
             match before_moment(graphs, demand, moment) {
                 Some(demand) => search.goal(demand, goal),
                 None => Ok(()),

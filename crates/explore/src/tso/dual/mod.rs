@@ -38,7 +38,7 @@ use crate::meter::Meter;
 
 use facts::Facts;
 use graph::NoGraphs;
-use search::{Kind, Search};
+use search::{GoalKind, Search};
 
 /// Local states, steps and visits inside of blocks: more than that is not finite data.
 const BOUND: usize = 1 << 18;
@@ -131,14 +131,19 @@ fn stopped(limit: Limit, states: u64) -> Reach {
 }
 
 /// The answer that rests on `run`, once the machine has agreed.
-fn violated(program: &Program, run: Schedule, kind: Kind, states: u64) -> Result<Reach, NoAnswer> {
+fn violated(
+    program: &Program,
+    run: Schedule,
+    kind: GoalKind,
+    states: u64,
+) -> Result<Reach, NoAnswer> {
     let violation = match kind {
-        Kind::ControlPoints => Violation::ControlPoints,
-        Kind::Final => Violation::FinalStates,
-        Kind::Fails(failure) if failure.kind == FailureKind::Assertion => {
+        GoalKind::ControlPoints => Violation::ControlPoints,
+        GoalKind::Final => Violation::FinalStates,
+        GoalKind::Fails(failure) if failure.kind == FailureKind::Assertion => {
             Violation::Assertion(failure)
         }
-        Kind::Fails(failure) => {
+        GoalKind::Fails(failure) => {
             let machine = Machine { program, model: Model::Tso };
             let Some((&last, steps)) = run.steps.split_last() else {
                 return Err(NoAnswer::Rejected(Rejected::WrongState));

@@ -24,7 +24,7 @@ use super::graph::{Graphs, Item, Label};
 /// What a run has reached, and how it ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Goal {
-    pub(crate) kind: Kind,
+    pub(crate) kind: GoalKind,
     /// The last steps of one thread.
     pub(crate) moment: Option<u32>,
     /// The last steps of others.
@@ -33,7 +33,7 @@ pub(crate) struct Goal {
 
 /// The kinds of goals.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum GoalKind {
     /// A forbidden combination of control points.
     ControlPoints,
     /// A step that fails.

@@ -13,7 +13,7 @@
 use crate::Bug;
 use crate::simulate::World;
 use crate::simulate::cache::{Data, EMPTY, bits};
-use crate::simulate::network::{Kind, Message, Net};
+use crate::simulate::network::{Message, MessageKind, Net};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -66,9 +66,11 @@ impl Shared {
             return true;
         }
         match message.kind {
-            Kind::GetS | Kind::GetM | Kind::Upgrade => self.request(message, world),
-            Kind::Put => self.put(message, world),
-            Kind::Data => {
+            MessageKind::GetS | MessageKind::GetM | MessageKind::Upgrade => {
+                self.request(message, world)
+            }
+            MessageKind::Put => self.put(message, world),
+            MessageKind::Data => {
                 let line = &mut self.lines[message.line as usize];
                 line.data = message.data;
                 line.dirty = false;
@@ -84,10 +86,10 @@ impl Shared {
 
     fn memory_receives(&mut self, message: &Message, world: &mut World) {
         let data = &mut self.memory[message.line as usize];
-        if message.kind == Kind::Write {
+        if message.kind == MessageKind::Write {
             *data = message.data;
         } else {
-            let fill = message.react(Net::Fill, Kind::Data, self.home);
+            let fill = message.react(Net::Fill, MessageKind::Data, self.home);
             world.network.send(Message { data: *data, ..fill });
         }
     }
@@ -95,7 +97,7 @@ impl Shared {
     fn request(&mut self, message: &Message, world: &mut World) -> bool {
         let asker = message.asker;
         let line = &mut self.lines[message.line as usize];
-        let reads = message.kind == Kind::GetS;
+        let reads = message.kind == MessageKind::GetS;
         match line.state {
             State::Absent if self.present.len() >= self.capacity => {
                 self.make_room(message, world);
@@ -104,12 +106,12 @@ impl Shared {
             State::Absent => {
                 line.state = State::Fetching;
                 self.present.push(message.line);
-                world.network.send(message.react(Net::Memory, Kind::Read, self.home + 1));
+                world.network.send(message.react(Net::Memory, MessageKind::Read, self.home + 1));
             }
             State::Shared if reads => {
                 line.state = State::Busy { unblocked: false, copied: true };
                 line.sharers |= 1 << asker;
-                let reply = message.react(Net::Data, Kind::SharedData, asker);
+                let reply = message.react(Net::Data, MessageKind::SharedData, asker);
                 world.network.send(Message { data: line.data, acks: 0, ..reply });
             }
             State::Shared => {
@@ -120,10 +122,10 @@ impl Shared {
                     others &= others.wrapping_sub(1);
                 }
                 for cpu in bits(others) {
-                    world.network.send(message.react(Net::Forward, Kind::Inv, cpu));
+                    world.network.send(message.react(Net::Forward, MessageKind::Inv, cpu));
                 }
-                let has_it = message.kind == Kind::Upgrade && line.sharers & 1 << asker != 0;
-                let kind = if has_it { Kind::Upgrade } else { Kind::ExclusiveData };
+                let has_it = message.kind == MessageKind::Upgrade && line.sharers & 1 << asker != 0;
+                let kind = if has_it { MessageKind::Upgrade } else { MessageKind::ExclusiveData };
                 let reply = message.react(Net::Data, kind, asker);
                 world.network.send(Message { data: line.data, acks: others.count_ones(), ..reply });
                 line.sharers = 0;
@@ -135,7 +137,7 @@ impl Shared {
                 } else {
                     line.heir = Some(asker);
                 }
-                let kind = if reads { Kind::FwdGetS } else { Kind::FwdGetM };
+                let kind = if reads { MessageKind::FwdGetS } else { MessageKind::FwdGetM };
                 world.network.send(message.react(Net::Forward, kind, owner));
             }
             // An owner that asks has lost its line: that is a bug's doing.
@@ -151,7 +153,7 @@ impl Shared {
         line.state = State::Busy { unblocked: false, copied: true };
         line.heir = Some(message.asker);
         line.sharers = 0;
-        let reply = message.react(Net::Data, Kind::ExclusiveData, message.asker);
+        let reply = message.react(Net::Data, MessageKind::ExclusiveData, message.asker);
         world.network.send(Message { data: line.data, acks: 0, ..reply });
     }
 
@@ -170,7 +172,7 @@ impl Shared {
             }
             State::Absent | State::Only | State::Owned(_) => {}
         }
-        world.network.send(message.react(Net::Forward, Kind::PutAck, message.from));
+        world.network.send(message.react(Net::Forward, MessageKind::PutAck, message.from));
         true
     }
 
@@ -178,18 +180,18 @@ impl Shared {
     fn step(&mut self, message: &Message, world: &mut World) {
         let line = &mut self.lines[message.line as usize];
         match (line.state, message.kind) {
-            (State::Busy { copied, .. }, Kind::Unblock | Kind::ExclusiveUnblock) => {
+            (State::Busy { copied, .. }, MessageKind::Unblock | MessageKind::ExclusiveUnblock) => {
                 line.state = State::Busy { unblocked: true, copied };
             }
-            (State::Busy { unblocked, copied: false }, Kind::Copyback) => {
+            (State::Busy { unblocked, copied: false }, MessageKind::Copyback) => {
                 if message.dirty && !world.has(Bug::LostCopyback) {
                     line.data = message.data;
                     line.dirty = true;
                 }
                 line.state = State::Busy { unblocked, copied: true };
             }
-            (State::Recalling { missing }, Kind::Copyback | Kind::Ack) => {
-                if message.kind == Kind::Copyback && message.dirty {
+            (State::Recalling { missing }, MessageKind::Copyback | MessageKind::Ack) => {
+                if message.kind == MessageKind::Copyback && message.dirty {
                     line.data = message.data;
                     line.dirty = true;
                 }
@@ -224,9 +226,9 @@ impl Shared {
         // What is sent in answer to this goes to the home: the home is who asks.
         let recall = Message { line: victim, asker: self.home, ..*message };
         let (kind, whom) = match line.state {
-            State::Owned(owner) => (Kind::Recall, 1 << owner),
-            State::Shared => (Kind::Inv, line.sharers),
-            _ => (Kind::Inv, 0),
+            State::Owned(owner) => (MessageKind::Recall, 1 << owner),
+            State::Shared => (MessageKind::Inv, line.sharers),
+            _ => (MessageKind::Inv, 0),
         };
         for cpu in bits(whom) {
             world.network.send(recall.react(Net::Forward, kind, cpu));
@@ -240,7 +242,7 @@ impl Shared {
     fn drop_line(&mut self, message: &Message, world: &mut World) {
         let line = &mut self.lines[message.line as usize];
         if line.dirty {
-            let write = message.react(Net::Memory, Kind::Write, self.home + 1);
+            let write = message.react(Net::Memory, MessageKind::Write, self.home + 1);
             world.network.send(Message { data: line.data, ..write });
         }
         line.state = State::Absent;

@@ -316,7 +316,7 @@ fn inert_registers() {
 }
 
 #[test]
-fn told() {
+fn warned_about() {
     let text =
         |init: &str, code: &str, rest: &str| format!("X86_64 T\n{{{init}}}\nP0;\n{code};\n{rest}");
     warnings(&text("", "movq $1,(x)", ""), &[]);

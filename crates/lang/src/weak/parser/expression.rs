@@ -44,7 +44,7 @@ impl Parser<'_> {
     }
 
     fn operator(&self) -> Option<(BinOp, u8)> {
-        let Kind::Sign(sign) = self.kind() else { return None };
+        let TokenKind::Sign(sign) = self.kind() else { return None };
         if self.ends_line() {
             return None;
         }
@@ -53,7 +53,7 @@ impl Parser<'_> {
 
     pub(super) fn unary(&mut self) -> Result<Deep, Diagnostic> {
         let start = self.start();
-        let Kind::Sign(sign @ ("-" | "!" | "~" | "*" | "&")) = *self.kind() else {
+        let TokenKind::Sign(sign @ ("-" | "!" | "~" | "*" | "&")) = *self.kind() else {
             return self.primary();
         };
         self.enter()?;
@@ -78,21 +78,21 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Deep, Diagnostic> {
         let start = self.start();
         let (kind, depth) = match self.kind().clone() {
-            Kind::Int(value) => {
+            TokenKind::Int(value) => {
                 self.advance();
                 (ExprKind::Int(value), 1)
             }
-            Kind::Word(word @ ("true" | "false")) => {
+            TokenKind::Word(word @ ("true" | "false")) => {
                 self.advance();
                 (ExprKind::Bool(word == "true"), 1)
             }
-            Kind::Word("me") => {
+            TokenKind::Word("me") => {
                 self.advance();
                 (ExprKind::Me, 1)
             }
-            Kind::Word(word @ ("cas" | "swap" | "fetch_add" | "choose")) => self.call(word)?,
-            Kind::Name(_) => self.named()?,
-            Kind::Sign("(") => {
+            TokenKind::Word(word @ ("cas" | "swap" | "fetch_add" | "choose")) => self.call(word)?,
+            TokenKind::Name(_) => self.named()?,
+            TokenKind::Sign("(") => {
                 self.enter()?;
                 self.advance();
                 self.brackets += 1;
@@ -101,7 +101,7 @@ impl Parser<'_> {
                 self.leave();
                 return Ok(inner);
             }
-            Kind::Word(word) => {
+            TokenKind::Word(word) => {
                 let message = format!("`{word}` is a reserved word");
                 return Err(self.error(message, "expected an expression"));
             }

@@ -28,7 +28,7 @@ impl Parser<'_> {
     pub(super) fn no_foreign_item(&self) -> Result<(), Diagnostic> {
         self.no_type(|name| format!("declare it: `shared {name}`"))?;
         match self.kind() {
-            Kind::Word("assert") => Err(self
+            TokenKind::Word("assert") => Err(self
                 .error("`assert` outside of a thread", "expected an item")
                 .help("write `forall (...)` to ask about all final states")),
             _ => Ok(()),
@@ -39,7 +39,7 @@ impl Parser<'_> {
     pub(super) fn no_foreign_statement(&self) -> Result<(), Diagnostic> {
         self.no_type(|name| format!("declare it: `var {name}`"))?;
         match (self.kind(), self.following()) {
-            (Kind::Name(word), Some(Kind::Sign("("))) if word == "for" => Err(self
+            (TokenKind::Name(word), Some(TokenKind::Sign("("))) if word == "for" => Err(self
                 .error("unknown statement `for`", "expected a statement")
                 .help("there is no `for`: use `while`")),
             _ => Ok(()),
@@ -48,7 +48,7 @@ impl Parser<'_> {
 
     /// Refuses a type before a name; `help` says what to write for that name.
     pub(super) fn no_type(&self, help: impl Fn(&str) -> String) -> Result<(), Diagnostic> {
-        let Kind::Name(word) = self.kind() else { return Ok(()) };
+        let TokenKind::Name(word) = self.kind() else { return Ok(()) };
         if !TYPES.contains(&word.as_str()) {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Parser<'_> {
         let mut declared = None;
         for token in self.tokens.iter().skip(self.next + 1) {
             match &token.kind {
-                Kind::Name(name) if !token.new_line => declared = Some(name),
+                TokenKind::Name(name) if !token.new_line => declared = Some(name),
                 _ => break,
             }
         }
@@ -71,8 +71,8 @@ impl Parser<'_> {
             return Ok(());
         }
         let (word, sign) = match self.kind() {
-            Kind::Name(word) if word == "and" => ("and", "&&"),
-            Kind::Word("or") => ("or", "||"),
+            TokenKind::Name(word) if word == "and" => ("and", "&&"),
+            TokenKind::Word("or") => ("or", "||"),
             _ => return Ok(()),
         };
         let message = format!("`{word}` is not an operator");
@@ -83,8 +83,13 @@ impl Parser<'_> {
     pub(super) fn no_word_as_negation(&self) -> Result<(), Diagnostic> {
         match (self.kind(), self.following()) {
             (
-                Kind::Name(word),
-                Some(Kind::Name(_) | Kind::Int(_) | Kind::Sign("(") | Kind::Word("true" | "false")),
+                TokenKind::Name(word),
+                Some(
+                    TokenKind::Name(_)
+                    | TokenKind::Int(_)
+                    | TokenKind::Sign("(")
+                    | TokenKind::Word("true" | "false"),
+                ),
             ) if word == "not" => Err(self
                 .error("`not` is not an operator", "expected an expression")
                 .help("write `!`")),
@@ -93,7 +98,7 @@ impl Parser<'_> {
     }
 
     /// The token after the current one, if it stands on the same line.
-    fn following(&self) -> Option<&Kind> {
+    fn following(&self) -> Option<&TokenKind> {
         let token = self.tokens.get(self.next + 1)?;
         (!token.new_line).then_some(&token.kind)
     }

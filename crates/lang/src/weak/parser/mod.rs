@@ -6,7 +6,7 @@ mod habits;
 mod statement;
 mod trivia;
 
-use super::lexer::{self, Kind, RawComment, Token};
+use super::lexer::{self, RawComment, Token, TokenKind};
 use super::syntax::*;
 use crate::Diagnostic;
 use crate::suggest::did_you_mean;
@@ -50,7 +50,7 @@ impl Parser<'_> {
         loop {
             self.skip_semicolons();
             let mut trivia = self.leading(items.is_empty());
-            if self.kind() == &Kind::End {
+            if self.kind() == &TokenKind::End {
                 return Ok(File { items, tail: trivia.before });
             }
             let start = self.start();
@@ -65,8 +65,8 @@ impl Parser<'_> {
     fn item(&mut self) -> Result<ItemKind, Diagnostic> {
         let kind = self.kind().clone();
         let word = match &kind {
-            Kind::Word(word) if ITEMS.contains(word) => *word,
-            Kind::Sign("}") => {
+            TokenKind::Word(word) if ITEMS.contains(word) => *word,
+            TokenKind::Sign("}") => {
                 return Err(self.error("`}` without `{`", "expected the end of the file"));
             }
             _ => {
@@ -78,7 +78,7 @@ impl Parser<'_> {
                     )
                     .help("statements stand in a thread: `thread t { ... }`");
                 return Err(match &kind {
-                    Kind::Name(name) => did_you_mean(error, name, ITEMS),
+                    TokenKind::Name(name) => did_you_mean(error, name, ITEMS),
                     _ => error,
                 });
             }
@@ -204,12 +204,12 @@ impl Parser<'_> {
     /// A name that is being declared or referred to; `what` says of which thing.
     fn name(&mut self, what: &str) -> Result<Name, Diagnostic> {
         match self.kind().clone() {
-            Kind::Name(text) => {
+            TokenKind::Name(text) => {
                 let start = self.start();
                 self.advance();
                 Ok(Name { text, at: self.since(start) })
             }
-            Kind::Word(word) => Err(self.error(
+            TokenKind::Word(word) => Err(self.error(
                 format!("`{word}` is a reserved word"),
                 format!("expected the name of {what}"),
             )),
@@ -221,9 +221,9 @@ impl Parser<'_> {
     fn end_of(&mut self, what: &str, braces: bool) -> Result<(), Diagnostic> {
         let token = self.token();
         match &token.kind {
-            Kind::End | Kind::Sign("}") => Ok(()),
+            TokenKind::End | TokenKind::Sign("}") => Ok(()),
             _ if token.new_line => Ok(()),
-            Kind::Sign(";") => {
+            TokenKind::Sign(";") => {
                 self.skip_semicolons();
                 Ok(())
             }
@@ -231,7 +231,7 @@ impl Parser<'_> {
             kind => {
                 let message = format!("unexpected {} after the {what}", kind.quoted());
                 let mut error = self.error(message, "expected a line break, `;` or an operator");
-                if matches!(kind, Kind::Name(_) | Kind::Word(_) | Kind::Int(_)) {
+                if matches!(kind, TokenKind::Name(_) | TokenKind::Word(_) | TokenKind::Int(_)) {
                     error.help = Some(format!(
                         "put it on a line of its own, or separate the {what}s with `;`"
                     ));
@@ -249,7 +249,7 @@ impl Parser<'_> {
         &self.tokens[self.next]
     }
 
-    fn kind(&self) -> &Kind {
+    fn kind(&self) -> &TokenKind {
         &self.token().kind
     }
 
@@ -277,7 +277,7 @@ impl Parser<'_> {
 
     /// Reads a sign if it is the current token.
     fn eat(&mut self, sign: &str) -> bool {
-        let found = matches!(self.kind(), Kind::Sign(s) if *s == sign);
+        let found = matches!(self.kind(), TokenKind::Sign(s) if *s == sign);
         if found {
             self.advance();
         }
@@ -286,7 +286,7 @@ impl Parser<'_> {
 
     /// Reads a reserved word if it is the current token.
     fn eat_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.kind(), Kind::Word(w) if *w == word);
+        let found = matches!(self.kind(), TokenKind::Word(w) if *w == word);
         if found {
             self.advance();
         }
@@ -295,7 +295,7 @@ impl Parser<'_> {
 
     /// Reads a closing bracket.
     fn close(&mut self, sign: &str) -> Result<(), Diagnostic> {
-        if self.kind() == &Kind::Sign("=") {
+        if self.kind() == &TokenKind::Sign("=") {
             let expected = format!("expected `{sign}` or an operator");
             return Err(self.error("`=` in a condition", expected).help("write `==` to compare"));
         }
@@ -329,7 +329,8 @@ impl Parser<'_> {
     /// The current token is not what was expected.
     fn unexpected(&self, expected: &str) -> Diagnostic {
         let kind = self.kind();
-        let found = if kind == &Kind::End { "end of the file".to_owned() } else { kind.quoted() };
+        let found =
+            if kind == &TokenKind::End { "end of the file".to_owned() } else { kind.quoted() };
         self.error(format!("unexpected {found}"), format!("expected {expected}"))
     }
 }

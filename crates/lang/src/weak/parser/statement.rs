@@ -10,7 +10,7 @@ impl Parser<'_> {
         let open = self.token().span;
         if !self.eat("{") {
             let mut error = self.error(format!("missing `{{` {}", place()), "expected `{`");
-            if self.kind() == &Kind::Sign(";") {
+            if self.kind() == &TokenKind::Sign(";") {
                 error.help = Some("a body stands in braces, `{}` if it is empty".to_owned());
             }
             return Err(error);
@@ -21,17 +21,17 @@ impl Parser<'_> {
             self.skip_semicolons();
             let trivia = self.leading(stmts.is_empty());
             match self.kind() {
-                Kind::Sign("}") => {
+                TokenKind::Sign("}") => {
                     let start = self.start();
                     self.advance();
                     self.leave();
                     return Ok(Block { stmts, tail: trivia.before, close: self.since(start) });
                 }
-                Kind::End => {
+                TokenKind::End => {
                     let expected = "expected `}` before the end of the file";
                     return Err(Diagnostic::new(open, "this `{` is never closed", expected));
                 }
-                Kind::Word(word) if ITEMS.contains(word) => {
+                TokenKind::Word(word) if ITEMS.contains(word) => {
                     let expected = format!("expected `}}` before the next `{word}`");
                     return Err(Diagnostic::new(open, "this `{` is never closed", expected));
                 }
@@ -43,8 +43,8 @@ impl Parser<'_> {
     fn stmt(&mut self, mut trivia: Trivia) -> Result<Stmt, Diagnostic> {
         let start = self.start();
         let word = match self.kind() {
-            Kind::Word(word) => *word,
-            Kind::Name(_) if self.label_follows() => {
+            TokenKind::Word(word) => *word,
+            TokenKind::Name(_) if self.label_follows() => {
                 let name = self.name("a label")?;
                 self.advance();
                 let at = self.since(start);
@@ -120,7 +120,9 @@ impl Parser<'_> {
     }
 
     fn label_follows(&self) -> bool {
-        self.tokens.get(self.next + 1).is_some_and(|t| t.kind == Kind::Sign(":") && !t.new_line)
+        self.tokens
+            .get(self.next + 1)
+            .is_some_and(|t| t.kind == TokenKind::Sign(":") && !t.new_line)
     }
 
     /// The word at hand and `( condition )`, with the text of both.
@@ -147,7 +149,7 @@ impl Parser<'_> {
             if !self.eat_word("else") {
                 return Ok((StmtKind::If(arms, None), head));
             }
-            if self.kind() != &Kind::Word("if") {
+            if self.kind() != &TokenKind::Word("if") {
                 let body = self.block(|| "after `else`".to_owned())?;
                 return Ok((StmtKind::If(arms, Some(body)), head));
             }
@@ -159,7 +161,7 @@ impl Parser<'_> {
         let start = self.start();
         self.advance();
         let at = self.since(start);
-        if word == "choose" && self.kind() == &Kind::Sign("(") {
+        if word == "choose" && self.kind() == &TokenKind::Sign("(") {
             return Err(Diagnostic::new(at.0, "the value of `choose` is not used", "")
                 .help("assign it: `r = choose(0..1)`"));
         }
@@ -184,7 +186,7 @@ impl Parser<'_> {
 
     /// What may follow the word `fence`.
     fn fence(&mut self) -> Result<Fence, Diagnostic> {
-        if !self.ends_line() && self.kind() == &Kind::Sign("(") {
+        if !self.ends_line() && self.kind() == &TokenKind::Sign("(") {
             return Err(self
                 .error("unexpected `(` after `fence`", "expected a line break, `;` or `.ss`")
                 .help("write `fence`, without parentheses"));
@@ -193,7 +195,7 @@ impl Parser<'_> {
             return Ok(Fence::Full);
         }
         match self.kind() {
-            Kind::Name(name) if name == "ss" => {
+            TokenKind::Name(name) if name == "ss" => {
                 self.advance();
                 Ok(Fence::StoreStore)
             }
@@ -207,17 +209,18 @@ impl Parser<'_> {
         self.no_foreign_statement()?;
         let first = self.token().clone();
         let left = self.unary()?.expr;
-        if !self.ends_line() && self.kind() == &Kind::Sign("=") {
+        if !self.ends_line() && self.kind() == &TokenKind::Sign("=") {
             check_place(&left, "assigned")?;
             self.advance();
             return Ok(StmtKind::Assign(left, self.expr()?));
         }
-        let more = !self.ends_line() && !matches!(self.kind(), Kind::Sign(";" | "}") | Kind::End);
+        let more = !self.ends_line()
+            && !matches!(self.kind(), TokenKind::Sign(";" | "}") | TokenKind::End);
         match (&left.kind, self.kind()) {
             (ExprKind::Cas(_) | ExprKind::Swap(_) | ExprKind::FetchAdd(_), _) if !more => {
                 Ok(StmtKind::Update(left))
             }
-            (_, Kind::Sign(sign)) if more => Err(self.after_place(&left, sign)),
+            (_, TokenKind::Sign(sign)) if more => Err(self.after_place(&left, sign)),
             (ExprKind::Name(name), kind) if more => {
                 let message = format!("unexpected {} after `{name}`", kind.quoted());
                 Err(did_you_mean(self.error(message, "expected `=` or `:`"), name, WORDS))
@@ -227,7 +230,7 @@ impl Parser<'_> {
                 let error =
                     Diagnostic::new(left.at.0, "an expression is not a statement", expected);
                 Err(match &first.kind {
-                    Kind::Name(name) => did_you_mean(error, name, WORDS),
+                    TokenKind::Name(name) => did_you_mean(error, name, WORDS),
                     _ => error,
                 })
             }

@@ -12,7 +12,7 @@ impl Parser<'_> {
         let mut before = Vec::new();
         while let Some(comment) = self.comments.get(self.taken) {
             // At the end of the file the token stands where the last comment may stand, too.
-            if comment.span.start as usize >= start && self.kind() != &Kind::End {
+            if comment.span.start as usize >= start && self.kind() != &TokenKind::End {
                 break;
             }
             let blank = keep_blank && self.blank_between(from, comment.span.start as usize);

@@ -7,7 +7,7 @@ use crate::Value;
 /// The operations of a history. They are numbered thread by thread: first all of thread 0 in
 /// program order, then all of thread 1, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ops {
+pub struct History {
     /// Thread `t` did the operations `starts[t]..starts[t + 1]`; one more entry than threads.
     starts: Vec<u32>,
     ops: Vec<PackedOp>,
@@ -103,15 +103,15 @@ pub const INITIAL: u32 = u32::MAX;
 
 const VAR: u32 = (1 << 30) - 1;
 
-impl Ops {
+impl History {
     /// The most operations, and the most variables, that a history can have.
     pub const MOST: usize = VAR as usize;
 
-    /// A history without threads, of which [`thread`](Ops::thread) and [`push`](Ops::push) make
+    /// A history without threads, of which [`thread`](History::thread) and [`push`](History::push) make
     /// one.
     #[must_use]
-    pub fn new() -> Ops {
-        Ops { starts: vec![0], ops: Vec::new(), vars: 0 }
+    pub fn new() -> History {
+        History { starts: vec![0], ops: Vec::new(), vars: 0 }
     }
 
     /// Ends the current thread, if there is one, and begins the next.
@@ -123,12 +123,12 @@ impl Ops {
     }
 
     /// Adds an operation to the current thread. A read or update says which operation's write it
-    /// reads, or [`INITIAL`], which may be set later ([`set_from`](Ops::set_from)).
+    /// reads, or [`INITIAL`], which may be set later ([`set_from`](History::set_from)).
     ///
     /// # Panics
-    /// When there is no thread, or there are more than [`MOST`](Ops::MOST) operations or variables.
+    /// When there is no thread, or there are more than [`MOST`](History::MOST) operations or variables.
     pub fn push(&mut self, kind: OpKind, var: u32, from: u32) {
-        assert!(var <= VAR && self.ops.len() < Ops::MOST, "a history that is too large");
+        assert!(var <= VAR && self.ops.len() < History::MOST, "a history that is too large");
         assert!(self.starts.len() > 1, "an operation of no thread");
         self.ops.push(PackedOp { what: (kind as u32) << 30 | var, from });
         if let Some(end) = self.starts.last_mut() {
