@@ -2,10 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use weakspot_core::{DelayedRun, Drain, LogBatch, LogEvent, LogLoc, LogTables, Model, Overtaking};
+use weakspot_core::certify::Rejected;
+use weakspot_core::{
+    DelayedRun, Drain, End, LogBatch, LogEvent, LogLoc, LogTables, Model, Overtaking,
+};
 use weakspot_live::wire::{Place, TracedStep};
 use weakspot_live::{Compiled, Op, Step, compiled};
-use weakspot_monitor::{Algorithm, Form, Watch, show};
+use weakspot_monitor::{Algorithm, Form, Watch, report_overlapping, show};
 
 use crate::symbols::Symbols;
 use crate::{Error, Result};
@@ -88,15 +91,18 @@ impl Replayed {
         let at = |site: u32| places.get((site as usize).checked_sub(1)?);
         let pair = |o: &Overtaking| (at(o.store.site), at(o.access.site));
         let mut reports = watch.overtakings(asked).into_iter();
-        let Some(report) = reports.find(|o| pair(o) == (Some(&store), Some(&access))) else {
-            return Ok(None);
-        };
-        let mut work = WORK;
-        let run = show(watch.kept(), tables, asked, &report, &mut work).map_err(|rejected| {
+        let rejected = |rejected: Rejected| {
             Error::defect(format!(
                 "the answer under {model} did not pass its own check ({rejected})"
             ))
-        })?;
+        };
+        let Some(report) = reports.find(|o| pair(o) == (Some(&store), Some(&access))) else {
+            let is = |place: Place| move |end: &End| at(end.site) == Some(&place);
+            let found = report_overlapping(events, tables, asked, is(store), is(access));
+            return Ok(found.map_err(rejected)?.map(|(report, run)| (report, Some(run))));
+        };
+        let mut work = WORK;
+        let run = show(watch.kept(), tables, asked, &report, &mut work).map_err(rejected)?;
         Ok(Some((report, run)))
     }
 }

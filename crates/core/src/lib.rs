@@ -23,6 +23,8 @@ pub use evidence::lrat::{LratError, LratStep, lrat};
 pub use evidence::verdict::{Evidence, Limit, Verdict, Violation};
 pub use evidence::{certify, fence_proof, monitors, reference};
 pub use execution::event::{Event, Execution, Op, Trace};
+pub use execution::log_cells::LogCells;
+pub use execution::overlapping::Overlapping;
 pub use execution::overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use execution::record::{Recording, record};
 pub use execution::triangular::{TriangularRace, triangular_race};

@@ -73,7 +73,8 @@ pub(crate) struct Classes {
     counts: Vec<u32>,
     pairs: Vec<Pair>,
     views: Vec<u32>,
-    mixed: [bool; 2],
+    /// The first step that overlaps a store in part that may be pending, under TSO and under PSO.
+    beside: [Option<usize>; 2],
     /// The location of the step at hand, and whether it is written.
     touched: Option<(usize, bool)>,
     /// Of the access at hand: locations with stores of others, and up to which event of these its
@@ -150,6 +151,7 @@ impl Classes {
         self.clocks.fill(0);
         self.marks.fill(0);
         self.depths.fill(0);
+        self.beside = [None; 2];
     }
 
     /// A step of it. `orders`: those of atomics count; `fence`: one before the step that it is looked
@@ -319,9 +321,9 @@ impl Classes {
         }
         for &(z, seen) in &before {
             self.report(at, p, z, seen);
-            if around.len() > 1 {
-                self.look_beside(p, z, &around, kind.writes());
-            }
+        }
+        if around.len() > 1 {
+            self.look_beside(at, p, x, &around);
         }
         let count = self.clock(p)[p] + 1;
         self.clock_mut(p)[p] = count;
@@ -502,32 +504,27 @@ impl Classes {
         }
     }
 
-    /// An access that is wider than the store of another thread may depend on that store by way of its
-    /// other bytes alone. The monitors do not report that; that it may be so is remembered.
-    fn look_beside(&mut self, p: usize, z: usize, around: &[usize], writes: bool) {
-        let (n, width) = (self.threads, 3 * self.threads);
-        let loc = &self.locs[z];
-        let q = loc.thread;
-        for (model, asked) in [self.tso, self.pso].into_iter().enumerate() {
-            let committed = self.clock(p)[(1 + model) * n + q];
-            let from = loc.stores.partition_point(|s| s.count <= committed);
-            let Some(store) = loc.stores.get(from).filter(|_| asked) else { continue };
-            let knows = |y: usize| {
-                let other = &self.locs[y];
-                // Under TSO later stores of the thread are overtaken, too.
-                let pending =
-                    model == 0 && !writes && other.thread == q && !other.stores.is_empty();
-                let kept = self.kept[(2 * y + usize::from(writes)) * width + q];
-                y != z && !pending && kept >= store.count
+    /// Remembers that an access has some bytes in common with a store and others not, if the store may be
+    /// pending for all that the access knows: what is reported here is true, but there may be more.
+    fn look_beside(&mut self, at: usize, p: usize, x: usize, around: &[usize]) {
+        let n = self.threads;
+        for model in [0, 1] {
+            let pending = |&z: &usize| {
+                let loc = &self.locs[z];
+                let committed = self.clock(p)[(1 + model) * n + loc.thread];
+                z != x && loc.stores.last().is_some_and(|store| store.count > committed)
             };
-            self.mixed[model] |= around.iter().any(|&y| knows(y));
+            if around.iter().any(pending) {
+                self.beside[model].get_or_insert(at);
+            }
         }
     }
 
-    /// Whether something may be missing, because accesses overlap in part.
-    /// Under TSO, and under PSO.
-    pub(crate) fn is_mixed(&self) -> [bool; 2] {
-        self.mixed
+    /// From which step on something may be missing, because accesses overlap in part: under TSO, or
+    /// under PSO.
+    pub(crate) fn beside(&self, tso: bool) -> Option<usize> {
+        let asked = if tso { self.tso } else { self.pso };
+        self.beside[usize::from(!tso)].filter(|_| asked)
     }
 
     /// An event commits the stores of a location up to one, and under PSO with them earlier ones

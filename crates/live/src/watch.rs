@@ -12,13 +12,15 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::serial::Question;
-use weakspot_core::{Bytes, Drain, LogEvent, LogKind, LogLoc, LogTables, Model};
+use weakspot_core::{Drain, LogKind, Model};
 use weakspot_serial::Follow;
 
+use crate::Extra;
 use crate::added::Added;
-use crate::class::Classes;
-use crate::step::{Step, parts};
-use crate::{Extra, Op};
+use crate::class::{Classes, Pair};
+use crate::compiled::{Names, compile};
+use crate::overlap::overtaken;
+use crate::step::Step;
 
 /// An access that can overtake a pending store, by the program addresses of the two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,12 @@ pub struct Watch {
     names: Names,
     extra: Vec<Extra>,
     added: Option<Added>,
+    /// The fences that were added to the execution, each before a step.
+    fences: Vec<(usize, LogKind)>,
+    /// Whether the execution has fences that no log has.
+    barriers: bool,
+    /// The models for which something may be missing.
+    mixed: Vec<Model>,
     executions: u64,
     /// Whether transactions are watched.
     transactions: Transactions,
@@ -71,17 +79,6 @@ pub struct Watch {
     unserializable: (u64, u64),
     findings: Vec<Finding>,
     known: FxHashMap<(Model, u64, u64), usize>,
-}
-
-/// The numbers of locations and program addresses. Programs are deterministic, so that they are
-/// mostly the same in all executions.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    tables: LogTables,
-    locs: FxHashMap<(u64, u32), u32>,
-    sites: FxHashMap<u64, u32>,
-    /// By the number of a site: its program address.
-    addresses: Vec<u64>,
 }
 
 /// Monitors that see the same events.
@@ -107,6 +104,9 @@ impl Watch {
             names: Names::default(),
             extra: extra.to_vec(),
             added: Added::new(extra),
+            fences: Vec::new(),
+            barriers: false,
+            mixed: Vec::new(),
             transactions: Transactions::None,
             unserializable: (0, 0),
             executions: 0,
@@ -130,6 +130,8 @@ impl Watch {
     /// An execution begins.
     pub fn begin(&mut self) {
         self.steps.clear();
+        self.fences.clear();
+        self.barriers = false;
         if let Some(added) = &mut self.added {
             added.begin();
         }
@@ -141,6 +143,7 @@ impl Watch {
     /// A thread took a step.
     pub fn step(&mut self, mut step: Step) {
         let fence = self.added.as_mut().and_then(|added| added.step(&mut step));
+        self.fences.extend(fence.map(|kind| (self.steps.len(), kind)));
         let fenced = self.transactions == Transactions::Fenced;
         if let Some(side) = &mut self.ordered {
             side.classes.step(&step, true, fence, fenced);
@@ -153,6 +156,7 @@ impl Watch {
 
     /// All threads have a fence where this one is, after its last step.
     pub fn fence_all(&mut self, thread: u16) {
+        self.barriers = true;
         for side in [&mut self.ordered, &mut self.own].into_iter().flatten() {
             side.classes.fence_all(thread);
         }
@@ -180,30 +184,50 @@ impl Watch {
             }
             self.unserializable.0 += 1;
         }
-        let Watch { steps, ordered, own, executions, findings, known, .. } = self;
+        let fenced = self.barriers || self.transactions == Transactions::Fenced;
+        let Watch { steps, ordered, own, fences, mixed, executions, findings, known, .. } = self;
+        let mut found = |model, store: usize, access: usize, shown: &dyn Fn() -> Vec<usize>| {
+            let [from, to] = [store, access].map(|at| steps[at].at);
+            let at = *known.entry((model, from, to)).or_insert(findings.len());
+            if at == findings.len() {
+                let shown = shown();
+                let at = shown.iter().position(|&at| at == store).unwrap_or(0);
+                let (first, last) = (*executions, *executions);
+                findings.push(Finding {
+                    model,
+                    shown,
+                    at,
+                    store: from,
+                    access: to,
+                    executions: 1,
+                    first,
+                    last,
+                });
+            } else if findings[at].last != *executions {
+                findings[at].last = *executions;
+                findings[at].executions += 1;
+            }
+        };
         for Side { classes, drain } in [ordered, own].into_iter().flatten() {
+            let model = |tso| if tso { Model::Tso } else { Model::Pso(*drain) };
             for pair in classes.pairs() {
-                let model = if pair.tso { Model::Tso } else { Model::Pso(*drain) };
-                let [store, access] = [pair.store, pair.access].map(|at| steps[at].at);
-                let at = *known.entry((model, store, access)).or_insert(findings.len());
-                if at == findings.len() {
-                    let shown = classes.shown(pair, steps);
-                    let at = shown.iter().position(|&at| at == pair.store).unwrap_or(0);
-                    let (first, last) = (*executions, *executions);
-                    let executions = 1;
-                    findings.push(Finding {
-                        model,
-                        shown,
-                        at,
-                        store,
-                        access,
-                        executions,
-                        first,
-                        last,
-                    });
-                } else if findings[at].last != *executions {
-                    findings[at].last = *executions;
-                    findings[at].executions += 1;
+                let shown = || classes.shown(pair, steps);
+                found(model(pair.tso), pair.store, pair.access, &shown);
+            }
+            for tso in [true, false] {
+                let Some(from) = classes.beside(tso) else { continue };
+                let orders = *drain == Drain::All;
+                match overtaken(steps, fences, orders, tso, from).filter(|_| !fenced) {
+                    // What the monitors report of an access is enough.
+                    Some(more) => more
+                        .iter()
+                        .filter(|o| {
+                            let seen = |p: &Pair| (p.tso, p.access) == (tso, o.access);
+                            !classes.pairs().iter().any(seen)
+                        })
+                        .for_each(|o| found(model(tso), o.store, o.access, &|| o.shown.clone())),
+                    None if !mixed.contains(&model(tso)) => mixed.push(model(tso)),
+                    None => {}
                 }
             }
         }
@@ -218,7 +242,7 @@ impl Watch {
             compile(step, true, &mut self.names, &mut events);
         }
         let question = Question::ScSerializable;
-        let mut follow = Follow::new(&[question], false, &self.names.tables, false);
+        let mut follow = Follow::new(&[question], false, self.names.tables(), false);
         // What does not fit is a transaction that ends without having begun: its thread was in it
         // before anybody looked.
         let _ = follow.events(&events);
@@ -227,13 +251,8 @@ impl Watch {
 
     /// The models for which something may be missing, because accesses overlap in part.
     #[must_use]
-    pub fn mixed(&self) -> Vec<Model> {
-        let mut mixed = Vec::new();
-        for Side { classes, drain } in [&self.ordered, &self.own].into_iter().flatten() {
-            let models = [Model::Tso, Model::Pso(*drain)];
-            mixed.extend(models.into_iter().zip(classes.is_mixed()).filter(|m| m.1).map(|m| m.0));
-        }
-        mixed
+    pub fn mixed(&self) -> &[Model] {
+        &self.mixed
     }
 
     /// What was found so far, in the order in which it was found.
@@ -261,67 +280,11 @@ impl Watch {
     }
 }
 
-/// Steps as monitors see them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
-    /// The events.
-    pub events: Vec<LogEvent>,
-    /// The bytes of their locations.
-    pub locs: Vec<Bytes>,
-    /// The program addresses of their sites.
-    pub sites: Vec<u64>,
-}
-
-/// The events of some steps; `orders` says whether those of atomics count, as they do under all models
-/// but `Pso(Drain::Own)`.
-#[must_use]
-pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
-    let mut names = Names::default();
-    let mut events = Vec::with_capacity(steps.len());
-    steps.iter().for_each(|step| compile(step, orders, &mut names, &mut events));
-    let locs = names.tables.locs.iter().filter_map(|loc| loc.bytes).collect();
-    Compiled { events, locs, sites: names.addresses }
-}
-
-/// Appends the events of a step.
-fn compile(step: &Step, orders: bool, names: &mut Names, out: &mut Vec<LogEvent>) {
-    let site = names.site(step.at);
-    parts(step, orders, &mut |kind| {
-        let loc = match kind {
-            LogKind::Spawn | LogKind::Join => step.op.addr as u32,
-            kind if kind.is_access() || kind == LogKind::Commit => names.loc(step.op),
-            _ => 0,
-        };
-        out.push(LogEvent { site, ..LogEvent::new(step.thread, kind, loc) });
-    });
-}
-
-impl Names {
-    fn loc(&mut self, op: Op) -> u32 {
-        let next = self.tables.locs.len() as u32;
-        let loc = *self.locs.entry((op.addr, op.len)).or_insert(next);
-        if loc == next {
-            let bytes = Some(Bytes { start: op.addr, len: op.len.max(1) });
-            self.tables.locs.push(LogLoc { name: String::new(), bytes });
-        }
-        loc
-    }
-
-    fn site(&mut self, at: u64) -> u32 {
-        let next = self.addresses.len() as u32 + 1;
-        let site = *self.sites.entry(at).or_insert(next);
-        if site == next {
-            self.addresses.push(at);
-        }
-        site
-    }
-}
-
 /// Steps for tests.
 #[cfg(test)]
 pub(crate) mod test_steps {
     use super::*;
-    use crate::{OpKind, Order};
+    use crate::{Op, OpKind, Order};
 
     /// Steps from words like `0wx` or `1rx.sc`: thread, what, where, order. The program address is
     /// the place in the text, from 1.

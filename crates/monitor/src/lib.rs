@@ -25,9 +25,9 @@
 //! assert_eq!((reports[0].store.loc, reports[0].access.thread), (x, 1));
 //! ```
 
-mod cells;
 mod engine;
 mod monitor;
+mod overlapping;
 #[cfg(test)]
 mod reference_tests;
 mod run;
@@ -41,6 +41,7 @@ mod witness;
 
 pub use engine::Refused;
 pub use monitor::Monitor;
+pub use overlapping::report_overlapping;
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
 pub use values::Values;

@@ -16,10 +16,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{
-    DelayedCommit, DelayedRun, Drain, EventId, LogEvent, LogKind, LogTables, Model,
+    DelayedCommit, DelayedRun, Drain, EventId, LogCells, LogEvent, LogKind, LogTables, Model,
 };
-
-use crate::cells::Cells;
 
 /// The run under `model` in which the event at `access` takes effect before the store at `store`,
 /// both places in the log. `None` if the store is not pending then, or if it does not happen
@@ -62,13 +60,13 @@ pub(crate) fn search(
     if model == Model::Sc || !apart || !kinds || u32::try_from(access).is_err() {
         return Err(NoRun::Unordered);
     }
-    let cells = Cells::new(events, tables);
+    let cells = LogCells::new(events, tables);
     let (mine, other) = (cells.of(last.loc), cells.of(first.loc));
     if mine.start.max(other.start) >= mine.end.min(other.end) {
         return Err(NoRun::Unordered);
     }
     let commits = commits(events, &cells, model, store).ok_or(NoRun::Committed)?;
-    let mut cycle = path(events, &cells, store).ok_or(NoRun::Unordered)?;
+    let mut cycle = path(events, &cells, store, |_| false).ok_or(NoRun::Unordered)?;
     let link = if last.kind == LogKind::Write { Link::Co } else { Link::Fr };
     cycle.push(Arc { from: EventId::new(access), link, to: EventId::new(store) });
     Ok(DelayedRun { model, store, access, commits, cycle })
@@ -78,7 +76,7 @@ pub(crate) fn search(
 /// waits for. `None` if `store` is not pending then.
 fn commits(
     events: &[LogEvent],
-    cells: &Cells,
+    cells: &LogCells,
     model: Model,
     store: usize,
 ) -> Option<Vec<DelayedCommit>> {
@@ -147,7 +145,7 @@ fn commits(
 /// The simulated buffers of all threads.
 struct Buffers<'c> {
     model: Model,
-    cells: &'c Cells,
+    cells: &'c LogCells,
     /// Per thread its pending stores by their places.
     pending: BTreeMap<u16, BTreeMap<usize, Pending>>,
     /// Per thread and cell the places of its stores; those that are pending no more are dropped
@@ -242,8 +240,14 @@ type Distance = (u32, u32);
 type Nearest = Option<(Distance, usize)>;
 
 /// A shortest path of happens-before from `store` to the last event, which comes after what its
-/// own thread did or after its start, and not after what it conflicts with.
-fn path(events: &[LogEvent], cells: &Cells, store: usize) -> Option<Vec<Arc>> {
+/// own thread did or after its start, and of what it conflicts with only after that in cells which are
+/// `free`.
+pub(crate) fn path(
+    events: &[LogEvent],
+    cells: &LogCells,
+    store: usize,
+    free: impl Fn(usize) -> bool,
+) -> Option<Vec<Arc>> {
     let access = events.len() - 1;
     let mut came_from: Vec<(u32, Link)> = vec![(0, Link::Po); events.len() - store];
     let mut threads: FxHashMap<u16, Nearest> = FxHashMap::default();
@@ -268,8 +272,8 @@ fn path(events: &[LogEvent], cells: &Cells, store: usize) -> Option<Vec<Arc>> {
         {
             try_from(threads.get(&child).copied().flatten(), Link::Join);
         }
-        if event.kind.is_access() && place < access {
-            for cell in cells.of(event.loc) {
+        if event.kind.is_access() {
+            for cell in cells.of(event.loc).filter(|&cell| place < access || free(cell)) {
                 if event.kind != LogKind::Write {
                     try_from(sources[cell], Link::Rf);
                 }

@@ -347,17 +347,50 @@ fn loops_that_count_are_no_waiting() {
     assert_eq!(code, Some(1), "{out}");
 }
 
-/// Robustness of accesses that overlap in part is not decided where the monitors would miss something.
+/// Robustness of accesses that overlap in part is decided, also where stores of two threads have to be
+/// late at once.
 #[test]
-fn wide_accesses_are_not_called_robust() {
+fn accesses_that_overlap() {
     let front = "union { volatile uint16_t half[2]; volatile uint32_t all; } u; volatile int r;";
     let source =
         two(front, "u.half[0] = 1; r = u.half[1];", "u.all = 0x30003;", "r || u.half[0] == 3");
     let (out, code) = explore("wide", &source, &["--model", "tso", "-q"]);
     assert_eq!(code, Some(1), "{out}");
-    assert!(out.contains("accesses overlap in part") && out.contains("TSO: fails"), "{out}");
+    assert!(out.contains("TSO: fails") && out.contains("TSO: breaks SC"), "{out}");
     let (out, code) = explore("wide", &source, &["--under", "tso", "-q"]);
     assert_eq!(code, Some(1), "{out}");
+    let between = |fence: &str| {
+        format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdint.h>
+            union {{ uint64_t all; uint32_t half[2]; }} x; int z; uint32_t r, s;
+
+#define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+            static void *p(void *a) {{ STORE(x.all, 0x200000002); return a; }}
+            static void *t(void *a) {{ STORE(x.half[1], 1); {fence} r = LOAD(z); return a; }}
+            static void *q(void *a) {{
+                __atomic_store_n(&z, 1, __ATOMIC_SEQ_CST);
+                s = LOAD(x.half[0]);
+                return a;
+            }}
+            int main(void) {{
+                pthread_t id[3];
+                pthread_create(&id[0], 0, p, 0);
+                pthread_create(&id[1], 0, t, 0);
+                pthread_create(&id[2], 0, q, 0);
+                for (int i = 0; i < 3; i++) pthread_join(id[i], 0);
+                assert(r || s || x.half[1] != 1 || !x.half[0]);
+                return 0;
+            }}"
+        )
+    };
+    let (out, code) = explore("between", &between(""), &["--robust"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("TSO: fails") && out.contains("4 -co-> 5 -po-> 6 -fr-> 8"), "{out}");
+    let fence = "__atomic_thread_fence(__ATOMIC_SEQ_CST);";
+    let (out, code) = explore("between_fenced", &between(fence), &["--robust", "-q"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("TSO: robust") && out.contains("PSO: robust"), "{out}");
 }
 
 #[test]

@@ -8,17 +8,15 @@
 //! one reads does not matter any more. Then the buffers drain, and each arc of the run's cycle is
 //! looked up in what was read and in the order in which stores reached memory.
 //!
-//! Locations overlap by bytes, so memory consists of *cells*: ranges of bytes that no location of
-//! the log cuts in two, and one cell for each location of which the bytes are not known.
+//! Locations overlap by bytes, so memory consists of [cells](LogCells).
 //!
 //! Takes time about linear in the log, if locations overlap few others.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::ops::Range;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::evidence::rejected::Rejected;
 use crate::execution::cycle::{Arc, Link};
-use crate::{DelayedRun, Drain, LogEvent, LogKind, LogTables, Model};
+use crate::{DelayedRun, Drain, LogCells, LogEvent, LogKind, LogTables, Model};
 
 /// Checks that the program of a log of an SC execution has `run` and that SC does not allow it.
 pub fn delayed(events: &[LogEvent], tables: &LogTables, run: &DelayedRun) -> Result<(), Rejected> {
@@ -48,45 +46,17 @@ pub fn delayed(events: &[LogEvent], tables: &LogTables, run: &DelayedRun) -> Res
         }
         replay.issue(place, event).map_err(|why| Rejected::Delayed(place, why))?;
     }
-    if let Some(commit) = commits.next() {
-        return Err(Rejected::Delayed(commit.before, "a commit stands out of order"));
+    // Where stores of several threads are late, the run says in which order they reach memory.
+    for commit in commits {
+        if commit.before != events.len() {
+            return Err(Rejected::Delayed(commit.before, "a commit stands out of order"));
+        }
+        replay
+            .commit(commit.thread, commit.loc)
+            .map_err(|why| Rejected::Delayed(events.len(), why))?;
     }
     replay.drain(access.thread);
     replay.check_cycle(run)
-}
-
-/// Which cells each location consists of.
-struct Cells {
-    of: HashMap<u32, Range<usize>>,
-    count: usize,
-}
-
-impl Cells {
-    fn new(events: &[LogEvent], tables: &LogTables) -> Cells {
-        let used: HashSet<u32> =
-            events.iter().filter(|e| e.kind.is_access()).map(|e| e.loc).collect();
-        let range = |loc: u32| {
-            let bytes = tables.locs.get(loc as usize)?.bytes?;
-            Some((u128::from(bytes.start), u128::from(bytes.start) + u128::from(bytes.len)))
-        };
-        let mut cuts: Vec<u128> =
-            used.iter().filter_map(|&l| range(l)).flat_map(|(a, b)| [a, b]).collect();
-        cuts.sort_unstable();
-        cuts.dedup();
-        let at = |cut: u128| cuts.partition_point(|&c| c < cut);
-        let mut count = cuts.len();
-        let mut of = HashMap::new();
-        for loc in used {
-            let cells = range(loc).map_or(count..count + 1, |(start, end)| at(start)..at(end));
-            count = count.max(cells.end);
-            of.insert(loc, cells);
-        }
-        Cells { of, count }
-    }
-
-    fn of(&self, loc: u32) -> Range<usize> {
-        self.of.get(&loc).cloned().unwrap_or(0..0)
-    }
 }
 
 /// A pending store: how many store-store fences of its thread come before it.
@@ -97,7 +67,7 @@ struct Replay<'a> {
     events: &'a [LogEvent],
     model: Model,
     access: usize,
-    cells: Cells,
+    cells: LogCells,
     without_buffers: Vec<Option<usize>>,
     memory: Vec<Option<usize>>,
     /// Each thread's pending stores, oldest first.
@@ -115,7 +85,7 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     fn new(events: &'a [LogEvent], tables: &LogTables, run: &DelayedRun) -> Replay<'a> {
-        let cells = Cells::new(events, tables);
+        let cells = LogCells::new(events, tables);
         Replay {
             events,
             model: run.model,

@@ -1,5 +1,5 @@
-//! Events, and three containers named for what they know: a [`Trace`] knows one total order, a
-//! [`History`] program order and reads-from, an [`Execution`] also the coherence order.
+//! Events, and two containers named for what they know: a [`Trace`] knows one total order, an
+//! [`Execution`] program order, reads-from and the coherence order.
 
 use std::collections::BTreeMap;
 

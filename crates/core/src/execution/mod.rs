@@ -6,6 +6,8 @@ pub mod cycle;
 pub(crate) mod delayed;
 pub(crate) mod event;
 mod link;
+pub(crate) mod log_cells;
+pub(crate) mod overlapping;
 pub(crate) mod overtaking;
 pub(crate) mod record;
 pub(crate) mod relation;

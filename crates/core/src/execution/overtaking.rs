@@ -44,7 +44,8 @@ pub struct DelayedRun {
     pub store: usize,
     /// The place of the access; later events do not matter.
     pub access: usize,
-    /// When stores reach memory before the access is made, in this order.
+    /// When stores reach memory, in this order: before the access is made, and after it where stores of
+    /// several threads are late. What is left reaches memory in the end.
     pub commits: Vec<DelayedCommit>,
     /// The events that SC cannot put into one order, by their places in the log: from the store to
     /// the access and back.
@@ -54,7 +55,7 @@ pub struct DelayedRun {
 /// The oldest pending store of a thread to a location reaches memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedCommit {
-    /// Just before the event at this place in the log is issued.
+    /// Just before the event at this place in the log is issued; one behind the access is after it.
     pub before: usize,
     /// Whose store.
     pub thread: u16,

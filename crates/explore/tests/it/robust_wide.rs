@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use weakspot_core::machine::{Machine, Outcome, Schedule, State};
 use weakspot_core::testing::{Rng, Size, random_wide_program, scaled, show, shrink};
 use weakspot_core::{
-    Drain, EventId, Execution, Instr, Limits, LocId, Model, Op, Program, Silent, Verdict, record,
-    reference,
+    Bytes, Drain, End, Event, EventId, Execution, Fence, Instr, Limits, LocId, LogEvent, LogKind,
+    LogLoc, LogTables, Model, Op, Overlapping, Program, Silent, Verdict, record, reference,
 };
 use weakspot_explore::{Decide, NoAnswer, Which, monitored, overtakings, robust};
+use weakspot_monitor::report_overlapping;
 
 const MODELS: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
@@ -174,4 +175,99 @@ fn monitored_executions() {
         }
     }
     assert!(reported >= scaled(30), "only {reported} programs with reports");
+}
+
+/// The events of an SC execution as a log, each cell a byte.
+fn logged(program: &Program, execution: &Execution) -> (Vec<LogEvent>, LogTables) {
+    let all = program.locs.len() + program.wides.len();
+    let bytes = |loc: usize| {
+        let cells: Vec<usize> = program.cells(LocId::new(loc)).map(LocId::index).collect();
+        assert!(cells.windows(2).all(|two| two[1] == two[0] + 1), "cells in order");
+        Bytes { start: cells[0] as u64, len: cells.len() as u32 }
+    };
+    let loc = |loc: usize| LogLoc { name: loc.to_string(), bytes: Some(bytes(loc)) };
+    let tables = LogTables { locs: (0..all).map(loc).collect(), ..LogTables::default() };
+    let event = |event: &Event| {
+        let (kind, loc) = match event.op {
+            Op::Read { loc, .. } => (LogKind::Read, loc.index()),
+            Op::Write { loc, .. } => (LogKind::Write, loc.index()),
+            Op::Update { loc, .. } => (LogKind::Update, loc.index()),
+            Op::Fence(Fence::Full) => (LogKind::Fence, 0),
+            Op::Fence(Fence::StoreStore) => (LogKind::StoreFence, 0),
+            Op::Lock | Op::Unlock => panic!("blocks"),
+        };
+        LogEvent::new(event.thread.index() as u16, kind, loc as u32)
+    };
+    (execution.events.iter().map(event).collect(), tables)
+}
+
+/// Whether some access of the execution's class overtakes a store; every such pair has a run that the
+/// checker accepts.
+fn overtakes(events: &[LogEvent], tables: &LogTables, model: Model) -> bool {
+    let overlapping = Overlapping::new(events, tables);
+    let mut found = false;
+    for access in 0..events.len() {
+        for store in overlapping.overtaken(model, access) {
+            let past: Vec<usize> =
+                (0..=access).filter(|&at| overlapping.precedes(at, access)).collect();
+            let site = |at: usize| LogEvent { site: at as u32, ..events[at] };
+            let part: Vec<LogEvent> = past.into_iter().map(site).collect();
+            let is = |at: usize| move |end: &End| end.site == at as u32;
+            let shown = report_overlapping(&part, tables, model, is(store), is(access));
+            assert!(shown.is_ok_and(|run| run.is_some()), "{store} {access}: {part:?}");
+            found = true;
+        }
+    }
+    found
+}
+
+/// A program is robust if and only if in none of its SC executions an access overtakes a store.
+#[test]
+fn all_executions_monitored() {
+    let size = Size { threads: 3, instrs: 3, total: 6, locs: 3, loops: false };
+    let (mut compared, mut violated) = (0, 0);
+    for seed in 4_000_000..4_000_000 + scaled(4_000) as u64 {
+        let program = random_wide_program(&mut Rng::new(seed), size);
+        if has_blocks(&program) {
+            continue;
+        }
+        let Some(runs) = executions(&program) else { continue };
+        for model in MODELS {
+            let overtakes = |execution: &Execution| {
+                let (events, tables) = logged(&program, execution);
+                overtakes(&events, &tables, model)
+            };
+            let found = !runs.iter().any(overtakes);
+            assert_eq!(asked(&program, model), Some(found), "{seed} {model}\n{}", show(&program));
+            compared += 1;
+            violated += usize::from(!found);
+        }
+    }
+    assert!(compared >= scaled(3_000), "only {compared} answers were compared");
+    assert!(violated >= scaled(100), "only {violated} of them are violations");
+}
+
+/// The executions under SC that cannot go on; `None` if there are too many.
+fn executions(program: &Program) -> Option<Vec<Execution>> {
+    let machine = Machine { program, model: Model::Sc };
+    let start = Schedule { init: vec![0; program.locs.len()], steps: Vec::new() };
+    let mut todo = vec![(machine.initial_state(&start.init), start)];
+    let mut found = Vec::new();
+    while let Some((state, run)) = todo.pop() {
+        let before = todo.len();
+        for step in machine.steps(&state) {
+            if let Outcome::Next(next) = machine.take(&state, step) {
+                let mut run = run.clone();
+                run.steps.push(step);
+                todo.push((next, run));
+            }
+        }
+        if todo.len() == before {
+            found.push(record(machine, &run).expect("a run").execution);
+            if found.len() > 500 {
+                return None;
+            }
+        }
+    }
+    Some(found)
 }

@@ -1,13 +1,15 @@
 //! Against the definition: the monitor by the paper, on what happens before each access.
 
+use weakspot_core::testing::scaled;
 use weakspot_core::{Drain, LogEvent, LogLoc, LogTables, Model};
 use weakspot_monitor::Form;
 use weakspot_monitor::reference::reports;
 
 use super::*;
+use crate::compiled::compiled;
+use crate::overlap::overtaken;
 use crate::step::Order;
-use crate::watch::compiled;
-use crate::{Op, OpKind};
+use crate::{Op, OpKind, Watch};
 
 /// A random number below `n`.
 fn below(state: &mut u64, n: u64) -> u64 {
@@ -162,4 +164,36 @@ fn it_is_the_monitor_on_what_happens_before() {
     }
     // There are executions whose own order shows nothing.
     assert!(more.iter().all(|&n| n > 0), "{more:?}");
+}
+
+/// Executions whose accesses overlap: what is asked again, and only from where it has to be, finds
+/// something whenever looking at every access does.
+#[test]
+fn nothing_is_missing_where_accesses_overlap() {
+    let models = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
+    let (mut missed, mut found) = (0, 0);
+    for seed in 0..scaled(20_000) as u64 {
+        let (threads, len) = (2 + (seed % 3) as u16, 4 + (seed % 14) as usize);
+        let steps = random_steps(seed, threads, len, true);
+        let mut watch = Watch::new(&models, &[]);
+        watch.begin();
+        steps.iter().for_each(|&step| watch.step(step));
+        watch.end();
+        assert_eq!(watch.mixed(), []);
+        for model in models {
+            let orders = model != Model::Pso(Drain::Own);
+            let all = overtaken(&steps, &[], orders, model == Model::Tso, 0).expect("it is short");
+            let reported = watch.findings().iter().any(|finding| finding.model == model);
+            assert_eq!(reported, !all.is_empty(), "{model} {seed}\n{}", text(&steps));
+            // What the monitor of the paper reports by itself.
+            missed += usize::from(reported && expected(&steps, orders, own(model)).is_empty());
+            found += usize::from(reported);
+        }
+    }
+    assert!(found > missed && missed > 0, "{found} {missed}");
+}
+
+/// Orders are fences in the log.
+fn own(model: Model) -> Model {
+    if model == Model::Tso { model } else { Model::Pso(Drain::Own) }
 }

@@ -1,6 +1,6 @@
 //! A run from the events of a log, or of a real execution that was executed again.
 
-use weakspot_core::{DelayedRun, End, LogEvent, LogKind, LogTables, Model};
+use weakspot_core::{DelayedCommit, DelayedRun, End, LogEvent, LogKind, LogTables, Model};
 
 use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
 use crate::json::model_key;
@@ -34,7 +34,8 @@ pub fn of_log(
     run
 }
 
-/// The run behind a report: the events on its cycle, then the delayed store.
+/// The run behind a report: the events on its cycle, then the delayed store, and others on the cycle that
+/// have to be late with it.
 #[must_use]
 pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> Run {
     let mut places: Vec<usize> = delayed.cycle.iter().map(|arc| arc.from.index()).collect();
@@ -42,7 +43,7 @@ pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> R
     places.sort_unstable();
     places.dedup();
     let mut run = of_log(delayed.model, tables, log, places);
-    let (store, access) = (delayed.store as u64 + 1, delayed.access as u64 + 1);
+    let access = delayed.access as u64 + 1;
     run.cycle = (delayed.cycle.iter())
         .map(|arc| RunArc {
             from: arc.from.index() as u64 + 1,
@@ -51,17 +52,38 @@ pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> R
             why: String::new(),
         })
         .collect();
-    let behind = run.cycle.iter().find(|arc| arc.from == store && arc.edge == "po");
-    run.late = vec![RunLate { store, behind: behind.map_or(access, |arc| arc.to) }];
-    let last = run.steps.last().map_or(0, |step| step.n);
-    if let Some(late) = run.steps.iter_mut().find(|step| step.n == store) {
+    for store in late(log, delayed) {
+        let last = run.steps.last().map_or(0, |step| step.n);
+        let Some(late) = run.steps.iter_mut().find(|step| step.n == store) else { continue };
         late.effect = Some(last + 1);
         let mut commit = RunStep::new(last + 1, late.thread, StepKind::Commit);
         commit.location.clone_from(&late.location);
         commit.of = Some(store);
         run.steps.push(commit);
+        let behind = run.cycle.iter().find(|arc| arc.from == store && arc.edge == "po");
+        run.late.push(RunLate { store, behind: behind.map_or(access, |arc| arc.to) });
     }
     run
+}
+
+/// The numbers of the stores that reach memory after the access, as far as the run says so, but of the
+/// delayed one in any case.
+fn late(log: &[LogEvent], delayed: &DelayedRun) -> Vec<u64> {
+    let after = delayed.commits.iter().filter(|commit| commit.before > delayed.access);
+    let mut late: Vec<u64> = Vec::new();
+    for commit in after {
+        let earlier = delayed.commits.iter().filter(|c| c.before <= delayed.access);
+        let same = |c: &&DelayedCommit| (c.thread, c.loc) == (commit.thread, commit.loc);
+        let stores = log.iter().enumerate().filter(|(_, e)| {
+            e.kind == LogKind::Write && (e.thread, e.loc) == (commit.thread, commit.loc)
+        });
+        let mut waiting = stores.skip(earlier.filter(same).count()).map(|(i, _)| i as u64 + 1);
+        late.extend(waiting.find(|n| !late.contains(n)));
+    }
+    if late.is_empty() {
+        late.push(delayed.store as u64 + 1);
+    }
+    late
 }
 
 /// The event with this number as a step.

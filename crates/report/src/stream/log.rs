@@ -365,9 +365,11 @@ pub(crate) fn labelled(label: &str, text: &str, site: Option<&str>, style: Style
 }
 
 /// The fence that would have kept the store from staying behind: just after it, before what its own
-/// thread does next on the cycle.
+/// thread does next on the cycle. If that is nothing, it stays behind only with another one that
+/// overwrites some of it, so the fence goes behind that one.
 fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
-    let arc = run.cycle.iter().find(|arc| arc.from.index() == run.store)?;
+    let overwrites = |arc: &&Arc| arc.link == Link::Co;
+    let arc = run.cycle.iter().find(|arc| !overwrites(arc))?;
     let next = a.log.get(arc.to.index()).filter(|_| arc.link == Link::Po)?;
     let fence = match (a.head.model, next.kind) {
         // Something that stores waits for a store-store fence.
@@ -375,7 +377,7 @@ fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
         _ => "a fence",
     };
     let thread = thread_name(a.tables, next.thread);
-    let store = at_or_event(a, run.store);
+    let store = at_or_event(a, arc.from.index());
     Some(format!("{fence} in {thread} between {store} and {}", at_or_event(a, arc.to.index())))
 }
 
@@ -405,7 +407,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
             };
         }
         let body = match step.n {
-            n if n == store => vec!["stays in the buffer".to_owned()],
+            _ if step.effect.is_some() => vec!["stays in the buffer".to_owned()],
             n if n == access => vec![format!("takes effect before {store}")],
             _ => Vec::new(),
         };

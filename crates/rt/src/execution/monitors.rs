@@ -184,7 +184,7 @@ impl Monitors {
             reporter.send(&Message::Volatile(reporter.place(at as usize)));
         }
         let Some(watch) = &self.watch else { return };
-        watch.mixed().into_iter().for_each(|model| reporter.send(&Message::Mixed(model)));
+        watch.mixed().iter().for_each(|&model| reporter.send(&Message::Mixed(model)));
         for (i, f) in watch.findings().iter().enumerate() {
             let number = i as u64 + 1;
             reporter.send(&Message::Overtaken { number, executions: f.executions });

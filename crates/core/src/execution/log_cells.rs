@@ -1,22 +1,24 @@
-//! Locations cut into cells, so that those that overlap have a cell in common: ranges of bytes that
+//! Locations of a log cut into cells, so that those that overlap have a cell in common: ranges of bytes that
 //! no location of the log ends within, and one cell for each location of unknown bytes.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-use weakspot_core::{LogEvent, LogTables};
+use crate::{LogEvent, LogTables};
 
 /// Which cells the locations of some events consist of.
-pub(crate) struct Cells {
-    of: FxHashMap<u32, Range<usize>>,
+#[derive(Debug)]
+pub struct LogCells {
+    of: HashMap<u32, Range<usize>>,
     /// How many there are.
-    pub(crate) count: usize,
+    pub count: usize,
 }
 
-impl Cells {
+impl LogCells {
     /// The cells of the locations that `events` access.
-    pub(crate) fn new(events: &[LogEvent], tables: &LogTables) -> Cells {
-        let mut of: FxHashMap<u32, Range<usize>> = FxHashMap::default();
+    #[must_use]
+    pub fn new(events: &[LogEvent], tables: &LogTables) -> LogCells {
+        let mut of: HashMap<u32, Range<usize>> = HashMap::new();
         for event in events.iter().filter(|e| e.kind.is_access()) {
             of.entry(event.loc).or_default();
         }
@@ -40,11 +42,12 @@ impl Cells {
             };
             count = count.max(cells.end);
         }
-        Cells { of, count }
+        LogCells { of, count }
     }
 
     /// The cells of a location.
-    pub(crate) fn of(&self, loc: u32) -> Range<usize> {
+    #[must_use]
+    pub fn of(&self, loc: u32) -> Range<usize> {
         self.of.get(&loc).cloned().unwrap_or_default()
     }
 }
