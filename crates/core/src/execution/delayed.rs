@@ -274,6 +274,3 @@ impl<'a> Replay<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

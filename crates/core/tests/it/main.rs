@@ -1,10 +1,12 @@
 //! The integration tests, one binary of them:
+//! - `delayed`: the checker of what monitors report: runs with delayed stores;
 //! - `history_evidence`: the checker of evidence for histories accepts what is right, and nothing
 //!   that is wrong;
 //! - `history_models`: what the eight models mean: axioms against machines on random histories, the
 //!   known small histories, and which model implies which;
 //! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
 //!   and on single runs;
+//! - `rejected`: every way in which a checker says no, with evidence in which only that is wrong;
 //! - `serial_cycles`: cycles of traces that cannot be made simpler: Corollary 1 and Propositions 3
 //!   to 5 of the paper (Enea and Farzan, TACAS 2016), with the validity of executions, and points
 //!   in time;
@@ -17,9 +19,11 @@
 //! - `serial_values`: serializability against what executions read and leave;
 //! - `wide`: accesses that overlap: the machine against the axioms, and recorded runs.
 
+mod delayed;
 mod history_evidence;
 mod history_models;
 mod machine_and_axioms;
+mod rejected;
 mod serial_cycles;
 mod serial_evidence;
 mod serial_programs;

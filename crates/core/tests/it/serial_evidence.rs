@@ -8,10 +8,10 @@ use weakspot_core::serial::{
 use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, show_trace, trace_of};
 use weakspot_core::{LratStep, TxnEvent, TxnKind, Verdict};
 
-const EXACT: TraceMode = TraceMode::Exact(BufferedReads::Exact);
-const PREDICTIVE: TraceMode = TraceMode::Predictive(BufferedReads::Exact);
+pub(crate) const EXACT: TraceMode = TraceMode::Exact(BufferedReads::Exact);
+pub(crate) const PREDICTIVE: TraceMode = TraceMode::Predictive(BufferedReads::Exact);
 
-fn groups(groups: &[&[u32]], why: NoCycle) -> TraceEvidence {
+pub(crate) fn groups(groups: &[&[u32]], why: NoCycle) -> TraceEvidence {
     let group = |txns: &&[u32]| {
         let why = if txns.len() == 1 { NoCycle::Single } else { why.clone() };
         TxnGroup { txns: txns.to_vec(), why }
@@ -28,7 +28,7 @@ fn accepts(text: &str, mode: TraceMode, evidence: &TraceEvidence) -> bool {
 }
 
 /// With commits written `cm`.
-fn execution(text: &str, cycle: &[(u64, u64)]) -> TraceEvidence {
+pub(crate) fn execution(text: &str, cycle: &[(u64, u64)]) -> TraceEvidence {
     let mut events = trace_of(text);
     for (event, word) in events.iter_mut().zip(text.split_whitespace()) {
         if word.starts_with("cm") {
@@ -107,7 +107,7 @@ fn add(id: u64, clause: &[i32], hints: &[u64]) -> LratStep {
 }
 
 /// The write, its read, and the write of another thread, which comes later.
-fn refutation() -> TxnRefutation {
+pub(crate) fn refutation() -> TxnRefutation {
     let vars = vec![
         TxnVar::On(0),
         TxnVar::On(1),

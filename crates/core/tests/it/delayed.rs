@@ -1,16 +1,18 @@
-use super::delayed;
-use crate::execution::cycle::{Arc, Link};
-use crate::{
+//! The checker of runs with delayed stores, which is what monitors report.
+
+use weakspot_core::certify::delayed;
+use weakspot_core::cycle::{Arc, Link};
+use weakspot_core::{
     Bytes, DelayedCommit, DelayedRun, Drain, EventId, LogEvent, LogKind, LogLoc, LogTables, Model,
 };
 
-const PSO: Model = Model::Pso(Drain::All);
+pub(crate) const PSO: Model = Model::Pso(Drain::All);
 const OWN: Model = Model::Pso(Drain::Own);
 
 const LOCS: &str = "xyzvwu";
 
 /// `v` has the halves `w` and `u`.
-fn tables() -> LogTables {
+pub(crate) fn tables() -> LogTables {
     let bytes = |name| match name {
         'v' => Some(Bytes { start: u64::MAX - 8, len: 8 }),
         'w' => Some(Bytes { start: u64::MAX - 8, len: 4 }),
@@ -24,7 +26,7 @@ fn tables() -> LogTables {
 /// `0wx` is a write to `x` by thread 0; `u`pdate, `f`ence, `s`tore-store fence, `>` start, `<`
 /// join; `c`ommit is of the run and has no place in the log. The cycle is written `0-po->1`. The
 /// store is the cycle's first event, the access the last event of the log.
-fn run(text: &str, model: Model, cycle: &str) -> (Vec<LogEvent>, DelayedRun) {
+pub(crate) fn run(text: &str, model: Model, cycle: &str) -> (Vec<LogEvent>, DelayedRun) {
     let mut events = Vec::new();
     let mut commits = Vec::new();
     for word in text.split_whitespace() {
@@ -68,8 +70,8 @@ fn check(text: &str, model: Model, cycle: &str, expected: &str) {
     assert_eq!(said, expected, "{text}");
 }
 
-const SB: &str = "0-po->1 1-fr->2 2-po->3 3-fr->0";
-const MP: &str = "0-po->1 1-rf->2 2-po->3 3-fr->0";
+pub(crate) const SB: &str = "0-po->1 1-fr->2 2-po->3 3-fr->0";
+pub(crate) const MP: &str = "0-po->1 1-rf->2 2-po->3 3-fr->0";
 
 #[test]
 fn honest_runs() {

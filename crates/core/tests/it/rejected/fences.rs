@@ -1,0 +1,88 @@
+//! Proofs that no cheaper fences reach a goal.
+
+use weakspot_core::certify::Rejected;
+use weakspot_core::{
+    Clause, Fence, FenceCosts, FencePlaces, Goal, Model, PlacedFence, PointId, Program, fence_proof,
+};
+
+use super::programs::{run, sb};
+use super::{Case, case};
+
+pub(super) const COSTS: FenceCosts = FenceCosts { full: 1, store_store: None };
+
+pub(super) fn full(places: &[usize]) -> Vec<PlacedFence> {
+    places.iter().map(|&place| PlacedFence { place, kind: Fence::Full }).collect()
+}
+
+/// Each thread has a place before its store and one, 1 and 3, before its load.
+pub(super) fn clause(text: &str, hit_by: &[usize]) -> Clause {
+    Clause { run: run(text), hit_by: full(hit_by) }
+}
+
+/// Only the store of thread 0 is late, or only that of thread 1, or both.
+pub(super) const FIRST: &str = "0 0 0 0 1 1 1y 1 1 0x";
+const SECOND: &str = "1 1 1 1 0 0 0x 0 0 1y";
+const BOTH: &str = "0 0 0 0 1 1 1 1 0x 1y";
+/// Nothing is late.
+const NONE: &str = "0 0 0x 0 0 1 1 1y 1 1";
+
+fn check(
+    goal: Goal,
+    program: &Program,
+    chosen: &[usize],
+    clauses: &[Clause],
+) -> Result<(), Rejected> {
+    let places = FencePlaces::at_points(program);
+    fence_proof::check(&places, Model::Tso, goal, &COSTS, &full(chosen), clauses)
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let robust = |chosen: &[usize], clauses: &[Clause]| check(Goal::Robust, &sb(), chosen, clauses);
+    let (first, second) = (clause(FIRST, &[1]), clause(SECOND, &[3]));
+    let good = || robust(&[1, 3], &[first.clone(), second.clone()]);
+    // Both threads end, which nothing prevents. The last point of a thread keeps its number.
+    let mut ending = sb();
+    ending.forbidden = vec![vec![Some(PointId(2)), Some(PointId(2))]];
+    let safe = |chosen: &[usize], hit_by: &[&[usize]]| {
+        let clauses: Vec<Clause> = hit_by.iter().map(|hit_by| clause(NONE, hit_by)).collect();
+        check(Goal::Safe, &ending, chosen, &clauses)
+    };
+    // One of two fences for each of 18 runs: 2^18 sets.
+    let pairs: Vec<[usize; 2]> = (0..18).map(|i| [100 + i, 200 + i]).collect();
+    let many: Vec<&[usize]> = pairs.iter().map(|pair| pair.as_slice()).collect();
+    let chosen: Vec<usize> = (100..118).collect();
+    vec![
+        case(
+            "fence_proof check: a clause lacks a fence that forbids its run",
+            robust(&[1, 3], &[clause(BOTH, &[1, 3]), first.clone(), second.clone()]),
+            robust(&[1, 3], &[clause(BOTH, &[1]), first.clone(), second.clone()]),
+        ),
+        case(
+            "fence_proof check: no fence forbids one of the runs",
+            safe(&[], &[&[]]),
+            safe(&[1], &[&[]]),
+        ),
+        case(
+            "fence_proof check: one of the runs is still possible",
+            good(),
+            robust(&[1], &[first.clone(), second.clone()]),
+        ),
+        case(
+            "fence_proof check: a cheaper set forbids all of the runs",
+            good(),
+            robust(&[1, 3], &[first.clone()]),
+        ),
+        case(
+            "fence_proof check: a cheaper set forbids all of the runs",
+            good(),
+            robust(&[1, 3, 2], &[first.clone(), second.clone()]),
+        ),
+        case("fence_proof check: TooLarge", safe(&chosen[..10], &many[..10]), safe(&chosen, &many)),
+        // A clause is a run that misses the goal.
+        case(
+            "certify robust: AllowedBySc",
+            good(),
+            robust(&[1, 3], &[first, second, clause(NONE, &[1, 3])]),
+        ),
+    ]
+}

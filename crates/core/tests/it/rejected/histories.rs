@@ -1,0 +1,391 @@
+//! Verdicts on histories: runs, cycles of derived orders, refutations by cases.
+
+use weakspot_core::certify::{Rejected, history, search_history};
+use weakspot_core::{
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
+    INITIAL, OpKind, Rule, Verdict, Why, Within, initial_write,
+};
+
+use super::proofs::add;
+use super::{Case, case};
+
+/// Threads of operations: `wx` writes, `rx` reads the initial value, `rx3` reads operation 3, `ux`
+/// and `ux3` update, `f` is a fence.
+fn recorded(text: &str) -> History {
+    let mut ops = History::new();
+    for thread in text.split('|') {
+        ops.thread();
+        for word in thread.split_whitespace() {
+            let kind = match &word[..1] {
+                "w" => OpKind::Write,
+                "r" => OpKind::Read,
+                "u" => OpKind::Update,
+                _ => OpKind::Fence,
+            };
+            let var = u32::from(word.get(1..2) == Some("y"));
+            let from = word.get(2..).and_then(|n| n.parse().ok()).unwrap_or(INITIAL);
+            ops.push(kind, var, from);
+        }
+    }
+    ops
+}
+
+const SB: &str = "wx ry | wy rx";
+const MP: &str = "wx wy | ry1 rx";
+/// The second thread sees two writes in the wrong order.
+const CORR: &str = "wx wx | rx1 rx0";
+
+fn holds(text: &str, model: HistoryModel, evidence: &HistoryEvidence) -> Result<(), Rejected> {
+    history(&recorded(text), model, &Verdict::Holds, evidence)
+}
+
+fn violated(text: &str, model: HistoryModel, cycle: HistoryCycle) -> Result<(), Rejected> {
+    history(&recorded(text), model, &Verdict::Violated, &HistoryEvidence::Cycle(cycle))
+}
+
+/// `0` issues an operation, `c0` commits it; and the store order.
+fn linear(steps: &str, store_order: &[&[u32]]) -> HistoryEvidence {
+    let step = |word: &str| match word.strip_prefix('c') {
+        Some(op) => HistoryStep::Commit(op.parse().expect("a number")),
+        None => HistoryStep::Issue(word.parse().expect("a number")),
+    };
+    HistoryEvidence::Linear {
+        store_order: store_order.iter().map(|order| order.to_vec()).collect(),
+        steps: steps.split_whitespace().map(step).collect(),
+    }
+}
+
+fn edge(from: u32, why: Why, to: u32) -> HistoryEdge {
+    HistoryEdge { from, to, why }
+}
+
+fn po(from: u32, to: u32) -> HistoryEdge {
+    edge(from, Why::Po, to)
+}
+
+fn derived(from: u32, number: u32, to: u32) -> HistoryEdge {
+    edge(from, Why::Derived(number), to)
+}
+
+fn derivation(rule: Rule, path: &[HistoryEdge]) -> Derivation {
+    Derivation { rule, within: Within::Global, path: path.to_vec() }
+}
+
+fn cycle(derivations: &[Derivation], edges: &[HistoryEdge]) -> HistoryCycle {
+    let (derivations, edges) = (derivations.to_vec(), edges.to_vec());
+    HistoryCycle { derivations, within: Within::Global, edges }
+}
+
+/// Both reads come before the writes of the other thread.
+fn sb() -> HistoryCycle {
+    let y = derivation(Rule::Overtaken { read: 1 }, &[po(initial_write(1), 2)]);
+    let x = derivation(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 0)]);
+    cycle(&[y, x], &[po(0, 1), derived(1, 0, 2), po(2, 3), derived(3, 1, 0)])
+}
+
+fn mp(first: Derivation) -> HistoryCycle {
+    let edges = [po(0, 1), edge(1, Why::Rf, 2), po(2, 3), derived(3, 0, 0)];
+    cycle(&[first], &edges)
+}
+
+fn corr() -> HistoryCycle {
+    let ordered = derivation(Rule::Ordered, &[po(0, 1)]);
+    let older = derivation(Rule::Older, &[edge(1, Why::Rf, 2), po(2, 3)]);
+    cycle(&[ordered, older], &[derived(0, 0, 1), derived(1, 1, 0)])
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    [questions(), cycles(), causal(), runs()].into_iter().flatten().collect()
+}
+
+fn questions() -> Vec<Case> {
+    let run = linear("0 1 2 3 c0 c2", &[&[0], &[2]]);
+    let good = || holds(SB, HistoryModel::Tso, &run);
+    let by_definition = |model| holds(SB, model, &HistoryEvidence::ByDefinition);
+    let search =
+        |text, verdict, most| search_history(&recorded(text), HistoryModel::Sc, &verdict, most);
+    // Each thread reads the other's write after its own: whichever is first, there is a cycle.
+    let both = "wx rx2 | wx rx0";
+    let conflict = |w: u32, r: u32, other: u32, literal: i32| {
+        let older = derivation(Rule::Older, &[po(w, r)]);
+        cycle(&[older], &[derived(w, 0, other), edge(other, Why::Chosen(literal), w)])
+    };
+    let refuted = |pairs: &[(u32, u32)], literals: [i32; 2], hints: &[u64]| {
+        let conflicts = vec![conflict(0, 1, 2, literals[0]), conflict(2, 3, 0, literals[1])];
+        let proof = vec![add(3, &[], hints)];
+        let evidence = HistoryEvidence::Refuted { pairs: pairs.to_vec(), conflicts, proof };
+        history(&recorded(both), HistoryModel::Sc, &Verdict::Violated, &evidence)
+    };
+    let split = || refuted(&[(0, 2)], [-1, 1], &[1, 2]);
+    let pair = "history/cycle new: no two writes to one variable";
+    let edge = "history/cycle path: an edge is not there";
+    vec![
+        case(
+            "history/check history: Start",
+            good(),
+            holds("wx ry3 | wy rx", HistoryModel::Tso, &run),
+        ),
+        case(
+            "history/check history: WrongKind",
+            by_definition(HistoryModel::Cc),
+            by_definition(HistoryModel::Sc),
+        ),
+        case(
+            "history/check history: WrongKind",
+            by_definition(HistoryModel::Wccm),
+            by_definition(HistoryModel::Tso),
+        ),
+        case(
+            "history/check history: WrongKind",
+            by_definition(HistoryModel::Cm),
+            by_definition(HistoryModel::Pso),
+        ),
+        case("history/check history: Lrat", split(), refuted(&[(0, 2)], [-1, 1], &[1])),
+        case(
+            "history/check history: WrongKind",
+            good(),
+            history(&recorded(SB), HistoryModel::Tso, &Verdict::Violated, &run),
+        ),
+        case(
+            "history/check search_history: Start",
+            search(SB, Verdict::Violated, 4),
+            search("wx ry3 | wy rx", Verdict::Violated, 4),
+        ),
+        case(
+            "history/check search_history: TooLarge",
+            search(SB, Verdict::Violated, 4),
+            search(SB, Verdict::Violated, 3),
+        ),
+        case(
+            "history/check search_history: Contradicted",
+            search(SB, Verdict::Violated, 4),
+            search(SB, Verdict::Holds, 4),
+        ),
+        case(
+            "history/check search_history: Contradicted",
+            search("wx", Verdict::Holds, 4),
+            search("wx", Verdict::Violated, 4),
+        ),
+        case(pair, split(), refuted(&[(0, 2), (0, 1)], [-1, 1], &[1, 2])),
+        case(pair, split(), refuted(&[(0, 2), (0, 0)], [-1, 1], &[1, 2])),
+        case(pair, split(), refuted(&[(0, 2), (0, 9)], [-1, 1], &[1, 2])),
+        case(pair, split(), refuted(&[(0, 2), (1, 3)], [-1, 1], &[1, 2])),
+        case(pair, split(), refuted(&[(0, 2), (0, initial_write(1))], [-1, 1], &[1, 2])),
+        // The choice is the other one, or none.
+        case(edge, split(), refuted(&[(0, 2)], [1, 1], &[1, 2])),
+        case(edge, split(), refuted(&[(0, 2)], [-1, -1], &[1, 2])),
+        case(edge, split(), refuted(&[(0, 2)], [-1, 2], &[1, 2])),
+        case(edge, split(), refuted(&[(0, 2)], [0, 1], &[1, 2])),
+    ]
+}
+
+fn cycles() -> Vec<Case> {
+    let sc = |text, cycle| violated(text, HistoryModel::Sc, cycle);
+    let good = || sc(SB, sb());
+    let bad = |change: &dyn Fn(&mut HistoryCycle)| {
+        let mut changed = sb();
+        change(&mut changed);
+        sc(SB, changed)
+    };
+    let overwritten = derivation(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 0)]);
+    let passing = || sc(MP, mp(overwritten.clone()));
+    let not_passing = |rule, path: &[HistoryEdge]| sc(MP, mp(derivation(rule, path)));
+    let older = |path: &[HistoryEdge]| {
+        let mut changed = corr();
+        changed.derivations[1].path = path.to_vec();
+        sc(CORR, changed)
+    };
+    let ordered = |path: &[HistoryEdge]| {
+        let mut changed = corr();
+        changed.derivations[0].path = path.to_vec();
+        sc(CORR, changed)
+    };
+    let there = "history/cycle path: an edge is not there";
+    let no_read = "history/cycle conclude: the path does not end in a read of another write";
+    let no_overwriting =
+        "history/cycle conclude: the path leads from no write to an overwriting one";
+    vec![
+        case("history/cycle path: a path without edges", good(), bad(&|c| c.edges.clear())),
+        case(
+            "history/cycle path: a path without edges",
+            good(),
+            bad(&|c| c.derivations[0].path.clear()),
+        ),
+        case(
+            "history/cycle path: the model has only one relation",
+            good(),
+            bad(&|c| c.within = Within::Local),
+        ),
+        case(
+            "history/cycle path: the model has only one relation",
+            good(),
+            bad(&|c| c.derivations[0].within = Within::Local),
+        ),
+        case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges.swap(1, 2))),
+        case(
+            there,
+            good(),
+            bad(&|c| c.edges[2] = po(2, 3))
+                .and_then(|()| bad(&|c| c.edges[0].why = Why::Derived(7))),
+        ),
+        case(there, good(), bad(&|c| c.edges[0].why = Why::Rf)),
+        case(there, good(), bad(&|c| c.edges[1].why = Why::Derived(1))),
+        // A derivation uses only those before it.
+        case(there, good(), bad(&|c| c.derivations[0].path[0].why = Why::Derived(0))),
+        case(there, good(), bad(&|c| c.edges[3].why = Why::Derived(2))),
+        case(there, good(), violated(SB, HistoryModel::Tso, sb())),
+        case(
+            "history/cycle conclude: the path starts in no write",
+            passing(),
+            not_passing(Rule::Ordered, &[po(2, 3)]),
+        ),
+        case(no_read, sc(CORR, corr()), older(&[edge(0, Why::Rf, 3)])),
+        case(no_read, sc(CORR, corr()), older(&[po(0, 1)])),
+        case(no_read, passing(), not_passing(Rule::Older, &[po(0, 1), edge(1, Why::Rf, 2)])),
+        case(
+            no_overwriting,
+            passing(),
+            not_passing(Rule::Overtaken { read: 2 }, &[po(initial_write(0), 0)]),
+        ),
+        case(
+            no_overwriting,
+            passing(),
+            not_passing(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 1)]),
+        ),
+        case(
+            no_overwriting,
+            passing(),
+            not_passing(Rule::Overtaken { read: 9 }, &[po(initial_write(0), 0)]),
+        ),
+        case(
+            no_overwriting,
+            passing(),
+            not_passing(Rule::Overtaken { read: 1 }, &[po(initial_write(0), 0)]),
+        ),
+        case(
+            "history/cycle conclude: the path does not lead to a write of the variable",
+            sc(CORR, corr()),
+            ordered(&[po(0, 1), edge(1, Why::Rf, 2)]),
+        ),
+        case(
+            "history/cycle conclude: the path does not lead to a write of the variable",
+            passing(),
+            not_passing(Rule::Ordered, &[po(0, 1)]),
+        ),
+        case("history/cycle closes: the path is not closed", good(), bad(&|c| c.edges.truncate(3))),
+    ]
+}
+
+/// Which derivations the causal models have.
+fn causal() -> Vec<Case> {
+    let late = "history/cycle stage: the model does not build on such an edge here";
+    let allowed = "history/cycle closes: the model allows such a cycle";
+    let with = |rule, path: &[HistoryEdge]| {
+        let mut changed = sb();
+        changed.derivations.push(derivation(rule, path));
+        violated(SB, HistoryModel::Ccm, changed)
+    };
+    let good = || violated(SB, HistoryModel::Ccm, sb());
+    let round = [po(initial_write(1), 1), derived(1, 0, 2)];
+    // Two threads that each see the other's write last: CCv forbids it, CC and CM do not.
+    let crossed = "wx rx2 | wx rx0";
+    let both = cycle(
+        &[derivation(Rule::Older, &[po(0, 1)]), derivation(Rule::Older, &[po(2, 3)])],
+        &[derived(0, 0, 2), derived(2, 1, 0)],
+    );
+    let crossing = |model| violated(crossed, model, both.clone());
+    vec![
+        case(late, good(), with(Rule::Ordered, &round)),
+        case(late, good(), with(Rule::Overtaken { read: 1 }, &round)),
+        // A read of y that is after what was derived from that it is overtaken.
+        case(
+            late,
+            good(),
+            with(Rule::Older, &[po(0, 1), derived(1, 0, 2), po(2, 3)])
+                .and_then(|()| with(Rule::Ordered, &round)),
+        ),
+        case(allowed, good(), violated(SB, HistoryModel::Cc, sb())),
+        case(allowed, good(), violated(SB, HistoryModel::Ccv, sb())),
+        case(allowed, good(), violated(SB, HistoryModel::Cm, sb())),
+        case(allowed, crossing(HistoryModel::Ccv), crossing(HistoryModel::Cc)),
+        case(allowed, crossing(HistoryModel::Ccm), crossing(HistoryModel::Cm)),
+    ]
+}
+
+fn runs() -> Vec<Case> {
+    let tso = |steps, order: &[&[u32]]| holds(SB, HistoryModel::Tso, &linear(steps, order));
+    let order: [&[u32]; 2] = [&[0], &[2]];
+    let steps = "0 1 2 3 c0 c2";
+    let good = || tso(steps, &order);
+    let bad = |steps| tso(steps, &order);
+    let end = "history/replay replay: NotFinal";
+    let no_write = "history/replay commit: there is no such write";
+    let no_buffer = "history/replay commit: the write is not in a buffer";
+    let twice = |model, steps| holds("wx wx", model, &linear(steps, &[&[0, 1]]));
+    let two = |model, steps| holds("wx wy", model, &linear(steps, &[&[0], &[1]]));
+    let not_in_memory = "history/replay issue: the thread's writes are not all in memory";
+    let other = "history/replay issue: the read sees another write";
+    let committed = |model| holds("wx | rx0", model, &linear("0 c0 1", &[&[0]]));
+    let no_buffers = "history/replay replay: SC has no buffers";
+    let store = "history/replay store: the store order has another write here";
+    vec![
+        case(end, good(), tso(steps, &[&[0]])),
+        case(end, good(), tso(steps, &[&[0], &[2], &[]])),
+        case(end, good(), bad("0 1 2 c0 c2")),
+        case(end, good(), bad("0 1 2 3 c0")),
+        case(end, good(), tso(steps, &[&[0], &[2, 2]])),
+        case(no_buffers, committed(HistoryModel::Wccm), committed(HistoryModel::Ccm)),
+        case(no_buffers, committed(HistoryModel::Tso), committed(HistoryModel::Sc)),
+        case("history/replay issue: there is no such operation", good(), bad("0 1 2 4 c0 c2")),
+        case(
+            "history/replay issue: the thread's next operation is another one",
+            good(),
+            bad("1 0 2 3 c0 c2"),
+        ),
+        case(
+            "history/replay issue: the thread's next operation is another one",
+            good(),
+            bad("0 1 1 3 c0 c2"),
+        ),
+        case(
+            not_in_memory,
+            holds("wx f", HistoryModel::Tso, &linear("0 c0 1", &[&[0]])),
+            holds("wx f", HistoryModel::Tso, &linear("0 1 c0", &[&[0]])),
+        ),
+        case(
+            not_in_memory,
+            holds("wx uy", HistoryModel::Pso, &linear("0 c0 1", &[&[0], &[1]])),
+            holds("wx uy", HistoryModel::Pso, &linear("0 1 c0", &[&[0], &[1]])),
+        ),
+        case(other, good(), bad("0 2 c0 c2 1 3")),
+        case(other, good(), holds("wx ry2 | wy rx", HistoryModel::Tso, &linear(steps, &order))),
+        // A thread's own write, while it is in the buffer, and then what memory has.
+        case(
+            other,
+            holds("wx rx0 | wx", HistoryModel::Tso, &linear("0 1 2 c2 c0", &[&[2, 0]])),
+            holds("wx rx2 | wx", HistoryModel::Tso, &linear("0 2 c2 1 c0", &[&[2, 0]])),
+        ),
+        case(
+            other,
+            holds("wx rx2 | wx", HistoryModel::Tso, &linear("0 c0 2 c2 1", &[&[0, 2]])),
+            holds("wx rx0 | wx", HistoryModel::Tso, &linear("0 c0 2 c2 1", &[&[0, 2]])),
+        ),
+        case(no_write, good(), bad("0 1 2 3 c1 c2")),
+        case(no_write, good(), bad("0 1 2 3 c4 c2")),
+        case(no_write, good(), holds("ux", HistoryModel::Tso, &linear("0 c0", &[&[0]]))),
+        case(no_buffer, good(), bad("c0 0 1 2 3 c2")),
+        case(no_buffer, good(), bad("0 1 2 3 c0 c0 c2")),
+        case(
+            "history/replay commit: an older write to the variable is in the buffer",
+            twice(HistoryModel::Pso, "0 1 c0 c1"),
+            twice(HistoryModel::Pso, "0 1 c1 c0"),
+        ),
+        case(
+            "history/replay commit: an older write is in the buffer",
+            two(HistoryModel::Pso, "0 1 c1 c0"),
+            two(HistoryModel::Tso, "0 1 c1 c0"),
+        ),
+        case(store, good(), tso(steps, &[&[2], &[0]])),
+        case(store, good(), tso(steps, &[&[], &[2]])),
+    ]
+}
