@@ -147,7 +147,7 @@ fn trace(
     if let TraceEvidence::Groups(groups) = &evidence
         && groups.iter().any(|group| matches!(group.why, NoCycle::Searched { .. }))
     {
-        certify::search_trace(&events, mode, &verdict, most)?;
+        certify::search_trace(&events, &access, mode, &verdict, most)?;
         return Ok("all executions of the trace are serializable, by definition");
     }
     Ok(how)

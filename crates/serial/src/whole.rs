@@ -3,11 +3,14 @@
 //! The stages of `trace.rs` know nothing of that: they look at more executions, also at those that
 //! do the parts of an access at different times. If none of these has a cycle, no other has one
 //! either. If one has, its parts are moved together; if that has no cycle, and neither do some
-//! others, nothing is known.
+//! others, all executions that do accesses at once are looked at, as long as there are not too many.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
-use weakspot_core::serial::{BadTrace, Trace, TraceEvidence, TraceMode, accesses, is_whole};
+use weakspot_core::serial::{
+    BadTrace, NoCycle, Trace, TraceEvidence, TraceMode, TxnGroup, accesses, is_whole,
+};
 use weakspot_core::{Certified, Effort, Limit, Limits, Progress, TxnEvent, TxnKind, Verdict};
 
 use crate::online::first_violation;
@@ -50,18 +53,122 @@ fn decide_whole(
             let tried = std::iter::once(found.clone()).chain(executions(&trace));
             let in_time = |_: &Vec<TxnEvent>| limits.check(0).is_ok();
             // Executions of other schedules are not put right.
-            mode.is_exact().then_some(tried).and_then(|tried| {
+            let found = mode.is_exact().then_some(tried).and_then(|tried| {
                 tried.take_while(in_time).find_map(|e| violation(&e, &trace, access))
-            })
+            });
+            match found {
+                None if mode.is_exact() => {
+                    let Some((verdict, evidence)) = search(&trace, access, limits) else {
+                        return Ok(unknown(answer));
+                    };
+                    return Ok(TraceAnswer { verdict, evidence: Some(evidence), ..answer });
+                }
+                found => found,
+            }
         }
         Some(TraceEvidence::Directions(_)) => None,
         _ => return Ok(answer),
     };
-    let verdict = match evidence {
-        Some(_) => Verdict::Violated,
-        None => Verdict::Unknown(Limit::Overlap),
+    Ok(match evidence {
+        Some(_) => TraceAnswer { verdict: Verdict::Violated, evidence, ..answer },
+        None => unknown(answer),
+    })
+}
+
+fn unknown(answer: TraceAnswer) -> TraceAnswer {
+    TraceAnswer { verdict: Verdict::Unknown(Limit::Overlap), evidence: None, ..answer }
+}
+
+/// So many executions are looked at: some seconds.
+const MOST_EXECUTIONS: u64 = 200_000;
+
+/// Looks at all executions of a trace that do accesses at once. `None` if there are too many.
+fn search(trace: &Trace<'_>, access: &[u32], limits: &Limits) -> Option<(Verdict, TraceEvidence)> {
+    let mut accesses: Vec<Range<usize>> = Vec::new();
+    for (at, unit) in access.iter().enumerate() {
+        match accesses.last_mut().filter(|last| access[last.start] == *unit) {
+            Some(last) => last.end = at + 1,
+            None => accesses.push(at..at + 1),
+        }
+    }
+    let threads = trace.events.iter().map(|e| e.thread as usize + 1).max().unwrap_or(0);
+    let mut all = Whole {
+        trace,
+        accesses,
+        limits,
+        pending: vec![VecDeque::new(); threads],
+        events: Vec::new(),
+        seen: 0,
     };
-    Ok(TraceAnswer { verdict, evidence, ..answer })
+    Some(match all.go_on(0)? {
+        Some(found) => (Verdict::Violated, found),
+        None => {
+            let mut txns: Vec<u32> = trace.events.iter().map(|event| event.txn).collect();
+            txns.sort_unstable();
+            txns.dedup();
+            let why = NoCycle::Searched { steps: all.seen };
+            (Verdict::Holds, TraceEvidence::Groups(vec![TxnGroup { txns, why }]))
+        }
+    })
+}
+
+/// An execution that is being made.
+struct Whole<'a> {
+    trace: &'a Trace<'a>,
+    accesses: Vec<Range<usize>>,
+    limits: &'a Limits,
+    /// Per thread its stores that are not committed.
+    pending: Vec<VecDeque<Range<usize>>>,
+    events: Vec<TxnEvent>,
+    seen: u64,
+}
+
+impl Whole<'_> {
+    /// Goes on with the access of this number in every way: a violation, or none, or too many.
+    fn go_on(&mut self, next: usize) -> Option<Option<TraceEvidence>> {
+        let begun = self.events.len();
+        let coming = self.accesses.get(next).cloned();
+        if coming.is_none() && self.pending.iter().all(VecDeque::is_empty) {
+            self.seen += 1;
+            if self.seen > MOST_EXECUTIONS || self.limits.check(0).is_err() {
+                return None;
+            }
+            let violation = first_violation(&self.events, self.trace.mode.buffered_reads());
+            let events = || self.events.clone();
+            return Some(
+                violation.map(|(_, cycle)| TraceEvidence::Execution { events: events(), cycle }),
+            );
+        }
+        if let Some(access) = coming {
+            let first = self.trace.events[access.start];
+            let thread = first.thread as usize;
+            if !first.kind.drains() || self.pending[thread].is_empty() {
+                self.events.extend_from_slice(&self.trace.events[access.clone()]);
+                let stores = first.kind == TxnKind::Write;
+                self.pending[thread].extend(stores.then_some(access));
+                let found = self.go_on(next + 1)?;
+                if stores {
+                    self.pending[thread].pop_back();
+                }
+                self.events.truncate(begun);
+                if found.is_some() {
+                    return Some(found);
+                }
+            }
+        }
+        for thread in 0..self.pending.len() {
+            let Some(store) = self.pending[thread].pop_front() else { continue };
+            let commit = |&event: &TxnEvent| TxnEvent { kind: TxnKind::Commit, ..event };
+            self.events.extend(self.trace.events[store.clone()].iter().map(commit));
+            let found = self.go_on(next)?;
+            self.pending[thread].push_front(store);
+            self.events.truncate(begun);
+            if found.is_some() {
+                return Some(found);
+            }
+        }
+        Some(None)
+    }
 }
 
 /// An execution like this one that does accesses at once, with its cycle.

@@ -395,7 +395,8 @@ impl<A: Claim<Evidence = TraceEvidence>> Certified<A> {
                 TraceEvidence::Groups(groups)
                     if groups.iter().any(|g| matches!(g.why, NoCycle::Searched { .. })) =>
                 {
-                    Certification::of(certify::search_trace(events, mode, verdict, effort.events))
+                    let most = effort.events;
+                    Certification::of(certify::search_trace(events, access, mode, verdict, most))
                 }
                 _ => Ok(Certification::Checked),
             }

@@ -14,6 +14,7 @@ use super::overwritten::overwritten;
 use super::points::are_points;
 use super::ties::{Tie, Trace};
 use super::trace::trace_serializable;
+use super::whole::whole_serializable;
 use super::{Conflicts, TraceMode, TxnCycle, TxnEvent, TxnKind, conflict};
 use crate::evidence::rejected::Rejected;
 use crate::{Verdict, lrat};
@@ -40,9 +41,11 @@ pub fn trace(
     }
 }
 
-/// Re-derives a verdict on a trace from nothing, if it has at most so many events.
+/// Re-derives a verdict on a trace from nothing, if it has at most so many events. Those with the same
+/// number in `access` are parts of one access; if it is empty, each is one.
 pub fn search_trace(
     events: &[TxnEvent],
+    access: &[u32],
     mode: TraceMode,
     verdict: &Verdict,
     max_events: usize,
@@ -54,7 +57,8 @@ pub fn search_trace(
         return Err(Rejected::TooLarge(max_events));
     }
     let holds = match mode {
-        TraceMode::Exact(reads) => trace_serializable(events, reads),
+        TraceMode::Exact(reads) if access.is_empty() => trace_serializable(events, reads),
+        TraceMode::Exact(reads) => whole_serializable(events, access, reads),
         TraceMode::Predictive(_) => predicted_serializable(&trace),
         TraceMode::Literal => serializable_by_orientations(&trace),
     };

@@ -45,7 +45,7 @@ pub use stream::{CycleCheck, CycleLog, OrderCheck, Passed};
 pub use ties::{BadTrace, Tie, Trace};
 pub use trace::{Executions, trace_serializable};
 pub use values::{Source, Values, is_serial, values};
-pub use whole::{accesses, is_whole};
+pub use whole::{accesses, is_whole, whole_serializable};
 
 /// Which reads count as reads of the buffer, so that later reads of the thread may overtake them.
 /// Both readings need a write of the thread to the variable, and no fence of the thread in between.

@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{TxnEvent, TxnKind};
+use super::execution::{pair, serializable};
+use super::{BufferedReads, Conflicts, Executions, TxnEvent, TxnKind};
 
 /// Per event of an execution, the access that it is a part of: that of the event of the trace that
 /// the thread does there, and for a commit that of its store. `None` if the threads do not do what
@@ -39,5 +40,13 @@ pub fn is_whole(execution: &[TxnEvent], trace: &[TxnEvent], access: &[u32]) -> b
     execution.iter().zip(of).enumerate().all(|(at, (event, access))| {
         let before = last.insert((event.kind == TxnKind::Commit, access), at);
         before.is_none_or(|before| before + 1 == at)
+    })
+}
+
+/// Whether all executions of a trace that do each access at once are TSO-serializable.
+#[must_use]
+pub fn whole_serializable(trace: &[TxnEvent], access: &[u32], reads: BufferedReads) -> bool {
+    Executions::new(trace).filter(|execution| is_whole(execution, trace, access)).all(|execution| {
+        pair(&execution).is_ok_and(|execution| serializable(&execution, Conflicts::Tso(reads)))
     })
 }

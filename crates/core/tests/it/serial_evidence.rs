@@ -241,13 +241,13 @@ fn random_group_orders() {
 #[test]
 fn full_searches() {
     let events = trace_of("wr0(x)^0 rd0(x)^0 wr1(x)^1");
-    assert_eq!(search_trace(&events, EXACT, &Verdict::Holds, 8), Ok(()));
+    assert_eq!(search_trace(&events, &[], EXACT, &Verdict::Holds, 8), Ok(()));
     for mode in [PREDICTIVE, TraceMode::Literal] {
-        assert_eq!(search_trace(&events, mode, &Verdict::Violated, 8), Ok(()));
-        assert!(search_trace(&events, mode, &Verdict::Holds, 8).is_err());
+        assert_eq!(search_trace(&events, &[], mode, &Verdict::Violated, 8), Ok(()));
+        assert!(search_trace(&events, &[], mode, &Verdict::Holds, 8).is_err());
     }
-    assert!(search_trace(&events, EXACT, &Verdict::Violated, 8).is_err());
-    assert!(search_trace(&events, EXACT, &Verdict::Holds, 2).is_err());
+    assert!(search_trace(&events, &[], EXACT, &Verdict::Violated, 8).is_err());
+    assert!(search_trace(&events, &[], EXACT, &Verdict::Holds, 2).is_err());
 }
 
 #[test]
