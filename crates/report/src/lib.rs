@@ -10,6 +10,7 @@ mod bench;
 mod csv;
 mod history;
 mod json;
+mod page;
 mod program;
 mod real;
 mod real_advice;
@@ -29,6 +30,7 @@ pub use history::{
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
+pub use page::page;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusShown, observation};
 pub use program::race::RaceAnswer;

@@ -88,7 +88,13 @@ pub(super) fn explore(
         } else if shared.format == OutputFormat::Junit {
             (answer.out, answer.err) = (String::new(), String::new());
         }
-        pool::Answer { out: answer.out, err: answer.err, exit: answer.exit, results }
+        pool::Answer {
+            out: answer.out,
+            err: answer.err,
+            objects: answer.objects,
+            exit: answer.exit,
+            results,
+        }
     })?;
     for (binary, error) in failed {
         exit = exit.max(Exit::Bad);

@@ -29,6 +29,27 @@ pub(super) fn show(
     time: Duration,
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
+    let json = args.shared.format == OutputFormat::Json;
+    show_as(json, args, subject, found, time, answer)?;
+    if args.shared.report.is_some() {
+        let mut page = Answer::new();
+        show_as(true, args, subject, found, time, &mut page)?;
+        answer.objects += &page.out;
+    }
+    if let (Some(path), Some(logged)) = (&args.log, &found.log) {
+        log::write(path, logged)?;
+    }
+    Ok(())
+}
+
+fn show_as(
+    json: bool,
+    args: &RunArgs,
+    subject: &Subject,
+    found: &campaign::Answer,
+    time: Duration,
+    answer: &mut Answer<Outcome>,
+) -> Result<()> {
     let strategy = found.strategies.join(", then ");
     let command = question::command(args, subject, args.under, found.fork);
     let target = question::target(subject);
@@ -43,7 +64,6 @@ pub(super) fn show(
         time,
     };
     let shared = &args.shared;
-    let json = shared.format == OutputFormat::Json;
     let look = Look { args, subject, json, style: style(shared) };
     let (advisory, counts): (Vec<_>, Vec<_>) = parts(found).into_iter().partition(Part::advisory);
     for part in &counts {
@@ -71,9 +91,6 @@ pub(super) fn show(
     }
     if let Some(found) = &found.advice {
         answer.out += &advice(&explored, found, look);
-    }
-    if let (Some(path), Some(logged)) = (&args.log, &found.log) {
-        log::write(path, logged)?;
     }
     if look.style.details && !look.json {
         answer.out += &real_statistics(&explored, look.style);

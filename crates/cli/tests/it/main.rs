@@ -46,6 +46,7 @@ mod imports;
 mod limits;
 mod monitor;
 mod monitor_program;
+mod pages;
 mod races;
 mod readme;
 mod robust;

@@ -568,6 +568,9 @@ fn help() {
                       - dot:  Graphviz: the execution or cycle that decides the answer
                       - csv:  Commas: the rows of `bench`, the summary of many files
 
+                  --report <FILE.html>
+                      Write the answers as a page to look at, too: one HTML file that needs no network
+
                   --timeout <TIME>
                       Give up on a question after this time, from opening its file [default: 60s]
 
