@@ -155,7 +155,7 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
         kind: Option<&str>,
     ) {
         self.answer.exit = Exit::Bad;
-        let (json, page) = (self.shared.format == OutputFormat::Json, self.shared.report.is_some());
+        let (json, page) = (self.shared.format.is_of_objects(), self.shared.report.is_some());
         if !json && !page {
             return;
         }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::page;
+use weakspot_report::{github, page, sarif};
 
-use crate::args::{Common, Shared, When};
+use crate::args::{Common, OutputFormat, Shared, When};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, spare_inputs};
@@ -141,8 +141,13 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
             });
         }
         drop(sender);
-        let mut said =
-            Said { exit: Exit::Holds, results: Vec::new(), objects: String::new(), inputs: 0 };
+        let mut said = Said {
+            exit: Exit::Holds,
+            results: Vec::new(),
+            objects: String::new(),
+            found: String::new(),
+            inputs: 0,
+        };
         let printed = print(inputs, shared, receiver, &mut said);
         if printed.is_err() {
             interrupt::ask();
@@ -171,8 +176,9 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
 struct Said<T> {
     exit: Exit,
     results: Vec<T>,
-    /// For the page.
+    /// For the page, and for a log that is written in the end.
     objects: String,
+    found: String,
     /// How many inputs that is all about.
     inputs: usize,
 }
@@ -212,7 +218,11 @@ fn print<I: Named, T>(
                         if !part.err.is_empty() {
                             eprint!("{}", part.err);
                         }
-                        out.write_all(signed(shared.format, &part.out).as_bytes())?;
+                        match shared.format {
+                            OutputFormat::Sarif => said.found += &part.out,
+                            OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
+                            format => out.write_all(signed(format, &part.out).as_bytes())?,
+                        }
                     }
                     News::End(time) => {
                         ended = true;
@@ -234,6 +244,9 @@ fn print<I: Named, T>(
         line.show(said.inputs, inputs.len());
     }
     terminal::clear();
+    if shared.format == OutputFormat::Sarif {
+        out.write_all(sarif(&TOOL, &said.found).as_bytes())?;
+    }
     out.flush()
 }
 

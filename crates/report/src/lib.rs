@@ -8,6 +8,7 @@
 mod answer;
 mod bench;
 mod csv;
+mod exchange;
 mod history;
 mod json;
 mod page;
@@ -25,6 +26,7 @@ pub use answer::{Answer, Format, Head, ModelName};
 pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use bench::programs::{BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use csv::Rows;
+pub use exchange::{github, sarif};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, history_model_name,
     history_summary, history_summary_csv,

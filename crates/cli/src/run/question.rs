@@ -9,7 +9,7 @@ use weakspot_core::{Drain, Model};
 use weakspot_report::model_key;
 
 use super::Subject;
-use crate::args::{Isolate, OutputFormat, ProgramOutput, RunArgs, RunStrategy, SPINS};
+use crate::args::{Isolate, ProgramOutput, RunArgs, RunStrategy, SPINS};
 
 /// How many steps an execution may have unless the user says something else.
 const STEPS: u64 = 100_000;
@@ -59,7 +59,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         fence_transactions: args.fence_transactions,
         advice: args.fences,
         log: args.log.is_some(),
-        details: args.shared.format == OutputFormat::Json || !args.shared.quiet,
+        details: args.shared.format.is_of_objects() || !args.shared.quiet,
         timeout: args.shared.timeout,
         // The library around the program needs some memory, too.
         memory: args.shared.memory / 4,

@@ -17,7 +17,7 @@ use weakspot_report::{
 };
 
 use super::{Outcome, Subject, log, question};
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::RunArgs;
 use crate::job::style;
 use crate::pool::Answer;
 
@@ -29,7 +29,7 @@ pub(super) fn show(
     time: Duration,
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
-    let json = args.shared.format == OutputFormat::Json;
+    let json = args.shared.format.is_of_objects();
     show_as(json, args, subject, found, time, answer)?;
     if args.shared.report.is_some() {
         let mut page = Answer::new();

@@ -593,7 +593,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, dot, csv]
+              [possible values: text, json, dot, csv, sarif, github]
 
             For more information, try '--help'.
             --- exit 2
@@ -709,10 +709,12 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution or cycle that decides the answer
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:   For people
+                      - json:   JSON Lines, one object per file and model
+                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - csv:    Commas: the rows of `bench`, the summary of many files
+                      - sarif:  SARIF 2.1: findings for editors and services that show them
+                      - github: Annotations on the lines of a pull request, for GitHub Actions
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network
@@ -805,10 +807,12 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution or cycle that decides the answer
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:   For people
+                      - json:   JSON Lines, one object per file and model
+                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - csv:    Commas: the rows of `bench`, the summary of many files
+                      - sarif:  SARIF 2.1: findings for editors and services that show them
+                      - github: Annotations on the lines of a pull request, for GitHub Actions
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network
