@@ -6,6 +6,7 @@
 //! - `convert`: logs and histories from format to format;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
+//! - `errata`: what the page on errors of others shows is what the command prints;
 //! - `ends`: exit codes, limits and signals at the edges;
 //! - `fences`: what `weakspot fence` prints;
 //! - `follow`: `weakspot history --follow`;
@@ -34,6 +35,7 @@ mod certified;
 mod convert;
 mod corpus_c;
 mod ends;
+mod errata;
 mod failures;
 mod fences;
 mod follow;
