@@ -239,7 +239,7 @@ fn conflicts() {
         ),
         (
             "reach --algorithm dual -m sc,tso a",
-            "--algorithm lazy, unroll and dual answer for TSO only: expected --model tso",
+            "--algorithm lazy, unroll and dual answer for TSO and PSO only: expected --model tso or pso",
         ),
         (
             "reach --algorithm dual --buffer-limit 3 a",

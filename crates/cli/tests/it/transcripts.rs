@@ -775,9 +775,9 @@ fn help() {
                       Possible values:
                       - auto:   Several side by side, the first answer counts
                       - eager:  Explore the store buffers themselves; ends if they are bounded
-                      - lazy:   Ask about SC only, and add delays where they matter; TSO only
-                      - unroll: The same with loops unrolled; TSO only
-                      - dual:   The complete procedure for finite data; TSO only
+                      - lazy:   Ask about SC only, and add delays where they matter; TSO and PSO
+                      - unroll: The same with loops unrolled; TSO and PSO
+                      - dual:   The complete procedure for finite data; TSO and PSO
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
