@@ -6,7 +6,7 @@
 //! - *eager* ends on every program whose buffers are bounded;
 //! - *lazy* asks about SC and robustness: it finds violations behind long buffers or few late
 //!   stores, and knows robust programs to be safe;
-//! - *dual* (TSO) ends on every program with finite data.
+//! - *dual* ends on every program with finite data.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -48,8 +48,8 @@ pub(crate) fn reach(
         &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
     let lazily: Racer<'_> =
         &|limits, progress| lazy::lazy(program, model, limits, progress).map(Some);
-    let dually: Racer<'_> = &|limits, progress| dual::decided(program, limits, progress);
-    let mut racers = if model == Model::Tso { vec![lazily, dually] } else { vec![lazily] };
+    let dually: Racer<'_> = &|limits, progress| dual::decided(program, model, limits, progress);
+    let mut racers = vec![lazily, dually];
     if eager_goes_on {
         racers.push(buffers);
     }

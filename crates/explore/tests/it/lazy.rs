@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use weakspot_core::testing::{Rng, Size, check_programs, scaled};
 use weakspot_core::{
-    BinOp, Condition, Drain, Edge, Evidence, Expr, Fence, Instr, Limit, Limits, Location, Model, Point,
-    PointId, Program, Progress, Quantifier, RegId, Silent, Snapshot, Span, Thread, Undeclared,
-    Verdict, certify, reference,
+    BinOp, Condition, Drain, Edge, Evidence, Expr, Fence, Instr, Limit, Limits, Location, Model,
+    Point, PointId, Program, Progress, Quantifier, RegId, Silent, Snapshot, Span, Thread,
+    Undeclared, Verdict, certify, reference,
 };
 use weakspot_explore::{Algorithm, Lazily, reach, reach_lazily};
 use weakspot_lang::Format;
@@ -176,7 +176,8 @@ fn programs_with_loops_agree_with_the_reference_under_pso() {
 fn programs_with_loops_agree_with_the_reference() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
     for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
-        let (holds, violated, unknown) = compare(2_000_000, count, size, &[Model::Tso], algorithm, 25).get();
+        let (holds, violated, unknown) =
+            compare(2_000_000, count, size, &[Model::Tso], algorithm, 25).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
         assert!(holds > count / 10 && violated > count / 10 && unknown < count / 5, "{counts}");
     }
@@ -265,8 +266,9 @@ end
     for lazily in [Lazily::Whole, Lazily::Unrolled] {
         for workers in [1, 2] {
             let limits = Limits { workers, ..limits };
-            let (answer, queries) = reach_lazily(&program, Model::Tso, lazily, &limits, &mut Silent)
-                .expect("nothing is wrong with the program");
+            let (answer, queries) =
+                reach_lazily(&program, Model::Tso, lazily, &limits, &mut Silent)
+                    .expect("nothing is wrong with the program");
             assert_eq!(answer.verdict, Verdict::Unknown(Limit::Time(time)));
             assert!(queries.oracle > 3, "{queries:?}");
         }

@@ -9,12 +9,12 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Schedule, Step};
-use weakspot_core::{ThreadId, Value};
+use weakspot_core::{Model, ThreadId, Value};
 
-use super::demand::Source;
+use super::demand::Demand;
 use super::facts::{ANY, silent_path};
 use super::graph::{Graphs, Item, Label};
-use super::search::{Goal, Origin, Search};
+use super::search::{Back, Demanded, Goal, Origin, Search, Source};
 
 /// What the run to a goal is made of.
 struct Builder<'g, 'p> {
@@ -38,7 +38,7 @@ enum Action {
 }
 
 /// The run that the search found, with the goal that it reaches. `None` is a defect.
-pub(crate) fn run(search: &Search<'_, '_, '_>) -> Option<(Schedule, Goal)> {
+pub(crate) fn run(search: &Search<'_, '_, '_, Demand>, _: Model) -> Option<(Schedule, Goal)> {
     let graphs = search.graphs;
     let mut id = search.found?;
     let first = search.demand(id);
@@ -61,7 +61,8 @@ pub(crate) fn run(search: &Search<'_, '_, '_>) -> Option<(Schedule, Goal)> {
     let goal = loop {
         match search.origin(id) {
             Origin::Goal(g) => break &search.goals[g as usize],
-            Origin::Step { next, arc, source } => {
+            Origin::Step { back: Back::Commit(..), .. } => return None,
+            Origin::Step { next, back: Back::Arc(arc, source) } => {
                 builder.take(arc, source, true);
                 builder.walk_to(&search.demand(next).locals)?;
                 id = next;
@@ -102,7 +103,7 @@ impl Builder<'_, '_> {
         let t = arc.thread as usize;
         let change = self.changes.len();
         let action = match arc.label {
-            Label::Silent => Action::Silent(vec![arc.step]),
+            Label::Silent | Label::Barrier => Action::Silent(vec![arc.step]),
             Label::Load(item) => Action::Load(arc.step, item, source),
             Label::Store(item) if commits => {
                 let thread = ThreadId::new(t);

@@ -67,12 +67,7 @@ enum Order<'a> {
     Pso(&'a [bool]),
 }
 
-fn extension(
-    r: &Emulation,
-    thread: ThreadId,
-    sigma: &[At],
-    order: Order<'_>,
-) -> Option<Emulation> {
+fn extension(r: &Emulation, thread: ThreadId, sigma: &[At], order: Order<'_>) -> Option<Emulation> {
     let path: Vec<(Edge, Option<u32>)> = sigma
         .iter()
         .map(|&at| r.edge(thread, at).map(|(edge, takes)| (edge.clone(), takes)))
@@ -161,8 +156,8 @@ fn is_legal(sigma: &[At], path: &[(Edge, Option<u32>)], order: Order<'_>) -> boo
         Instr::Store { .. } | Instr::Update { .. } => pso && !fenced(i) && !meets(i),
         _ => false,
     };
-    let stores_meet = (1..path.len())
-        .all(|i| !meets(i) || matches!(instr(i), Some(Instr::Store { .. })));
+    let stores_meet =
+        (1..path.len()).all(|i| !meets(i) || matches!(instr(i), Some(Instr::Store { .. })));
     connected
         && path.len() > 1
         && matches!(instr(0), Some(Instr::Store { .. }))
