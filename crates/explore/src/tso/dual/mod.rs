@@ -19,6 +19,7 @@
 //! Cost: reachability under TSO is not primitive recursive; what is kept grows with the number of
 //! combinations of local states and of words that threads may still have to read.
 
+mod buffer;
 mod demand;
 mod facts;
 mod goals;
