@@ -337,7 +337,7 @@ impl Strategy for Bounded {
         let later = |cost: usize| {
             let ranges = self.rounds[cost].iter();
             let stretch = |r: &Range| Stretch {
-                way: self.way(r.parent),
+                way: self.way(r.parent).into(),
                 from: r.from,
                 to: r.to,
                 agent: r.agent,

@@ -4,6 +4,7 @@
 //! runs them, unless there are more in a part than it may have.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crate::Agent;
 use crate::share::{Read, Whole, Written};
@@ -12,7 +13,7 @@ use crate::share::{Read, Whole, Written};
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
     /// Where that one departs from the plain one.
-    pub(super) way: Vec<(u32, Agent)>,
+    pub(super) way: Rc<[(u32, Agent)]>,
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) agent: Agent,
@@ -63,7 +64,7 @@ impl BoundedWhole {
             return Some(way);
         }
         let stretch = self.rounds[0].front_mut()?;
-        let mut way = stretch.way.clone();
+        let mut way = stretch.way.to_vec();
         way.push((stretch.from, stretch.agent));
         stretch.from += 1;
         if stretch.from >= stretch.to {
@@ -87,7 +88,7 @@ impl Whole for BoundedWhole {
             self.round += 1;
         }
         // Each brings others with it.
-        let count = (most / 4).max(1);
+        let count = (most / 2).max(1);
         let ways = (0..count).map_while(|_| self.take()).collect();
         self.out += 1;
         Some(Part { most, round: self.round, ways }.text())
@@ -144,9 +145,11 @@ impl Rest {
         w.put(self.cut);
         w.all(&self.ways, |w, way| put_way(w, way));
         for later in &self.later {
-            w.all(later, |w, stretch| {
-                put_way(w, &stretch.way);
-                [stretch.from, stretch.to, stretch.agent.0].into_iter().for_each(|n| w.put(n));
+            // Those of one execution come one after the other.
+            let same: Vec<&[Stretch]> = later.chunk_by(|a, b| a.way == b.way).collect();
+            w.all(&same, |w, stretches| {
+                put_way(w, &stretches[0].way);
+                w.all(stretches, |w, s| [s.from, s.to, s.agent.0].into_iter().for_each(|n| w.put(n)));
             });
         }
         w.0
@@ -156,10 +159,14 @@ impl Rest {
         let r = &mut Read::new(text);
         let (cut, ways) = (r.flag()?, r.all(read_way)?);
         let mut later = || {
-            r.all(|r| {
-                let (way, from) = (read_way(r)?, r.short()?);
-                Some(Stretch { way, from, to: r.short()?, agent: Agent(r.short()?) })
-            })
+            let all = r.all(|r| {
+                let way: Rc<[(u32, Agent)]> = read_way(r)?.into();
+                r.all(|r| {
+                    let (way, from) = (Rc::clone(&way), r.short()?);
+                    Some(Stretch { way, from, to: r.short()?, agent: Agent(r.short()?) })
+                })
+            });
+            all.map(|all| all.concat())
         };
         Some(Rest { cut, ways, later: [later()?, later()?] })
     }
