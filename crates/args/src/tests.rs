@@ -290,10 +290,6 @@ fn conflicts() {
         ),
         ("record --cpus 3 FILE", "--cpus is about random clients: leave out FILE"),
         (
-            "run --threads 7 a",
-            "`weakspot run` has no --threads: one execution after the other is explored; `weakspot cargo test` explores tests side by side",
-        ),
-        (
             "run --witness w.json a",
             "`weakspot run` has no --witness: --replay SCHEDULE --log FILE writes an execution",
         ),

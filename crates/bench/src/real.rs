@@ -216,6 +216,7 @@ fn measure(
         models: Vec::new(),
         under: Model::Sc,
         strategy: Strategy::Auto,
+        workers: 1,
         executions: None,
         steps: STEPS,
         spins: 32,

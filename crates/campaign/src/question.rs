@@ -20,6 +20,8 @@ pub struct Question {
     pub under: Model,
     /// Which executions.
     pub strategy: Strategy,
+    /// How many of the program explore it at a time.
+    pub workers: usize,
     /// At most so many.
     pub executions: Option<u64>,
     /// Each with at most so many steps.

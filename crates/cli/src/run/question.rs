@@ -42,6 +42,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         models: if watches { args.model.clone() } else { Vec::new() },
         under: args.under.unwrap_or(Model::Sc),
         strategy,
+        workers: args.workers,
         executions: args.executions,
         steps: args.steps,
         spins: args.spins,
