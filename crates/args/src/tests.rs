@@ -243,7 +243,7 @@ fn conflicts() {
         ),
         (
             "reach --algorithm dual --buffer-limit 3 a",
-            "--buffer-limit is for --algorithm auto and eager: the others explore no buffers",
+            "--buffer-limit is for --algorithm auto, eager and counters: the others explore no buffers",
         ),
         ("litmus -m tso,tso a", "--model names a model twice"),
         ("fence --format dot a", "fences are no graph; expected --format text or json"),

@@ -30,6 +30,7 @@ pub(crate) const QUESTIONS: &[Question] = &[
     reach_tso("lazy", |p, m, l| by_lazy(p, m, Lazily::Whole, l)),
     reach_tso("unroll", |p, m, l| by_lazy(p, m, Lazily::Unrolled, l)),
     reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
+    reach_tso("counters", |p, m, l| by_reach(p, m, Algorithm::Counters, l)),
     robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
     robust_against(Model::Tso, "attack", |p, m, l| by_robust(p, m, Decide::Attack, l)),
     robust_against(Model::Pso(Drain::All), "pending", |p, m, l| {

@@ -1,5 +1,5 @@
 //! What `weakspot bench programs` measures: the seven programs of Fig. 6 of the lazy TSO
-//! reachability paper, and the families of its other figures.
+//! reachability paper, two whose counters grow for ever, and the families of its other figures.
 
 use anyhow::{Result, anyhow};
 use weakspot_lang::families::{Family, Syntax};
@@ -29,10 +29,16 @@ const SEVEN: [(&str, &str); 7] = [
     ("treiber-4", include_str!("corpus/treiber-4.weak")),
 ];
 
+/// Programs whose counters grow for ever.
+const UNBOUNDED: [(&str, &str); 2] = [
+    ("ticket-4", include_str!("corpus/ticket-4.weak")),
+    ("bakery-3", include_str!("corpus/bakery-3-fenced.weak")),
+];
+
 /// All of them, those of a family by rising size.
 pub(crate) fn all() -> Vec<Subject> {
     let mut all: Vec<Subject> = Vec::new();
-    for (name, text) in SEVEN {
+    for (name, text) in SEVEN.into_iter().chain(UNBOUNDED) {
         all.push(Subject { name: name.into(), member: None, source: Source::Shipped(text) });
     }
     for family in Family::PROGRAMS {

@@ -37,7 +37,7 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Check
             "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
                 .and_then(|()| match witness.evidence {
                     Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Exhausted { .. } => {
+                    Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
                         certify::search(program, model, &witness.verdict, max_states)
                             .map(|()| "a search of all states by definition finds the same")
                     }
@@ -45,6 +45,10 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Check
             "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
                 .and_then(|()| match witness.evidence {
                     Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
+                    Evidence::Abstracted { ref abstraction, .. } => {
+                        certify::search_abstraction(program, model, abstraction, max_states)
+                            .map(|()| "every state is like one of finitely many, and none is bad")
+                    }
                     Evidence::Exhausted { .. } => {
                         certify::search_everything(program, model, &witness.verdict, max_states)
                             .map(|()| "a search of all states by definition finds the same")
@@ -55,7 +59,7 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Check
                     Evidence::Run(_) => {
                         Ok("the run is one of the machine, and SC has none like it")
                     }
-                    Evidence::Exhausted { .. } => {
+                    Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
                         certify::search_robust(program, model, &witness.verdict, max_states)
                             .map(|()| "SC allows every execution by definition")
                     }
@@ -69,6 +73,10 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Check
              definition only for a program without loops, with declared memory that has one initial \
              value, and with at most {n} executions (--max-states allows more)"
         )),
+        Err(Rejected::Coarse) => Checked::Unknown(
+            "the abstraction forgets too much to show, step by step, that the program holds"
+                .to_owned(),
+        ),
         checked => judged(checked, |n| {
             format!("more than {n} states by definition; --max-states allows more")
         }),
@@ -94,7 +102,7 @@ fn transactions(
             let cycle = run.cycle(relation(model, reads));
             Some(cycle.ok_or(Rejected::Trace("the run is serializable"))?)
         }
-        Evidence::Exhausted { .. } => None,
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => None,
     };
     let evidence = &witness.evidence;
     certify::transactions(program, transactions, asked, verdict, evidence, cycle.as_ref())?;

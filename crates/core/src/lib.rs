@@ -17,6 +17,7 @@ pub mod serial;
 pub mod testing;
 
 pub use diagnostic::Diagnostic;
+pub use evidence::abstraction::Abstraction;
 pub use evidence::certified::{Certification, Certified, Claim, Effort, FenceClaim, TxnClaim};
 pub use evidence::fence_proof::{Clause, FenceCosts};
 pub use evidence::lrat::{LratError, LratStep, lrat};

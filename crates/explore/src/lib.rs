@@ -23,6 +23,7 @@
 //! assert!(reordered.store < reordered.access);
 //! ```
 
+mod abstraction;
 mod answer;
 mod buffers;
 mod eval;

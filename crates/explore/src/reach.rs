@@ -4,9 +4,10 @@
 
 use weakspot_core::{Certified, Limits, Model, Program, Progress};
 
+use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::buffers::reach::{by_sc, eager};
+use crate::buffers::reach::eager;
 use crate::tso::{dual, lazy, portfolio};
 
 /// How a question is decided.
@@ -22,6 +23,8 @@ pub enum Algorithm {
     Unroll,
     /// The complete procedure for finite data. TSO only.
     Dual,
+    /// Of counters that grow for ever, only their order and small differences.
+    Counters,
 }
 
 /// Answers everything that `program` asks: first control points and assertions, up to the first
@@ -57,7 +60,6 @@ pub(crate) fn decided(
         };
     }
     Ok(match (algorithm, model) {
-        (Algorithm::Auto, Model::Sc) => by_sc(program, limits, progress)?,
         (Algorithm::Auto, _) => portfolio::reach(program, model, limits, progress)?,
         (Algorithm::Eager(strategy), _) => eager(program, model, strategy, limits, progress)?,
         (Algorithm::Lazy, Model::Tso | Model::Pso(_)) => {
@@ -70,6 +72,9 @@ pub(crate) fn decided(
             program, model, limits, progress,
         )?
         .ok_or(NoAnswer::NotApplicable("the complete procedure needs data that are finite"))?,
+        (Algorithm::Counters, _) => abstraction::decided(program, model, limits, progress)?.ok_or(
+            NoAnswer::NotApplicable("no counters that this algorithm knows grow for ever"),
+        )?,
         (Algorithm::Lazy | Algorithm::Unroll | Algorithm::Dual, _) => {
             return Err(NoAnswer::NotApplicable("this algorithm is not made for this model"));
         }

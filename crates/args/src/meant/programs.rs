@@ -47,13 +47,17 @@ pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
         ));
     }
     let buffer_limit = [("--buffer-limit", buffers.buffer_limit.is_some() && no_buffers)];
-    refuse(&buffer_limit, "is for --algorithm auto and eager: the others explore no buffers")?;
+    refuse(
+        &buffer_limit,
+        "is for --algorithm auto, eager and counters: the others explore no buffers",
+    )?;
     let algorithm = match algorithm {
         ReachAlgorithm::Auto => Algorithm::Auto,
         ReachAlgorithm::Eager => Algorithm::Eager(Strategy::Auto),
         ReachAlgorithm::Lazy => Algorithm::Lazy,
         ReachAlgorithm::Unroll => Algorithm::Unroll,
         ReachAlgorithm::Dual => Algorithm::Dual,
+        ReachAlgorithm::Counters => Algorithm::Counters,
     };
     Ok(ReachArgs { files, algorithm, common })
 }

@@ -86,6 +86,8 @@ pub(crate) enum ReachAlgorithm {
     Unroll,
     /// The complete procedure for finite data; TSO and PSO.
     Dual,
+    /// Of counters that grow for ever, only their order and small differences.
+    Counters,
 }
 
 /// Does every run under TSO or PSO do what some run under SC does, too?

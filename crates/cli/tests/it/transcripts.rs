@@ -773,11 +773,12 @@ fn help() {
                       auto]
 
                       Possible values:
-                      - auto:   Several side by side, the first answer counts
-                      - eager:  Explore the store buffers themselves; ends if they are bounded
-                      - lazy:   Ask about SC only, and add delays where they matter; TSO and PSO
-                      - unroll: The same with loops unrolled; TSO and PSO
-                      - dual:   The complete procedure for finite data; TSO and PSO
+                      - auto:     Several side by side, the first answer counts
+                      - eager:    Explore the store buffers themselves; ends if they are bounded
+                      - lazy:     Ask about SC only, and add delays where they matter; TSO and PSO
+                      - unroll:   The same with loops unrolled; TSO and PSO
+                      - dual:     The complete procedure for finite data; TSO and PSO
+                      - counters: Of counters that grow for ever, only their order and small differences
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)

@@ -16,9 +16,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Instant;
 
-use crate::evidence::certify;
 use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
+use crate::evidence::{abstraction, certify};
 use crate::serial::{
     BufferedReads, NoCycle, Passed, TraceEvidence, TraceMode, TxnCycle, is_whole,
     search_transactions_within,
@@ -79,6 +79,8 @@ pub trait FenceClaim: Claim<Evidence = [Clause]> {
 pub struct Effort {
     /// Units of work, about a microsecond each, in searches of states and executions.
     pub work: u64,
+    /// The same, for states that stand for infinitely many.
+    pub abstracted: u64,
     /// Operations of a history whose model is evaluated literally; the time is their fourth power.
     pub operations: usize,
     /// Events of a trace whose executions are all listed; there are exponentially many.
@@ -93,9 +95,10 @@ impl Effort {
     #[must_use]
     pub fn within(limits: &Limits) -> Effort {
         // A unit of work keeps a kilobyte at most.
-        let work = limits.memory_left().map_or(WORK, |bytes| WORK.min(bytes / 1024));
+        let most = limits.memory_left().map_or(u64::MAX, |bytes| bytes / 1024);
+        let (work, abstracted) = (WORK.min(most), ABSTRACTED.min(most));
         let until = limits.time_left().and_then(|time| Instant::now().checked_add(time));
-        Effort { work, operations: 40, events: 8, until }
+        Effort { work, abstracted, operations: 40, events: 8, until }
     }
 
     fn is_over(&self) -> bool {
@@ -121,6 +124,9 @@ impl Effort {
 
 /// Units of work that are spent on deriving a claim again.
 const WORK: u64 = 5_000;
+
+/// The same for abstractions: a claim about infinitely many states is worth more.
+const ABSTRACTED: u64 = 200_000;
 
 /// Threads with more control points are not walked through one way after the other.
 const MOST_POINTS: usize = 500;
@@ -247,6 +253,12 @@ impl<A: Claim<Evidence = Evidence>> Certified<A> {
     ) -> Result<Certified<A>, Rejected> {
         Certified::checked(answer, |verdict, evidence| {
             certify::everything(program, model, verdict, evidence)?;
+            if let Evidence::Abstracted { abstraction, .. } = evidence {
+                let effort = Effort { work: effort.abstracted, ..effort };
+                return search(evidence, effort, |most, go_on| {
+                    abstraction::check_within(program, model, abstraction, most, go_on)
+                });
+            }
             search(evidence, effort, |most, go_on| {
                 certify::search_everything_within(program, model, verdict, most, go_on)
             })
@@ -453,8 +465,8 @@ fn search(
 ) -> Result<Certification, Rejected> {
     match evidence {
         Evidence::Run(_) => Ok(Certification::Checked),
-        Evidence::Exhausted { .. } if effort.is_over() => Ok(Certification::TooLarge),
-        Evidence::Exhausted { .. } => {
+        _ if effort.is_over() => Ok(Certification::TooLarge),
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
             let most = usize::try_from(effort.work).unwrap_or(usize::MAX);
             Certification::of(by_definition(most, &mut effort.counter()))
         }

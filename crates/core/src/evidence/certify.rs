@@ -8,6 +8,7 @@ pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 pub use crate::evidence::rejected::Rejected;
 pub use crate::evidence::replay::replay;
 
+use crate::evidence::abstraction::{self, Abstraction};
 use crate::evidence::reference::GoOn;
 use crate::machine::{FailureKind, Machine, Outcome, Schedule};
 use crate::{
@@ -95,7 +96,7 @@ pub fn everything(
     evidence: &Evidence,
 ) -> Result<(), Rejected> {
     match (verdict, evidence) {
-        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Holds, Evidence::Exhausted { .. } | Evidence::Abstracted { .. }) => Ok(()),
         (Verdict::Violated, _) if program.condition.is_some() => {
             safety(program, model, verdict, evidence)
                 .or_else(|_| condition(program, model, verdict, evidence))
@@ -203,6 +204,17 @@ pub(crate) fn search_everything_within(
         Verdict::Violated if violated => Ok(()),
         _ => Err(Rejected::Contradicted),
     }
+}
+
+/// Checks that nothing of what a program asks is violated, in all states that are like those of an
+/// abstraction.
+pub fn search_abstraction(
+    program: &Program,
+    model: Model,
+    abstraction: &Abstraction,
+    max_states: usize,
+) -> Result<(), Rejected> {
+    abstraction::check_within(program, model, abstraction, max_states, &mut |_| true)
 }
 
 /// Re-derives a verdict on the program's condition from nothing, by the full search of

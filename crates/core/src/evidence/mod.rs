@@ -1,5 +1,6 @@
 //! Verdicts, the evidence that they carry, and the checker of evidence.
 
+pub(crate) mod abstraction;
 pub(crate) mod certified;
 pub mod certify;
 pub mod fence_proof;

@@ -30,6 +30,11 @@ pub enum Rejected {
     AllowedBySc,
     /// The proof that fences are optimal does not hold.
     Fences(&'static str),
+    /// Something bad is like a state that is reached: the abstraction forgets too much to show the
+    /// verdict, which may be right all the same.
+    Coarse,
+    /// The counters of an abstraction are none, and why.
+    Abstraction(&'static str),
     /// The run has no triangular race.
     NoRace,
     /// The run with delayed stores goes wrong at this place in the log, and how.
@@ -62,7 +67,10 @@ impl fmt::Display for Rejected {
                 write!(f, "the program has loops, or more than {n} executions by definition")
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
-            Rejected::Fences(why) | Rejected::Trace(why) => f.write_str(why),
+            Rejected::Abstraction(why) | Rejected::Fences(why) | Rejected::Trace(why) => {
+                f.write_str(why)
+            }
+            Rejected::Coarse => f.write_str("the abstraction forgets too much to show the verdict"),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
             Rejected::HistoryStep(step, why) => write!(f, "step {} of the run: {why}", step + 1),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::ThreadId;
+use crate::evidence::abstraction::Abstraction;
 use crate::machine::{Failure, Schedule};
 
 /// The answer to one question.
@@ -36,6 +37,13 @@ pub enum Evidence {
     Exhausted {
         /// How many states the engine visited.
         states: u64,
+    },
+    /// No state decides it the other way: all states are like some that were searched.
+    Abstracted {
+        /// How many of these the engine visited.
+        states: u64,
+        /// What is kept of the values of counters.
+        abstraction: Abstraction,
     },
 }
 

@@ -6,7 +6,9 @@
 //! - *eager* ends on every program whose buffers are bounded;
 //! - *lazy* asks about SC and robustness: it finds violations behind long buffers or few late
 //!   stores, and knows robust programs to be safe;
-//! - *dual* ends on every program with finite data.
+//! - *dual* ends on every program with finite data;
+//! - *counters* ends on many programs whose counters grow for ever, and is the only one that does.
+//!   It is asked under SC, too, where such programs have no end otherwise.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,15 +16,16 @@ use std::time::Duration;
 
 use weakspot_core::{Limit, Limits, Model, Program, Progress, Snapshot, Verdict};
 
+use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::buffers::reach::eager;
+use crate::buffers::reach::{by_sc, eager};
 use crate::tso::{dual, lazy};
 
 /// How long the search of the store buffers is alone.
 const ALONE: Duration = Duration::from_millis(200);
 
-/// Answers everything that `program` asks under TSO or PSO.
+/// Answers everything that `program` asks.
 pub(crate) fn reach(
     program: &Program,
     model: Model,
@@ -30,7 +33,17 @@ pub(crate) fn reach(
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
     let limits = &limits.begin();
-    let first = eager(program, model, Strategy::Auto, &limits.within(ALONE), progress)?;
+    let counts = abstraction::is_for(program);
+    if model == Model::Sc && !counts {
+        return by_sc(program, limits, progress);
+    }
+    let workers = limits.workers;
+    let states = |limits: &Limits, progress: &mut dyn Progress| match model {
+        // The search that most programs need keeps its workers.
+        Model::Sc => by_sc(program, &Limits { workers, ..*limits }, progress),
+        _ => eager(program, model, Strategy::Auto, limits, progress),
+    };
+    let first = states(&limits.within(ALONE), progress)?;
     let stopped = match &first.verdict {
         Verdict::Unknown(limit) => limit.clone(),
         _ => return Ok(first),
@@ -44,12 +57,16 @@ pub(crate) fn reach(
         Limit::Time(_) => true,
         _ => false,
     };
-    let buffers: Racer<'_> =
-        &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
+    let buffers: Racer<'_> = &|limits, progress| states(limits, progress).map(Some);
+    let counting: Racer<'_> =
+        &|limits, progress| abstraction::decided(program, model, limits, progress);
     let lazily: Racer<'_> =
         &|limits, progress| lazy::lazy(program, model, limits, progress).map(Some);
     let dually: Racer<'_> = &|limits, progress| dual::decided(program, model, limits, progress);
-    let mut racers = vec![lazily, dually];
+    let mut racers = if model == Model::Sc { vec![] } else { vec![lazily, dually] };
+    if counts {
+        racers.push(counting);
+    }
     if eager_goes_on {
         racers.push(buffers);
     }

@@ -2,6 +2,7 @@
 //! - `attack`: robustness against TSO by attacks, and triangular-race freedom, compared with the
 //!   definitions, with each other and with the other search;
 //! - `corpus`: the shipped programs get the answers that stand beside them;
+//! - `counters`: programs whose counters grow for ever;
 //! - `dual`: the dual semantics against the brute-force reference and against the search of the
 //!   store buffers themselves;
 //! - `extend`: the extension of a program by a path: Fig. 3 of the lazy TSO paper, and its Lemma 1
@@ -26,6 +27,7 @@
 
 mod attack;
 mod corpus;
+mod counters;
 mod dual;
 mod extend;
 mod families;

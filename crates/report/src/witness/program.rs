@@ -24,7 +24,9 @@
 //! control point where its thread stands (`choice` is the value that a nondeterministic
 //! assignment takes, else 0), or commits the oldest buffered store of its thread to an address.
 //! `init` holds one value per declared location. The other kind of evidence is `{"exhausted":
-//! {"states": N}}`. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
+//! {"states": N}}`; or `abstracted`, with the class of counters of each location, and of each
+//! register at each point of each thread (-1 is none), per class whether 0 has a place in it, and the size of gaps that are told apart, see
+//! [`Abstraction`]. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
 //! `exact` or `static`; without it the answer is about the static reading, which there was before. Keys that are not known are ignored.
 
 use std::fmt::Write;
@@ -32,7 +34,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::serial::BufferedReads;
-use weakspot_core::{Evidence, Model, ThreadId, Value, Verdict};
+use weakspot_core::{Abstraction, Evidence, Model, ThreadId, Value, Verdict};
 
 use crate::json::{line, model_key, model_of_key, verdict_key};
 use crate::text::limit::{limit_json, limit_of_json};
@@ -74,6 +76,9 @@ impl Witness {
             Evidence::Exhausted { states } => {
                 let _ = write!(out, "\"exhausted\": {{\"states\": {states}}}");
             }
+            Evidence::Abstracted { states, abstraction } => {
+                push_abstraction(&mut out, *states, abstraction);
+            }
             Evidence::Run(schedule) => push_run(&mut out, schedule),
         }
         out.push_str("\n  }\n}\n");
@@ -104,6 +109,27 @@ impl Witness {
             evidence: evidence(&root.get("evidence")?)?,
         })
     }
+}
+
+/// The classes of counters; -1 is none.
+fn push_abstraction(out: &mut String, states: u64, abstraction: &Abstraction) {
+    let Abstraction { regs, locs, zero, gap } = abstraction;
+    let numbers = |classes: &[Option<u32>]| {
+        line(&classes.iter().map(|c| c.map_or(-1, i64::from)).collect::<Vec<i64>>())
+    };
+    let of_thread = |points: &Vec<Vec<Option<u32>>>| {
+        let points: Vec<String> = points.iter().map(|classes| numbers(classes)).collect();
+        format!("[{}]", points.join(", "))
+    };
+    let regs: Vec<String> = regs.iter().map(of_thread).collect();
+    let _ = write!(
+        out,
+        "\"abstracted\": {{\n      \"states\": {states},\n      \"gap\": {gap},\n      \
+         \"zero\": {},\n      \"locations\": {},\n      \"registers\": [{}]\n    }}",
+        line(&zero.iter().map(|&zero| u8::from(zero)).collect::<Vec<u8>>()),
+        numbers(locs),
+        regs.join(", ")
+    );
 }
 
 fn push_run(out: &mut String, schedule: &Schedule) {
@@ -144,8 +170,8 @@ impl StepJson {
 }
 
 fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
-    match (at.find("run"), at.find("exhausted")) {
-        (Some(run), None) => {
+    match (at.find("run"), at.find("exhausted"), at.find("abstracted")) {
+        (Some(run), None, None) => {
             let init = run.get("init")?.list()?;
             let steps = run.get("steps")?.list()?;
             Ok(Evidence::Run(Schedule {
@@ -156,12 +182,35 @@ fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
                 steps: steps.iter().map(step).collect::<Result<_, _>>()?,
             }))
         }
-        (None, Some(exhausted)) => {
+        (None, Some(exhausted), None) => {
             let states = exhausted.get("states")?.integer("a number of states")?;
             Ok(Evidence::Exhausted { states })
         }
-        _ => Err(at.bad("an object with either `run` or `exhausted`")),
+        (None, None, Some(abstracted)) => {
+            let states = abstracted.get("states")?.integer("a number of states")?;
+            Ok(Evidence::Abstracted { states, abstraction: abstraction(&abstracted)? })
+        }
+        _ => Err(at.bad("an object with either `run`, `exhausted` or `abstracted`")),
     }
+}
+
+fn abstraction(at: &At<'_>) -> Result<Abstraction, BadWitness> {
+    let classes = |at: &At<'_>| -> Result<Vec<Option<u32>>, BadWitness> {
+        let class = |c: &At<'_>| {
+            let class: i64 = c.integer("the number of a class, or -1")?;
+            Ok(u32::try_from(class).ok())
+        };
+        at.list()?.iter().map(class).collect()
+    };
+    let of_thread =
+        |at: &At<'_>| -> Result<Vec<_>, BadWitness> { at.list()?.iter().map(classes).collect() };
+    let is_one = |at: &At<'_>| at.integer::<u8>("0 or 1").map(|n| n != 0);
+    Ok(Abstraction {
+        regs: at.get("registers")?.list()?.iter().map(of_thread).collect::<Result<_, _>>()?,
+        locs: classes(&at.get("locations")?)?,
+        zero: at.get("zero")?.list()?.iter().map(is_one).collect::<Result<_, _>>()?,
+        gap: at.get("gap")?.integer("a size")?,
+    })
 }
 
 fn step(at: &At<'_>) -> Result<Step, BadWitness> {
@@ -251,6 +300,33 @@ mod tests {
             }
         "#]]
         .assert_eq(&exhausted.to_json());
+        let abstraction = Abstraction {
+            regs: vec![vec![vec![None, Some(1)], vec![Some(0), None]], vec![vec![]]],
+            locs: vec![Some(0), None],
+            zero: vec![true, false],
+            gap: 4,
+        };
+        let evidence = Evidence::Abstracted { states: 7, abstraction };
+        let abstracted = Witness { question: "reach".to_owned(), evidence, ..w.clone() };
+        expect![[r#"
+            {
+              "witness": 1,
+              "question": "reach",
+              "input": "fnv1a64:cbf29ce484222325",
+              "model": "tso",
+              "verdict": "holds",
+              "evidence": {
+                "abstracted": {
+                  "states": 7,
+                  "gap": 4,
+                  "zero": [1,0],
+                  "locations": [0,-1],
+                  "registers": [[[-1,1], [0,-1]], [[]]]
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&abstracted.to_json());
         let limit = Limit::Time(Duration::from_millis(1500));
         let empty = Schedule { init: Vec::new(), steps: Vec::new() };
         for w in [
@@ -260,6 +336,7 @@ mod tests {
             Witness { model: Model::Pso(Drain::Own), ..w.clone() },
             Witness { verdict: Verdict::Unknown(limit), ..w },
             exhausted,
+            abstracted,
         ] {
             assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
         }
@@ -286,7 +363,7 @@ mod tests {
         check(
             "\"run\"",
             "\"walk\"",
-            "evidence: expected an object with either `run` or `exhausted`",
+            "evidence: expected an object with either `run`, `exhausted` or `abstracted`",
         );
         check("[0, 0, 0]", "[0, 0.5]", "evidence.run.init[1]: expected a 64-bit integer");
         check("[0, 0, 0]", "0", "evidence.run.init: expected a list");

@@ -5,6 +5,7 @@
 //! `Rejected` or `LratError`, or a message that goes into one, there has to be a case here.
 
 mod answers;
+mod counters;
 mod fences;
 mod histories;
 mod logs;
@@ -17,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use weakspot_core::certify::Rejected;
 
 /// The files of `core/src` that say no.
-const CHECKERS: [(&str, &str); 12] = [
+const CHECKERS: [(&str, &str); 13] = [
+    ("abstraction", include_str!("../../../src/evidence/abstraction.rs")),
     ("certify", include_str!("../../../src/evidence/certify.rs")),
     ("replay", include_str!("../../../src/evidence/replay.rs")),
     ("fence_proof", include_str!("../../../src/evidence/fence_proof.rs")),
@@ -64,6 +66,7 @@ pub(crate) fn case(
 fn cases() -> Vec<Case> {
     let all = [
         programs::cases(),
+        counters::cases(),
         fences::cases(),
         proofs::cases(),
         answers::cases(),
@@ -87,6 +90,8 @@ fn said(rejected: &Rejected) -> (&'static str, Option<&'static str>) {
         Rejected::OutOfReach(_) => ("OutOfReach", None),
         Rejected::NoQuestion => ("NoQuestion", None),
         Rejected::AllowedBySc => ("AllowedBySc", None),
+        Rejected::Coarse => ("Coarse", None),
+        Rejected::Abstraction(why) => ("Abstraction", Some(why)),
         Rejected::Fences(why) => ("Fences", Some(why)),
         Rejected::NoRace => ("NoRace", None),
         Rejected::Delayed(_, why) => ("Delayed", Some(why)),
