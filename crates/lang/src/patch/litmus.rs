@@ -9,7 +9,7 @@ use weakspot_core::Span;
 use super::edit::{Edit, Piece, line_end, line_start};
 use super::{Change, Site};
 use crate::Diagnostic;
-use crate::litmus::{Test, parse};
+use crate::litmus::{Code, Instruction, Table, parse};
 
 /// A fence in a new row.
 #[derive(Clone, Debug)]
@@ -25,7 +25,10 @@ pub(super) struct Cell {
 }
 
 pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
-    let test = parse(text)?;
+    let test = match parse(text)?.code {
+        Code::X86(table) => table,
+        Code::Riscv(_) | Code::C(_) => return Ok(Vec::new()),
+    };
     let columns = test.threads.len();
     let mut sites = Vec::new();
     // Per column what came last.
@@ -68,7 +71,7 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
 }
 
 /// The line of a row, if it has one for itself.
-fn row_line(text: &str, test: &Test, row: usize) -> Option<Span> {
+fn row_line(text: &str, test: &Table<Instruction>, row: usize) -> Option<Span> {
     let content = |row: usize| -> Option<(usize, usize)> {
         let cells = test.rows.get(row)?.iter();
         let spans = cells.flat_map(|c| {

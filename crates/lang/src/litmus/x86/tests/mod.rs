@@ -11,8 +11,8 @@ mod shapes;
 use weakspot_core::reference::{Reachable, reachable};
 use weakspot_core::{Model, Program, Quantifier, Value};
 
-use super::{Test, compile, parse, print};
 use crate::Parsed;
+use crate::litmus::{Test, compile, parse, print};
 use crate::test_support::{Language, MODELS};
 
 const LITMUS: Language<Test> = Language { parse, print, compile };

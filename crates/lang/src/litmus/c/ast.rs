@@ -1,0 +1,10 @@
+//! The syntax tree of instructions.
+
+use crate::At;
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The whole of it.
+    pub place: At,
+}
