@@ -145,6 +145,15 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Says what a location is, if the initial state does not.
+    pub(super) fn declare(&mut self, name: &str, width: u8, signed: bool) {
+        let Some(variable) = self.variables.get(name) else { return };
+        let range = variable.first..variable.first + variable.length as usize;
+        for cell in self.cells.get_mut(range).into_iter().flatten() {
+            cell.declared = cell.declared.or(Some((width, signed)));
+        }
+    }
+
     /// The location that a symbol names.
     pub(super) fn cell(&self, symbol: &Symbol) -> Result<usize, Diagnostic> {
         let Some(variable) = self.variables.get(&symbol.name) else {

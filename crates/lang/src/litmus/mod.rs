@@ -38,6 +38,8 @@ mod print;
 mod riscv;
 mod table;
 mod test;
+#[cfg(test)]
+mod tests;
 mod types;
 mod x86;
 

@@ -31,7 +31,17 @@ pub(super) type Parsing<T> = Result<T, Diagnostic>;
 impl<'a> Parser<'a> {
     /// A reader of `text` from byte `start` on.
     pub(super) fn new(arch: Arch, text: &'a str, start: usize) -> Parser<'a> {
-        Parser { arch, tokens: tokens(text, start), at: 0, depth: 0, text }
+        Parser::of_tokens(arch, text, tokens(text, start))
+    }
+
+    /// A reader of these tokens of `text`.
+    pub(super) fn of_tokens(arch: Arch, text: &'a str, tokens: Vec<Token<'a>>) -> Parser<'a> {
+        Parser { arch, tokens, at: 0, depth: 0, text }
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
     }
 
     /// The token `ahead` places on; the last one repeats for ever.

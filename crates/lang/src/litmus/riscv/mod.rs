@@ -1,19 +1,12 @@
-//! RISC-V with the extension Ztso.
+//! RISC-V with the extension Ztso: its memory is TSO.
 
 pub(super) mod ast;
+mod compile;
+mod lower;
+mod mnemonics;
+mod parse;
 pub(super) mod registers;
+mod thread;
 
-use super::ast::{Frame, Table};
-use super::parse::{Parser, Parsing};
-use crate::{Diagnostic, Parsed};
-impl Parser<'_> {
-    pub(super) fn riscv_instruction(&mut self) -> Parsing<ast::Instruction> {
-        Err(self.unexpected("x"))
-    }
-}
-pub(super) fn compile(_: &Frame, _: &Table<ast::Instruction>) -> Result<Parsed, Diagnostic> {
-    todo!()
-}
-pub(super) fn print_instruction(_: &ast::Instruction) -> String {
-    todo!()
-}
+pub(super) use compile::compile;
+pub(super) use parse::print as print_instruction;

@@ -72,5 +72,5 @@ pub(in crate::litmus) fn compile(
         condition: Some(condition),
         forbidden: Vec::new(),
     };
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings })
+    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine: None })
 }

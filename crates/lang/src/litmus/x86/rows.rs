@@ -94,5 +94,15 @@ fn unknown_instruction(word: &str, span: Span) -> Diagnostic {
         format!("unknown instruction `{word}`"),
         "expected an instruction of x86",
     );
+    let lower = word.to_ascii_lowercase();
+    let sse = ["movnt", "movap", "movup", "movdq", "movd", "movss", "movsd", "padd", "vmov"];
+    if matches!(lower.as_str(), "rep" | "repe" | "repz" | "repne" | "repnz")
+        || ["movsb", "movsw", "movsl", "movsq", "stosb", "stosl", "stosq"].contains(&&*lower)
+    {
+        return diagnostic.help("string instructions are not supported: write out their steps");
+    }
+    if sse.iter().any(|prefix| lower.starts_with(prefix)) && lower != "movnti" {
+        return diagnostic.help("SSE and AVX are not supported: use general-purpose registers");
+    }
     did_you_mean(diagnostic, word, mnemonics::known().chain(SECTIONS))
 }
