@@ -18,7 +18,8 @@ use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
 pub use files::{
-    Bounds, CertifyArgs, Clients, ConvertArgs, FamilyArgs, HistoryArgs, PrintArgs, RecordArgs,
+    Bounds, CertifyArgs, Clients, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs, PrintArgs,
+    RecordArgs,
 };
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
@@ -38,6 +39,7 @@ pub enum Command {
     Print(PrintArgs),
     Convert(ConvertArgs),
     GenFamily(FamilyArgs),
+    GenLitmus(CycleArgs),
     GenHistory(HistoryArgs),
     Record(RecordArgs),
     Run(RunProgramArgs),
@@ -82,6 +84,7 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Print(typed) => Command::Print(files::print(typed)),
         Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
         Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),
+        Typed::Gen(Gen::Litmus(typed)) => Command::GenLitmus(files::litmus_of_cycle(typed)?),
         Typed::Gen(Gen::History(typed)) => Command::GenHistory(files::history(typed)?),
         Typed::Record(typed) => Command::Record(files::record(typed)?),
         Typed::Run(typed) => Command::Run(real::run(typed)?),

@@ -105,19 +105,23 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["convert"], &["verbose", "color", "progress"], "it writes OUTPUT and nothing else"),
     (
-        &["gen family", "gen history"],
+        &["gen family", "gen history", "gen litmus"],
         ABOUT_QUESTIONS,
         "it asks nothing: it writes inputs for other commands",
     ),
-    (&["gen family", "gen history"], &["input-format"], "it reads nothing"),
-    (&["gen family"], &["timeout", "memory"], "what it writes is small: --size says how small"),
+    (&["gen family", "gen history", "gen litmus"], &["input-format"], "it reads nothing"),
+    (
+        &["gen family", "gen litmus"],
+        &["timeout", "memory"],
+        "what it writes is small: --size says how small",
+    ),
     (
         &["gen history"],
         &["timeout", "memory"],
         "--operations and --count say how much there is to do",
     ),
     (
-        &["gen family", "gen history"],
+        &["gen family", "gen history", "gen litmus"],
         &["quiet", "verbose", "color", "progress"],
         "it writes what it makes and nothing else",
     ),

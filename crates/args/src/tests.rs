@@ -18,6 +18,7 @@ const LINES: [(&str, &str); 22] = [
     ("convert", "a.wslog"),
     ("gen family", "lamport"),
     ("gen history", ""),
+    ("gen litmus", "PodWR Fre PodWR Fre"),
     ("record", ""),
     ("run", "PROGRAM"),
     ("cargo test", ""),
@@ -67,6 +68,7 @@ fn value(path: &str, option: &str) -> &'static str {
     match (path, option) {
         ("convert", "format") => "jsonl",
         ("gen family", "format") => "trencher",
+        ("gen litmus", "format") => "weak",
         ("gen history" | "record", "format") => "axe",
         (_, "format") => "json",
         (_, "timeout") => "17s",

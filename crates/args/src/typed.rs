@@ -21,7 +21,8 @@ pub(crate) use bench::{
 };
 pub use bench::{HistoryTable, SerialTable};
 pub(crate) use files::{
-    Bounds, Certify, Convert, Family, Gen, History as GenHistory, Mix, Print, Record,
+    Bounds, Certify, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus, Mix, Print,
+    Record,
 };
 pub(crate) use programs::{Fence, Litmus, Reach, ReachAlgorithm, Robust};
 pub use programs::{FenceGoal, RobustAlgorithm};

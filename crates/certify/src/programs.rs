@@ -31,6 +31,10 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Check
         }
     };
     is_same(args, &input_hash(source.text.as_bytes()), &witness.input_hash, "input")?;
+    let parsed = match witness.question.as_str() {
+        "litmus" => parsed.with_observed_asked(),
+        _ => parsed,
+    };
     let (program, model) = (&parsed.program, witness.model);
     let checked =
         match witness.question.as_str() {

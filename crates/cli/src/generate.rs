@@ -2,15 +2,20 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
 use weakspot_core::testing::Rng;
-use weakspot_gen::{Bug, Client, Recorded as Generated, Run, Source, generate};
+use weakspot_core::{Drain, Limits, Model, Silent};
+use weakspot_explore::{Strategy, outcomes};
+use weakspot_gen::{
+    Bug, Client, Cycle, CycleSyntax, Recorded as Generated, Run, Source, generate,
+};
+use weakspot_lang::Format;
 use weakspot_lang::families::Family;
 use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
-use crate::args::{FamilyArgs, HistoryArgs};
+use crate::args::{CycleArgs, FamilyArgs, HistoryArgs};
 use crate::exit::Exit;
-use crate::output::Sink;
+use crate::output::{Sink, write as write_file};
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
@@ -108,4 +113,50 @@ fn sources() -> String {
         text += &format!("{:18} {:65} {}\n", bug.key(), bug.description(), keys.join(", "));
     }
     text
+}
+
+/// Writes tests from cycles; each says which models allow its condition.
+pub(crate) fn litmus(args: &CycleArgs) -> Result<Exit> {
+    let folder = args.output.as_deref().filter(|_| args.all);
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("failed to make the folder {}", folder.display()))?;
+    }
+    for cycle in &args.cycles {
+        let text = cycle.text(args.syntax, &allowed(cycle)?);
+        match folder {
+            Some(folder) => {
+                let file = format!("{}.{}", cycle.name(), args.syntax.ending());
+                write_file(&folder.join(file), text)?;
+            }
+            None => {
+                let mut sink = Sink::create(args.output.as_deref())?;
+                sink.write_all(text.as_bytes())?;
+                sink.finish()?;
+            }
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+/// Which models allow the condition of a test, as its comment says it.
+fn allowed(cycle: &Cycle) -> Result<String> {
+    let text = cycle.text(CycleSyntax::X86, "");
+    let parsed = weakspot_lang::parse(Format::Litmus, &text)
+        .map_err(|refused| anyhow!("defect: the test of a cycle: {}", refused.message))?;
+    let mut names = [Vec::new(), Vec::new()];
+    for model in [Model::Sc, Model::Tso, Model::Pso(Drain::All)] {
+        let found =
+            outcomes(&parsed.program, model, Strategy::Auto, &Limits::UNLIMITED, &mut Silent);
+        let mut found = found.map_err(|_| anyhow!("defect: the test of a cycle goes wrong"))?;
+        let judged = found
+            .judge(&parsed.program, model)
+            .map_err(|rejected| anyhow!("defect: evidence was rejected: {rejected:?}"))?;
+        names[usize::from(judged.positive == 0)].push(model.to_string());
+    }
+    let [allowed, forbidden] = names.map(|names| match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    });
+    Ok(format!("allowed: {allowed}; forbidden: {forbidden}"))
 }

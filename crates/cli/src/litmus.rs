@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
-use weakspot_input::{Input, Source, expand};
+use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
@@ -24,7 +24,7 @@ const MOST_STATES: usize = 10_000;
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &["litmus"])?;
+    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
@@ -39,6 +39,7 @@ fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
         job: Job::new(&args.common.shared, &args.common.model, "litmus", input.name()),
     };
     if let Some((source, parsed)) = job.job.read(input) {
+        let parsed = parsed.with_observed_asked();
         if !parsed.program.forbidden.is_empty() && !args.common.shared.quiet {
             job.job.answer.err +=
                 &format!("{}: `weakspot reach` answers for the control points\n", job.job.file);
@@ -112,6 +113,7 @@ impl Litmus<'_> {
             searched: found.states,
             with_outcomes: self.args.states,
             shown: (is_shown && not_shown.is_none()).then_some(shown),
+            of_machine: parsed.of_machine,
         };
         let result = LitmusResult::of(&answer);
         // A page has room for the states, and for a run.

@@ -86,6 +86,7 @@ fn main() -> ExitCode {
         Command::Print(args) => print::run(args),
         Command::Convert(args) => convert::run(&args),
         Command::GenFamily(args) => generate::family(&args),
+        Command::GenLitmus(args) => generate::litmus(&args),
         Command::GenHistory(args) => within::written(move || generate::history(&args)),
         Command::Record(args) => within::written(move || record::run(&args)),
         Command::Run(args) => run::run(&args),

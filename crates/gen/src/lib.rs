@@ -1,8 +1,9 @@
-//! Where histories come from: random clients on an atomic memory, on TSO and PSO machines, on
+//! Where litmus tests come from, by cycles. Where histories come from: random clients on an atomic memory, on TSO and PSO machines, on
 //! simulated cache coherence protocols with or without bugs, and on the CPU that this runs on.
 
 mod bug;
 mod client;
+mod cycle;
 mod generate;
 mod hardware;
 mod machines;
@@ -13,6 +14,7 @@ mod source;
 
 pub use bug::Bug;
 pub use client::{Client, ClientError, MOST_CPUS};
+pub use cycle::{Com, Cycle, CycleError, CycleSyntax, Dir, Edge, Event, FenceKind, critical};
 pub use generate::{GenError, generate};
 pub use hardware::{Layout, record};
 pub use order::{Breach, explains};

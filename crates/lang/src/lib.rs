@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
-use weakspot_core::{Names, Program, Transactions};
+use weakspot_core::{Condition, Expr, Names, Program, Quantifier, Transactions};
 
 /// A program with the names of its parts and what the user should be told about it.
 #[derive(Clone, Debug)]
@@ -30,12 +30,28 @@ pub struct Parsed {
     pub transactions: Transactions,
     /// Things that were accepted but may surprise.
     pub warnings: Vec<Diagnostic>,
+    /// Whose model answers are of, where the language has one of its own.
+    pub of_machine: Option<&'static str>,
+}
+
+impl Parsed {
+    /// The program with the question about its final states: where things are only observed, all
+    /// final states are the answer, and `forall (true)` the question.
+    #[must_use]
+    pub fn with_observed_asked(mut self) -> Parsed {
+        if self.program.condition.is_none() && !self.program.observed.is_empty() {
+            let prop = Expr::Const(1);
+            self.program.condition = Some(Condition { quantifier: Quantifier::Forall, prop });
+            self.names.condition = "true".to_owned();
+        }
+        self
+    }
 }
 
 /// The input languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// X86 and X86_64 litmus tests, `.litmus`.
+    /// Litmus tests for X86, X86_64 and RISC-V and in C, `.litmus`.
     Litmus,
     /// Our own language, `.weak`.
     Weak,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weakspot_gen::{Bug, Client, Source};
+use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Edge, Source, critical};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_trace::HistoryFormat;
@@ -103,6 +103,53 @@ pub(super) fn family(typed: typed::Family) -> Result<FamilyArgs, Usage> {
     let ending = || output.as_deref().and_then(Syntax::of_path);
     let syntax = asked.or_else(ending).unwrap_or(family.syntaxes()[0]);
     Ok(FamilyArgs::Member { family, size, syntax, output })
+}
+
+/// Tests from cycles.
+#[derive(Debug)]
+pub struct CycleArgs {
+    pub cycles: Vec<Cycle>,
+    pub syntax: CycleSyntax,
+    pub output: Option<PathBuf>,
+    /// The output is a folder.
+    pub all: bool,
+}
+
+/// The longest cycles that --all makes: there are thousands of these.
+const LONGEST_CYCLE: usize = 8;
+
+pub(super) fn litmus_of_cycle(typed: typed::GenLitmus) -> Result<CycleArgs, Usage> {
+    let typed::GenLitmus { steps, all, size, format, output } = typed;
+    let ending = || {
+        let path = output.as_deref().filter(|_| !all)?;
+        path.extension().filter(|e| *e == "weak").map(|_| CycleSyntax::Weak)
+    };
+    let asked = format.and_then(|key| CycleSyntax::ALL.into_iter().find(|s| s.key() == key));
+    let syntax = asked.or_else(ending).unwrap_or(CycleSyntax::X86);
+    if all {
+        refuse(&[("STEP", !steps.is_empty())], "is for one cycle: leave out --all")?;
+        let size = size.unwrap_or(4);
+        if size > LONGEST_CYCLE {
+            return Err(Usage(format!("--size is at most {LONGEST_CYCLE}")));
+        }
+        if output.is_none() {
+            return Err(Usage("--all needs a folder to write to: expected -o FOLDER".to_owned()));
+        }
+        return Ok(CycleArgs { cycles: critical(size), syntax, output, all });
+    }
+    refuse(&[("--size", size.is_some())], "is for --all")?;
+    let mut edges = Vec::new();
+    for word in steps.iter().flat_map(|s| s.split_whitespace()) {
+        let Some(edge) = Edge::parse(word) else {
+            return Err(Usage(format!(
+                "unknown step `{word}`: expected PodWR, PosWR, MFencedWR, Rfe, Fre, Coe, Rfi or \
+                 the like"
+            )));
+        };
+        edges.push(edge);
+    }
+    let cycle = Cycle::new(&edges).map_err(|error| Usage(error.to_string()))?;
+    Ok(CycleArgs { cycles: vec![cycle], syntax, output, all })
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use weakspot_gen::{Bug, Source};
+use weakspot_gen::{Bug, CycleSyntax, Source};
 use weakspot_lang::families::{self, Syntax};
 
 use super::super::values::{InputFormat, Takes, When, duration, format_of, size};
@@ -91,6 +91,40 @@ pub(crate) struct Convert {
 pub(crate) enum Gen {
     Family(Family),
     History(History),
+    Litmus(Litmus),
+}
+
+/// A litmus test from a cycle of accesses, or all tests up to a size.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot gen litmus PodWR Fre PodWR Fre
+  weakspot gen litmus MFencedWR Fre PodWR Fre --format c -o SB+mfence+po.litmus
+  weakspot gen litmus --all --size 4 -o tests/",
+    after_help = "\
+The steps are those of diy7: program order to another location (PodWR, with a
+fence MFencedWR or SFencedWW) or to the same (PosWR, ...), and communication
+with another thread (Rfe, Fre, Coe or Wse) or within one (Rfi, Fri, Coi). A
+comment in each test says which models allow it."
+)]
+pub(crate) struct Litmus {
+    /// The steps of the cycle.
+    #[arg(value_name = "STEP")]
+    pub(crate) steps: Vec<String>,
+    /// All critical cycles up to a size.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How many steps the cycles of --all have at most [default: 4].
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// The language [default: x86, or what FILE ends in].
+    #[arg(long, short, value_name = "LANGUAGE",
+        value_parser = clap::builder::PossibleValuesParser::new(CycleSyntax::ALL.map(CycleSyntax::key)))]
+    pub(crate) format: Option<String>,
+    /// Write to this file; with --all, to this folder.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// A member of a family of programs or litmus tests that grows with a number.

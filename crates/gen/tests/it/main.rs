@@ -1,6 +1,7 @@
 //! The integration tests, one binary of them:
 //! - `caught`: which bug of a protocol is caught by which model: measures the tables of
 //!   `docs/protocol-bugs.md`, and rewrites them with `UPDATE_EXPECT=1`;
+//! - `cycles`: litmus tests from cycles: their names, and which models allow them;
 //! - `hardware`: histories of this CPU: what can be said of them whatever the CPU does, and that an
 //!   x86 is TSO;
 //! - `machines`: clients, and what the machines make of them;
@@ -8,6 +9,7 @@
 //!   the last values after every step, and the order of steps explains what was read.
 
 mod caught;
+mod cycles;
 mod hardware;
 mod machines;
 mod protocols;

@@ -1,17 +1,17 @@
-//! The syntax tree of a litmus test: what was written, with places, before anything is resolved.
+//! The syntax tree of what all litmus tests have, whatever their code is written in: what was
+//! written, with places, before anything is resolved.
 
 use weakspot_core::Quantifier;
 
-pub use super::registers::Arch;
-use super::registers::Register;
+use super::arch::Arch;
 use crate::{At, Name};
 
 /// A number as it was written, between -2^63 and 2^64 - 1.
 pub type Number = i128;
 
-/// A litmus test.
+/// All of a litmus test but its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
+pub struct Frame {
     /// The architecture.
     pub arch: Arch,
     /// The name.
@@ -24,12 +24,10 @@ pub struct Test {
     pub header: Vec<HeaderLine>,
     /// The initial state.
     pub init: Vec<InitItem>,
-    /// The threads, in the order of their columns.
-    pub threads: Vec<ThreadHead>,
-    /// The rows of instructions; each has one cell per thread.
-    pub rows: Vec<Vec<Cell>>,
     /// What the `locations` section lists.
     pub locations: Vec<Listed>,
+    /// Which final states count; without it all do.
+    pub filter: Option<Prop>,
     /// The condition on final states.
     pub condition: Option<Final>,
 }
@@ -46,6 +44,24 @@ pub enum HeaderLine {
     },
     /// Free text, which means nothing to us.
     Text(String),
+}
+
+/// The code of a test in assembly: a column for each thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table<I> {
+    /// The threads, in the order of their columns.
+    pub threads: Vec<ThreadHead>,
+    /// The rows of instructions; each has one cell per thread.
+    pub rows: Vec<Vec<Cell<I>>>,
+}
+
+/// A cell of a row: labels, then perhaps an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell<I> {
+    /// The labels, in order.
+    pub labels: Vec<Name>,
+    /// The instruction.
+    pub instr: Option<I>,
 }
 
 /// The head of a column, `P0`.
@@ -108,8 +124,8 @@ pub enum InitValue {
 pub struct RegRef {
     /// The number of the thread, as in its head.
     pub thread: u32,
-    /// The register.
-    pub reg: Register,
+    /// The register as the architecture writes it, or the local variable.
+    pub reg: String,
     /// The whole of it.
     pub place: At,
 }
@@ -123,89 +139,6 @@ pub struct Symbol {
     pub index: Option<u32>,
     /// Where it stands.
     pub place: At,
-}
-
-/// A cell of a row: labels, then perhaps an instruction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
-    /// The labels, in order.
-    pub labels: Vec<Name>,
-    /// The instruction.
-    pub instr: Option<Instruction>,
-}
-
-/// An instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    /// Where the `lock` prefix stands, if there is one.
-    pub lock: Option<At>,
-    /// The mnemonic with its suffix, in lower case.
-    pub mnemonic: String,
-    /// Where the mnemonic stands.
-    pub mnemonic_place: At,
-    /// The operands, in the order of the source.
-    pub operands: Vec<Operand>,
-    /// From the prefix to the last operand.
-    pub place: At,
-}
-
-/// An operand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operand {
-    /// A register.
-    Reg {
-        /// Which one.
-        reg: Register,
-        /// It was written with a `%`.
-        percent: bool,
-        /// Where it stands.
-        place: At,
-    },
-    /// A number.
-    Number {
-        /// The number.
-        value: Number,
-        /// It was written with a `$`.
-        dollar: bool,
-        /// Where it stands.
-        place: At,
-    },
-    /// The address of a location, `$x` or `offset x`.
-    Address(Symbol),
-    /// A memory operand.
-    Mem(Mem),
-    /// A bare name: the target of a jump, or a location.
-    Name(Symbol),
-}
-
-/// A memory operand: symbol + displacement + base + index * scale.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mem {
-    /// How it was written.
-    pub style: MemStyle,
-    /// Bytes, where a `DWORD PTR` or the like says so.
-    pub size: Option<u8>,
-    /// The location.
-    pub symbol: Option<Symbol>,
-    /// The displacement.
-    pub disp: i64,
-    /// The base register.
-    pub base: Option<Register>,
-    /// The index register and its factor.
-    pub index: Option<(Register, u8)>,
-    /// Some register in it was written with a `%`.
-    pub percent: bool,
-    /// The whole operand.
-    pub place: At,
-}
-
-/// The two ways to write a memory operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemStyle {
-    /// `[x]`.
-    Brackets,
-    /// `(x)`.
-    Parens,
 }
 
 /// An entry of the `locations` section.
@@ -274,18 +207,6 @@ pub enum Term {
     Address(Symbol),
     /// The contents of an array.
     List(Vec<Term>, At),
-}
-
-impl Operand {
-    /// Where the operand stands.
-    #[must_use]
-    pub fn place(&self) -> At {
-        match self {
-            Operand::Reg { place, .. } | Operand::Number { place, .. } => *place,
-            Operand::Address(s) | Operand::Name(s) => s.place,
-            Operand::Mem(m) => m.place,
-        }
-    }
 }
 
 impl Term {

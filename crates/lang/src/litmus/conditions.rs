@@ -14,20 +14,38 @@ use crate::suggest::did_you_mean;
 /// How deep propositions may nest.
 const DEEPEST: usize = 200;
 
+/// What stands after the code.
+pub(super) struct Sections {
+    pub(super) locations: Vec<Listed>,
+    pub(super) filter: Option<Prop>,
+    pub(super) condition: Option<Final>,
+}
+
 impl Parser<'_> {
     /// Everything after the rows, to the end of the text or `<<`.
-    pub(super) fn sections(&mut self) -> Parsing<(Vec<Listed>, Option<Final>)> {
+    pub(super) fn sections(&mut self) -> Parsing<Sections> {
         let mut locations = Vec::new();
+        let mut filter = None;
         let mut condition = None;
         loop {
             let span = self.here();
             match self.peek(0) {
-                TokenKind::End | TokenKind::Rest => return Ok((locations, condition)),
+                TokenKind::End | TokenKind::Rest => {
+                    return Ok(Sections { locations, filter, condition });
+                }
                 TokenKind::Ident("locations") => self.locations(&mut locations)?,
-                TokenKind::Ident(word @ ("filter" | "observed")) => {
+                TokenKind::Ident("filter") if filter.is_some() => {
+                    return Err(Diagnostic::new(span, "a second filter", "expected a condition"));
+                }
+                TokenKind::Ident("filter") => {
+                    self.bump();
+                    filter = Some(self.or()?);
+                    self.eat(";");
+                }
+                TokenKind::Ident("observed") => {
                     return Err(Diagnostic::new(
                         span,
-                        format!("`{word}` is not supported"),
+                        "`observed` is not supported",
                         "expected `locations`, `exists`, `~exists` or `forall`",
                     ));
                 }

@@ -2,7 +2,8 @@
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, HeaderLine};
+use super::arch::Arch;
+use super::ast::HeaderLine;
 use super::lex::comment_end;
 use crate::Diagnostic;
 use crate::tree::{end_of_text, first_byte};
@@ -25,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Header, Diagnostic> {
         return Err(Diagnostic::new(
             end_of_text(text),
             "the file is empty",
-            "expected `X86` or `X86_64` and the name of the test",
+            "expected `X86`, `X86_64`, `RISCV` or `C` and the name of the test",
         ));
     }
     let word = word_at(text, at);
@@ -147,31 +148,28 @@ fn no_init((start, last): (usize, &str), head: &str, at: usize) -> Diagnostic {
     .help("write `{}` before the threads to begin with zeros everywhere")
 }
 
+/// What a test may begin with.
+const EXPECTED: &str = "expected `X86`, `X86_64`, `RISCV` or `C`";
+
 fn arch(word: &str, span: Span) -> Result<Arch, Diagnostic> {
-    match word.to_ascii_uppercase().as_str() {
-        "X86" => Ok(Arch::X86),
-        "X86_64" => Ok(Arch::X86_64),
-        "AARCH64" | "ARM" | "PPC" | "RISCV" | "MIPS" | "C" | "LISA" | "BELL" | "CPP" | "BPF"
-        | "ASL" | "JAVA" | "PTX" | "GPU_PTX" | "OPENCL" => Err(Diagnostic::new(
-            span,
-            format!("tests for `{word}` are not supported"),
-            "expected `X86` or `X86_64`",
-        )),
-        _ if word.is_empty() => Err(Diagnostic::new(
-            span,
-            "the test does not begin with an architecture",
-            "expected `X86` or `X86_64`",
-        )),
+    let upper = word.to_ascii_uppercase();
+    if let Some(arch) = Arch::ALL.into_iter().find(|arch| arch.name() == upper) {
+        return Ok(arch);
+    }
+    match upper.as_str() {
+        "AARCH64" | "ARM" | "PPC" | "MIPS" | "LISA" | "BELL" | "CPP" | "BPF" | "ASL" | "JAVA"
+        | "PTX" | "GPU_PTX" | "OPENCL" => {
+            Err(Diagnostic::new(span, format!("tests for `{word}` are not supported"), EXPECTED))
+        }
+        _ if word.is_empty() => {
+            Err(Diagnostic::new(span, "the test does not begin with an architecture", EXPECTED))
+        }
         _ if ["//", "/*", "#"].iter().any(|sign| word.starts_with(sign)) => {
-            Err(Diagnostic::new(span, format!("unexpected `{word}`"), "expected `X86` or `X86_64`")
+            Err(Diagnostic::new(span, format!("unexpected `{word}`"), EXPECTED)
                 .help("comments are written `(* like this *)`"))
         }
-        _ => Err(Diagnostic::new(
-            span,
-            format!("unknown architecture `{word}`"),
-            "expected `X86` or `X86_64`",
-        )
-        .help("a litmus test begins with its architecture and its name, such as `X86 SB`")),
+        _ => Err(Diagnostic::new(span, format!("unknown architecture `{word}`"), EXPECTED)
+            .help("a litmus test begins with its architecture and its name, such as `X86 SB`")),
     }
 }
 

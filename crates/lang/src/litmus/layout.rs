@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weakspot_core::{Span, UnOp, Value, View};
 
-use super::ast::{CType, InitValue, Number, Symbol, Target, Term, Test};
+use super::ast::{CType, Frame, InitValue, Number, Symbol, Target, Term};
 use super::bytes::{self, Bytes};
-use super::mentions::{each_symbol, each_taken_symbol};
 use super::types::{bytes_of, type_of};
 use crate::Diagnostic;
 
@@ -67,13 +66,15 @@ pub(super) struct Access {
 }
 
 impl Layout {
-    /// The memory of `test`, before anything is known about the accesses to it.
-    pub(super) fn new(test: &Test) -> Result<Layout, Diagnostic> {
-        let word = test.arch.word();
-        let mut taken = BTreeSet::new();
-        each_taken_symbol(test, &mut |symbol| {
-            taken.insert(symbol.name.clone());
-        });
+    /// The memory of a test, before anything is known about the accesses to it: `symbols` are all
+    /// mentions of locations, in the order of the source, `taken` the names of those whose addresses
+    /// may get into computed ones.
+    pub(super) fn new<'a>(
+        frame: &'a Frame,
+        symbols: &[&'a Symbol],
+        taken: BTreeSet<String>,
+    ) -> Result<Layout, Diagnostic> {
+        let word = frame.arch.word();
         let mut layout = Layout {
             word,
             variables: BTreeMap::new(),
@@ -84,7 +85,7 @@ impl Layout {
         let mut types: HashMap<&str, (u8, bool)> = HashMap::new();
         let mut lengths: HashMap<&str, u32> = HashMap::new();
         let mut pointers: BTreeSet<&str> = BTreeSet::new();
-        for (symbol, t, listed) in declarations(test) {
+        for (symbol, t, listed) in declarations(frame) {
             let declared = type_of(t, word);
             // What `locations` says about a type counts only if nothing else does.
             if *types.entry(&symbol.name).or_insert(declared) != declared && !listed {
@@ -94,7 +95,7 @@ impl Layout {
                 pointers.insert(symbol.name.as_str());
             }
         }
-        for item in &test.init {
+        for item in &frame.init {
             let Target::Array(s) = &item.target else { continue };
             let length = s.index.unwrap_or(1);
             if *lengths.entry(&s.name).or_insert(length) != length {
@@ -102,10 +103,9 @@ impl Layout {
             }
         }
         let mut next = BASE;
-        let mut problem = None;
-        each_symbol(test, &mut |symbol| {
-            if problem.is_some() || layout.variables.contains_key(&symbol.name) {
-                return;
+        for &symbol in symbols {
+            if layout.variables.contains_key(&symbol.name) {
+                continue;
             }
             let array = lengths.get(symbol.name.as_str()).copied();
             let length = array.unwrap_or(1);
@@ -118,8 +118,7 @@ impl Layout {
                 || cells > MOST_CELLS
                 || next + pages * PAGE > TOP
             {
-                problem = Some(too_large(symbol, length));
-                return;
+                return Err(too_large(symbol, length));
             }
             let first = layout.cells.len();
             layout
@@ -141,12 +140,18 @@ impl Layout {
                 });
             }
             next += pages.max(1) * PAGE;
-        });
-        if let Some(problem) = problem {
-            return Err(problem);
         }
-        layout.initialise(test)?;
+        layout.initialise(frame)?;
         Ok(layout)
+    }
+
+    /// Says what a location is, if the initial state does not.
+    pub(super) fn declare(&mut self, name: &str, width: u8, signed: bool) {
+        let Some(variable) = self.variables.get(name) else { return };
+        let range = variable.first..variable.first + variable.length as usize;
+        for cell in self.cells.get_mut(range).into_iter().flatten() {
+            cell.declared = cell.declared.or(Some((width, signed)));
+        }
     }
 
     /// The location that a symbol names.
@@ -289,8 +294,8 @@ impl Layout {
     }
 
     /// Records what the initial state says about memory.
-    fn initialise(&mut self, test: &Test) -> Result<(), Diagnostic> {
-        for item in &test.init {
+    fn initialise(&mut self, frame: &Frame) -> Result<(), Diagnostic> {
+        for item in &frame.init {
             let (Target::Loc(symbol) | Target::Array(symbol)) = &item.target else { continue };
             let Some(value) = &item.value else { continue };
             let first = match &item.target {
@@ -396,12 +401,12 @@ fn beyond(cell: &MemCell, span: Span) -> Diagnostic {
 
 /// The locations with a type, first from the initial state, then from `locations`, and whether
 /// it is from there.
-fn declarations(test: &Test) -> impl Iterator<Item = (&Symbol, &CType, bool)> {
-    let init = test.init.iter().filter_map(|item| match &item.target {
+fn declarations(frame: &Frame) -> impl Iterator<Item = (&Symbol, &CType, bool)> {
+    let init = frame.init.iter().filter_map(|item| match &item.target {
         Target::Loc(s) | Target::Array(s) => Some((s, item.ctype.as_ref()?, false)),
         Target::Reg(_) => None,
     });
-    let listed = test.locations.iter().filter_map(|l| match &l.what {
+    let listed = frame.locations.iter().filter_map(|l| match &l.what {
         Term::Name(s) | Term::Content(s) | Term::Address(s) => Some((s, l.ctype.as_ref()?, true)),
         _ => None,
     });

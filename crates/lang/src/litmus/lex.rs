@@ -155,11 +155,11 @@ fn token(text: &str, at: usize) -> (TokenKind<'_>, usize) {
 }
 
 /// Letters, digits, `_` and `.` at the start of `rest`, in bytes.
-fn word_len(rest: &str) -> usize {
+pub(super) fn word_len(rest: &str) -> usize {
     rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.')).count()
 }
 
-fn number(rest: &str, at: usize) -> (TokenKind<'_>, usize) {
+pub(super) fn number(rest: &str, at: usize) -> (TokenKind<'_>, usize) {
     let len = word_len(rest);
     let word = &rest[..len];
     let (digits, radix) = match word.get(..2) {

@@ -1,97 +1,61 @@
-//! Where locations are mentioned: in the initial state, in the code, in `locations` and the condition.
+//! Where locations and registers are mentioned outside of the code: in the initial state, in
+//! `locations`, the filter and the condition.
 
-use super::ast::{
-    Arch, InitValue, Instruction, Mem, MemStyle, Operand, Prop, RegRef, Symbol, Target, Term, Test,
-};
-use super::mnemonics::{Decoded, Op, decode};
-
-/// Calls `visit` for each mention of a location, in the order of the source. Bare names in Intel
-/// syntax do not count: they are locations only if something else says so.
-pub(super) fn each_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
-    each_init_symbol(test, visit);
-    each_code_symbol(test, surely_locations, visit);
-    each_asked_term(test, &mut |term| each_term_symbol(term, visit));
-}
+use super::ast::{Frame, InitValue, Prop, RegRef, Symbol, Target, Term};
 
 /// The locations that the initial state sets, declares or points to.
-pub(super) fn each_init_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
-    for item in &test.init {
+pub(super) fn each_init_symbol<'a>(frame: &'a Frame, visit: &mut impl FnMut(&'a Symbol)) {
+    for item in &frame.init {
         if let Target::Loc(s) | Target::Array(s) = &item.target {
             visit(s);
         }
-        match &item.value {
-            Some(InitValue::Address(s)) => visit(s),
-            Some(InitValue::List(values, _)) => {
-                for value in values {
-                    if let InitValue::Address(s) = value {
-                        visit(s);
-                    }
-                }
-            }
-            _ => {}
-        }
+        each_address(item.value.as_ref(), visit);
     }
 }
 
-/// The names of locations in instructions; bare ones where `bare_names_count`.
-pub(super) fn each_code_symbol<'a>(
-    test: &'a Test,
-    bare_names_count: fn(Arch, &Instruction) -> bool,
-    visit: &mut impl FnMut(&'a Symbol),
-) {
-    let cells = test.rows.iter().flatten();
-    for instr in cells.filter_map(|c| c.instr.as_ref()) {
-        let bare = bare_names_count(test.arch, instr);
-        for operand in &instr.operands {
-            match operand {
-                Operand::Address(s) => visit(s),
-                Operand::Mem(m) => m.symbol.iter().for_each(&mut *visit),
-                Operand::Name(s) if bare => visit(s),
-                _ => {}
-            }
-        }
+/// The locations whose addresses registers and memory are set to.
+pub(super) fn each_init_address<'a>(frame: &'a Frame, visit: &mut impl FnMut(&'a Symbol)) {
+    for item in &frame.init {
+        each_address(item.value.as_ref(), visit);
     }
 }
 
-/// The locations whose addresses may get into computed ones: what registers and memory are set to,
-/// and what is accessed together with a register.
-pub(super) fn each_taken_symbol<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Symbol)) {
-    for item in &test.init {
-        match &item.value {
-            Some(InitValue::Address(s)) => visit(s),
-            Some(InitValue::List(values, _)) => {
-                for value in values {
-                    if let InitValue::Address(s) = value {
-                        visit(s);
-                    }
+fn each_address<'a>(value: Option<&'a InitValue>, visit: &mut impl FnMut(&'a Symbol)) {
+    match value {
+        Some(InitValue::Address(s)) => visit(s),
+        Some(InitValue::List(values, _)) => {
+            for value in values {
+                if let InitValue::Address(s) = value {
+                    visit(s);
                 }
             }
-            _ => {}
         }
-    }
-    let cells = test.rows.iter().flatten();
-    for instr in cells.filter_map(|c| c.instr.as_ref()) {
-        let lea = matches!(decode(&instr.mnemonic), Some(Decoded { op: Op::Lea, .. }));
-        for operand in &instr.operands {
-            match operand {
-                Operand::Address(s) | Operand::Name(s) => visit(s),
-                Operand::Mem(m) if lea || m.base.is_some() || m.index.is_some() => {
-                    m.symbol.iter().for_each(&mut *visit);
-                }
-                _ => {}
-            }
-        }
+        _ => {}
     }
 }
 
-/// What `locations` and the condition are about, with both sides of each equation.
-pub(super) fn each_asked_term<'a>(test: &'a Test, visit: &mut impl FnMut(&'a Term)) {
-    for listed in &test.locations {
+/// What `locations`, the filter and the condition are about, with both sides of each equation.
+pub(super) fn each_asked_term<'a>(frame: &'a Frame, visit: &mut impl FnMut(&'a Term)) {
+    for listed in &frame.locations {
         visit(&listed.what);
     }
-    if let Some(condition) = &test.condition {
-        each_term(&condition.prop, visit);
+    for prop in frame.filter.iter().chain(frame.condition.iter().map(|c| &c.prop)) {
+        each_term(prop, visit);
     }
+}
+
+/// The registers that the frame mentions.
+pub(super) fn each_frame_register<'a>(frame: &'a Frame, visit: &mut impl FnMut(&'a RegRef)) {
+    for item in &frame.init {
+        if let Target::Reg(r) = &item.target {
+            visit(r);
+        }
+    }
+    each_asked_term(frame, &mut |term| {
+        if let Term::Reg(r) = term {
+            visit(r);
+        }
+    });
 }
 
 /// The registers of a proposition.
@@ -110,21 +74,6 @@ pub(super) fn each_term_symbol<'a>(term: &'a Term, visit: &mut impl FnMut(&'a Sy
     }
 }
 
-/// Whether bare names in an instruction may be locations: they are no labels.
-pub(super) fn may_be_locations(_: Arch, instr: &Instruction) -> bool {
-    !matches!(decode(&instr.mnemonic), None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }))
-}
-
-/// Whether bare names in an instruction are surely locations, and not misspelt registers.
-fn surely_locations(arch: Arch, instr: &Instruction) -> bool {
-    match decode(&instr.mnemonic) {
-        None | Some(Decoded { op: Op::Jump | Op::Branch(_), .. }) => false,
-        Some(Decoded { suffix, .. }) => {
-            is_att(arch, instr) || (instr.operands.len() == 1 && suffix.is_some())
-        }
-    }
-}
-
 fn each_term<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Term)) {
     match prop {
         Prop::True | Prop::False => {}
@@ -138,26 +87,5 @@ fn each_term<'a>(prop: &'a Prop, visit: &mut impl FnMut(&'a Term)) {
             each_term(l, visit);
             each_term(r, visit);
         }
-    }
-}
-
-/// Whether an instruction has its source first. Registers with `%` and memory in parentheses
-/// are signs of AT&T syntax. In X86_64, where that is the usual one, a leading immediate is one
-/// too; in X86 the usual order is the other, and parentheses may also stand for brackets.
-pub(super) fn is_att(arch: Arch, instr: &Instruction) -> bool {
-    let immediate =
-        |o: Option<&Operand>| matches!(o, Some(Operand::Number { .. } | Operand::Address(_)));
-    let first = immediate(instr.operands.first());
-    let last = immediate(instr.operands.last());
-    let has = |f: fn(&Operand) -> bool| instr.operands.iter().any(f);
-    let percent = has(|o| {
-        matches!(o, Operand::Reg { percent: true, .. } | Operand::Mem(Mem { percent: true, .. }))
-    });
-    let parens = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Parens, .. })));
-    let brackets = has(|o| matches!(o, Operand::Mem(Mem { style: MemStyle::Brackets, .. })));
-    match arch {
-        Arch::X86_64 => percent || parens || first,
-        Arch::X86 if first => percent || parens,
-        Arch::X86 => percent && !brackets && !last,
     }
 }

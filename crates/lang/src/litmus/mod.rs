@@ -1,4 +1,4 @@
-//! X86 and X86_64 litmus tests: text to syntax tree ([`parse()`]), tree to program ([`compile()`]),
+//! Litmus tests, for X86, X86_64, RISC-V and in C: text to syntax tree ([`parse()`]), tree to program ([`compile()`]),
 //! tree to text ([`print()`]).
 //!
 //! ```
@@ -20,40 +20,34 @@
 //! The format, what is accepted of it and what the instructions mean is described for users in
 //! `docs/litmus.md`.
 
-mod arithmetic;
+mod arch;
 mod ast;
 mod bytes;
-mod compile;
+mod c;
 mod conditions;
-mod exchange;
-mod flags;
+mod filter;
 mod fold;
 mod header;
 mod init;
-mod instructions;
 mod layout;
 mod lex;
-mod lower;
 mod mentions;
-mod mnemonics;
 mod observe;
-mod operands;
 mod parse;
 mod print;
-mod registers;
-mod rows;
-mod thread;
-mod types;
-mod typos;
-
+mod riscv;
+mod table;
+mod test;
 #[cfg(test)]
 mod tests;
+mod types;
+mod x86;
 
+pub use arch::Arch;
 pub use ast::{
-    Arch, Atom, CType, Cell, Final, HeaderLine, InitItem, InitValue, Instruction, Listed, Mem,
-    MemStyle, Number, Operand, Prop, RegRef, Symbol, Target, Term, Test, ThreadHead,
+    Atom, CType, Cell, Final, Frame, HeaderLine, InitItem, InitValue, Listed, Number, Prop, RegRef,
+    Symbol, Table, Target, Term, ThreadHead,
 };
-pub use compile::compile;
-pub use parse::parse;
-pub use print::print;
-pub use registers::{Family, Part, Register};
+pub use test::{Code, Test, compile, parse, print};
+pub use x86::ast::{Instruction, Mem, MemStyle, Operand};
+pub use x86::registers::{Family, Part, Register};

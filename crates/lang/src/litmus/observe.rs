@@ -4,10 +4,9 @@ use weakspot_core::{
     BinOp, Condition, Expr, Observable, Observed, Quantifier, RegId, ThreadId, Value, View,
 };
 
-use super::ast::{Arch, Atom, Number, Prop, RegRef, Symbol, Term, Test};
+use super::ast::{Atom, Frame, Number, Prop, RegRef, Symbol, Term};
 use super::fold::not;
 use super::layout::{Layout, pattern};
-use super::registers::{Family, Part, Register};
 use crate::Diagnostic;
 use crate::balanced::balanced;
 
@@ -22,42 +21,59 @@ pub(super) struct Observation {
 
 /// What the observer has to know about threads.
 pub(super) trait Threads {
-    /// The thread with the number `id`.
-    fn index(&self, reg: &RegRef) -> Result<usize, Diagnostic>;
-    /// The core register of a family.
-    fn register(&self, thread: usize, family: Family) -> RegId;
-    /// How a register was declared: bytes and sign.
-    fn declared(&self, thread: usize, family: Family) -> Option<(u8, bool)>;
+    /// What a register is in final states; an error if it cannot be seen there.
+    fn seen(&self, reg: &RegRef) -> Result<SeenRegister, Diagnostic>;
+}
+
+/// A register in final states.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeenRegister {
+    pub(super) thread: usize,
+    pub(super) reg: RegId,
+    pub(super) view: View,
+    /// Its place among the registers of its thread.
+    pub(super) rank: u32,
+}
+
+/// The error that a register's thread is none of `known`.
+pub(super) fn no_thread<'a>(reg: &RegRef, known: impl Iterator<Item = &'a u32>) -> Diagnostic {
+    let mut ids: Vec<u32> = known.copied().collect();
+    ids.sort_unstable();
+    let known: Vec<String> = ids.iter().take(8).map(|id| format!("P{id}")).collect();
+    Diagnostic::new(
+        reg.place.0,
+        format!("there is no thread `P{}`", reg.thread),
+        format!("expected one of {}", known.join(", ")),
+    )
 }
 
 /// A component of final states, ordered as they are shown: registers by thread and register,
 /// then locations by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    Reg(u32, Register),
+    /// By the number of the thread and the rank of the register.
+    Reg(u32, u32),
     Loc(String, u32),
 }
 
 struct Observer<'a, T> {
-    arch: Arch,
     layout: &'a Layout,
     threads: &'a T,
     entries: Vec<(Key, String, Observed)>,
     warnings: Vec<Diagnostic>,
 }
 
-/// Compiles `locations` and the condition of `test`.
+/// Compiles `locations` and the condition of a test.
 pub(super) fn observe<T: Threads>(
-    test: &Test,
+    frame: &Frame,
     layout: &Layout,
     threads: &T,
 ) -> Result<Observation, Diagnostic> {
-    let mut o =
-        Observer { arch: test.arch, layout, threads, entries: Vec::new(), warnings: Vec::new() };
-    for listed in &test.locations {
+    let mut o = Observer { layout, threads, entries: Vec::new(), warnings: Vec::new() };
+    for listed in &frame.locations {
         o.list(&listed.what)?;
     }
-    let (quantifier, prop) = match &test.condition {
+    let (quantifier, prop) = match &frame.condition {
         Some(condition) => (condition.quantifier, condition.prop.clone()),
         None => (Quantifier::Forall, Prop::True),
     };
@@ -143,26 +159,10 @@ impl<T: Threads> Observer<'_, T> {
     }
 
     fn add_reg(&mut self, r: &RegRef) -> Result<(), Diagnostic> {
-        let thread = self.threads.index(r)?;
-        if r.reg.part == Part::High {
-            return Err(Diagnostic::new(
-                r.place.0,
-                format!("`{}` cannot be observed", r.reg.name(self.arch)),
-                "expected a register that begins at bit 0",
-            ));
-        }
-        let declared = self.threads.declared(thread, r.reg.family);
-        let whole = r.reg == Register::whole(self.arch, r.reg.family);
-        let view = match (declared, whole, r.reg.part.bits()) {
-            (Some((8, _)), true, _) | (None, true, 64) => View::Full,
-            (Some((bytes, false)), true, _) => View::Unsigned(bytes * 8),
-            (Some((bytes, true)), true, _) => View::Signed(bytes * 8),
-            (_, _, bits) => View::Signed(bits),
-        };
-        let id = self.threads.register(thread, r.reg.family);
-        let what = Observable::Reg(ThreadId::new(thread), id);
-        let name = reg_name(self.arch, r);
-        self.entries.push((Key::Reg(r.thread, r.reg), name, Observed { what, view }));
+        let seen = self.threads.seen(r)?;
+        let what = Observable::Reg(ThreadId::new(seen.thread), seen.reg);
+        let observed = Observed { what, view: seen.view };
+        self.entries.push((Key::Reg(r.thread, seen.rank), reg_name(r), observed));
         Ok(())
     }
 
@@ -324,7 +324,7 @@ impl<T: Threads> Observer<'_, T> {
     fn side(&self, term: &Term, bare_is_address: bool) -> Result<Side, Diagnostic> {
         match term {
             Term::Number(n, _) => Ok(Side::Number(*n)),
-            Term::Reg(r) => Ok(self.seen(&Key::Reg(r.thread, r.reg))),
+            Term::Reg(r) => Ok(self.seen(&Key::Reg(r.thread, self.threads.seen(r)?.rank))),
             Term::Address(s) => self.address(s),
             Term::Name(s) if bare_is_address => self.address(s),
             Term::Name(s) | Term::Content(s) => {
@@ -364,8 +364,8 @@ fn constant(n: Number, view: View, what: &str, term: &Term) -> Result<Value, Dia
 }
 
 /// The observable's name, `0:EAX`.
-fn reg_name(arch: Arch, r: &RegRef) -> String {
-    format!("{}:{}", r.thread, r.reg.name(arch))
+fn reg_name(r: &RegRef) -> String {
+    format!("{}:{}", r.thread, r.reg)
 }
 
 fn wrap(text: String, tight: bool) -> String {

@@ -1,51 +1,20 @@
-//! Text to syntax tree: the frame of a test, and the reader of tokens with names, numbers and
-//! registers. The head, the initial state, the rows, operands and conditions have files of their own.
+//! The reader of tokens, with names, numbers and registers. The head, the initial state, tables,
+//! conditions and the code have files of their own.
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, Number, RegRef, Symbol, Test};
-use super::header;
+use super::arch::Arch;
+use super::ast::{Number, RegRef, Symbol};
 use super::lex::{Token, TokenKind, tokens};
-use super::registers::Register;
+use super::riscv::registers as riscv;
 use super::types::is_type;
+use super::x86::registers::Register;
 use crate::suggest::did_you_mean;
 use crate::{At, Diagnostic};
-
-/// Texts longer than this are refused: spans are 32 bits wide, and no litmus test is this long.
-const LONGEST: usize = 64 << 20;
 
 /// Words that end the rows of instructions.
 pub(super) const SECTIONS: [&str; 6] =
     ["exists", "forall", "final", "locations", "filter", "observed"];
-
-/// Reads a litmus test.
-pub fn parse(text: &str) -> Result<Test, Diagnostic> {
-    if text.len() > LONGEST {
-        return Err(Diagnostic::new(
-            Span::default(),
-            format!("the text is {} bytes long", text.len()),
-            format!("expected at most {LONGEST} bytes"),
-        ));
-    }
-    let head = header::parse(text)?;
-    let mut p = Parser { arch: head.arch, tokens: tokens(text, head.init), at: 0, depth: 0, text };
-    let init = p.init()?;
-    let threads = p.thread_heads()?;
-    let rows = p.rows(&threads)?;
-    let (locations, condition) = p.sections()?;
-    Ok(Test {
-        arch: head.arch,
-        name: head.name,
-        label: head.label,
-        doc: head.doc,
-        header: head.lines,
-        init,
-        threads,
-        rows,
-        locations,
-        condition,
-    })
-}
 
 /// A reader of tokens.
 pub(super) struct Parser<'a> {
@@ -60,6 +29,21 @@ pub(super) struct Parser<'a> {
 pub(super) type Parsing<T> = Result<T, Diagnostic>;
 
 impl<'a> Parser<'a> {
+    /// A reader of `text` from byte `start` on.
+    pub(super) fn new(arch: Arch, text: &'a str, start: usize) -> Parser<'a> {
+        Parser::of_tokens(arch, text, tokens(text, start))
+    }
+
+    /// A reader of these tokens of `text`.
+    pub(super) fn of_tokens(arch: Arch, text: &'a str, tokens: Vec<Token<'a>>) -> Parser<'a> {
+        Parser { arch, tokens, at: 0, depth: 0, text }
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// The token `ahead` places on; the last one repeats for ever.
     pub(super) fn peek(&self, ahead: usize) -> &TokenKind<'a> {
         &self.token(ahead).kind
@@ -228,7 +212,14 @@ impl<'a> Parser<'a> {
         if name.split('.').next().and_then(thread_id).is_some() {
             return Some("a thread");
         }
-        if Register::parse(Arch::X86_64, name).is_some_and(|r| r.is_address(Arch::X86_64)) {
+        let register = match self.arch {
+            Arch::X86 | Arch::X86_64 => {
+                Register::parse(Arch::X86_64, name).is_some_and(|r| r.is_address(Arch::X86_64))
+            }
+            Arch::Riscv => riscv::parse(name).is_some_and(|_| !name.starts_with('x')),
+            Arch::C => false,
+        };
+        if register {
             return Some("a register");
         }
         match name {
@@ -264,7 +255,12 @@ impl<'a> Parser<'a> {
         let Some(name) = self.ident(0) else {
             return Err(self.unexpected("a register"));
         };
-        let Some(reg) = Register::parse(self.arch, name) else {
+        let known = match self.arch {
+            Arch::X86 | Arch::X86_64 => Register::parse(self.arch, name).map(|r| r.name(self.arch)),
+            Arch::Riscv => riscv::parse(name).map(riscv::name),
+            Arch::C => Some(name.to_owned()),
+        };
+        let Some(reg) = known else {
             return Err(self.unknown_register(name, self.here()));
         };
         self.bump();
@@ -274,10 +270,14 @@ impl<'a> Parser<'a> {
     pub(super) fn unknown_register(&self, name: &str, span: Span) -> Diagnostic {
         let expected = format!("expected a register of {}", self.arch.name());
         let diagnostic = Diagnostic::new(span, format!("unknown register `{name}`"), expected);
-        if Register::needs_64(name) {
-            return diagnostic.help("64-bit registers need a test that begins with `X86_64`");
-        }
-        let names = Register::all_names(self.arch);
+        let names = match self.arch {
+            Arch::X86 if Register::needs_64(name) => {
+                return diagnostic.help("64-bit registers need a test that begins with `X86_64`");
+            }
+            Arch::X86 | Arch::X86_64 => Register::all_names(self.arch),
+            Arch::Riscv => riscv::all_names(),
+            Arch::C => Vec::new(),
+        };
         did_you_mean(diagnostic, name, names.iter().map(String::as_str))
     }
 }

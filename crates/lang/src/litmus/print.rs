@@ -6,42 +6,48 @@ use std::fmt::Write as _;
 use weakspot_core::Quantifier;
 
 use super::ast::{
-    Arch, Atom, CType, Cell, HeaderLine, InitItem, InitValue, Instruction, Listed, Mem, MemStyle,
-    Operand, Prop, RegRef, Symbol, Target, Term, Test,
+    Atom, CType, Cell, Frame, HeaderLine, InitItem, InitValue, Listed, Prop, RegRef, Symbol, Table,
+    Target, Term,
 };
-use super::registers::Register;
 
 /// Initial states that fit into this many columns stand on one line.
 const WIDTH: usize = 80;
 
-/// The test as text.
-#[must_use]
-pub fn print(test: &Test) -> String {
-    let mut out = format!("{} {}", test.arch.name(), test.name);
-    if let Some(label) = &test.label {
+/// What stands before the code.
+pub(super) fn head(frame: &Frame) -> String {
+    let mut out = format!("{} {}", frame.arch.name(), frame.name);
+    if let Some(label) = &frame.label {
         // A `*` right after the parenthesis would begin a comment.
         let blank = if label.starts_with('*') { " " } else { "" };
         put(&mut out, format_args!(" ({blank}{label})"));
     }
     out.push('\n');
-    if let Some(doc) = &test.doc {
+    if let Some(doc) = &frame.doc {
         put(&mut out, format_args!("\"{doc}\"\n"));
     }
-    for line in &test.header {
+    for line in &frame.header {
         match line {
             HeaderLine::Info { key, value } => put(&mut out, format_args!("{key}={value}\n")),
             HeaderLine::Text(text) => put(&mut out, format_args!("{text}\n")),
         }
     }
-    out.push_str(&init(test));
-    out.push_str(&table(test));
-    if !test.locations.is_empty() {
-        let items: Vec<String> = test.locations.iter().map(|l| listed(test.arch, l)).collect();
+    out.push_str(&init(frame));
+    out
+}
+
+/// What stands behind the code.
+pub(super) fn tail(frame: &Frame) -> String {
+    let mut out = String::new();
+    if !frame.locations.is_empty() {
+        let items: Vec<String> = frame.locations.iter().map(listed).collect();
         put(&mut out, format_args!("locations [{};]\n", items.join("; ")));
     }
-    if let Some(condition) = &test.condition {
+    if let Some(filter) = &frame.filter {
+        put(&mut out, format_args!("filter {}\n", prop(filter)));
+    }
+    if let Some(condition) = &frame.condition {
         let quantifier = quantifier(condition.quantifier);
-        put(&mut out, format_args!("{quantifier} {}\n", prop(test.arch, &condition.prop)));
+        put(&mut out, format_args!("{quantifier} {}\n", prop(&condition.prop)));
     }
     out
 }
@@ -55,13 +61,13 @@ pub(super) fn quantifier(q: Quantifier) -> &'static str {
     }
 }
 
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+pub(super) fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
 }
 
-fn init(test: &Test) -> String {
-    let items: Vec<String> = test.init.iter().map(|i| init_item(test.arch, i) + ";").collect();
+fn init(frame: &Frame) -> String {
+    let items: Vec<String> = frame.init.iter().map(|i| init_item(i) + ";").collect();
     if items.is_empty() {
         return "{}\n".to_owned();
     }
@@ -72,10 +78,10 @@ fn init(test: &Test) -> String {
     format!("{{\n {}\n}}\n", items.join("\n "))
 }
 
-fn init_item(arch: Arch, item: &InitItem) -> String {
+fn init_item(item: &InitItem) -> String {
     let mut out = item.ctype.as_ref().map(ctype).unwrap_or_default();
     match &item.target {
-        Target::Reg(r) => out.push_str(&reg_ref(arch, r)),
+        Target::Reg(r) => out.push_str(&reg_ref(r)),
         Target::Array(s) => out.push_str(&symbol(s)),
         Target::Loc(s) if s.index.is_some() => put(&mut out, format_args!("[{}]", symbol(s))),
         Target::Loc(s) => out.push_str(&s.name),
@@ -105,23 +111,62 @@ fn init_value(value: &InitValue) -> String {
     }
 }
 
-fn reg_ref(arch: Arch, r: &RegRef) -> String {
-    format!("{}:{}", r.thread, r.reg.name(arch))
+fn reg_ref(r: &RegRef) -> String {
+    format!("{}:{}", r.thread, r.reg)
 }
 
-fn symbol(s: &Symbol) -> String {
+pub(super) fn symbol(s: &Symbol) -> String {
     match s.index {
         Some(index) => format!("{}[{index}]", s.name),
         None => s.name.clone(),
     }
 }
 
+fn listed(item: &Listed) -> String {
+    let behind = match &item.ctype {
+        Some(t) if t.pointer && t.name.is_empty() => "*".to_owned(),
+        Some(t) => format!(" {}{}", t.name, if t.pointer { "*" } else { "" }),
+        None => String::new(),
+    };
+    term(&item.what) + &behind
+}
+
+fn prop(p: &Prop) -> String {
+    let join = |parts: &[Prop], with: &str| parts.iter().map(prop).collect::<Vec<_>>().join(with);
+    match p {
+        Prop::True => "true".to_owned(),
+        Prop::False => "false".to_owned(),
+        Prop::Atom(Atom { left, right, negated }) => {
+            let sign = if *negated { "!=" } else { "=" };
+            format!("{}{sign}{}", term(left), term(right))
+        }
+        Prop::Not(inner) => format!("not {}", prop(inner)),
+        Prop::And(parts) => join(parts, " /\\ "),
+        Prop::Or(parts) => join(parts, " \\/ "),
+        Prop::Implies(left, right, _) => format!("{} => {}", prop(left), prop(right)),
+        Prop::Paren(inner) => format!("({})", prop(inner)),
+    }
+}
+
+fn term(t: &Term) -> String {
+    match t {
+        Term::Number(n, _) => n.to_string(),
+        Term::Reg(r) => reg_ref(r),
+        Term::Name(s) => symbol(s),
+        Term::Content(s) => format!("[{}]", symbol(s)),
+        Term::Address(s) => format!("&{}", symbol(s)),
+        Term::List(terms, _) => {
+            format!("{{{}}}", terms.iter().map(term).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
 /// The head of the columns and the rows.
-fn table(test: &Test) -> String {
-    let head = test.threads.iter().map(|t| format!("P{}", t.id)).collect::<Vec<_>>();
-    let rows = test.rows.iter().map(|row| row.iter().map(|c| cell(test.arch, c)).collect());
+pub(super) fn table<I>(table: &Table<I>, instruction: impl Fn(&I) -> String) -> String {
+    let head = table.threads.iter().map(|t| format!("P{}", t.id)).collect::<Vec<_>>();
+    let rows = table.rows.iter().map(|row| row.iter().map(|c| cell(c, &instruction)).collect());
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    let mut widths = vec![0; test.threads.len()];
+    let mut widths = vec![0; table.threads.len()];
     for line in &lines {
         for (width, text) in widths.iter_mut().zip(line) {
             *width = (*width).max(text.chars().count());
@@ -137,125 +182,7 @@ fn table(test: &Test) -> String {
     out
 }
 
-fn cell(arch: Arch, cell: &Cell) -> String {
+fn cell<I>(cell: &Cell<I>, instruction: impl Fn(&I) -> String) -> String {
     let labels = cell.labels.iter().map(|l| format!("{}:", l.text));
-    labels.chain(cell.instr.as_ref().map(|i| instruction(arch, i))).collect::<Vec<_>>().join(" ")
-}
-
-/// An instruction as text, upper case in X86 and lower case in X86_64.
-pub(super) fn instruction(arch: Arch, i: &Instruction) -> String {
-    let mut out = String::new();
-    if i.lock.is_some() {
-        out.push_str("lock ");
-    }
-    out.push_str(&i.mnemonic);
-    if arch == Arch::X86 {
-        out.make_ascii_uppercase();
-    }
-    for (n, o) in i.operands.iter().enumerate() {
-        out.push(if n == 0 { ' ' } else { ',' });
-        out.push_str(&operand(arch, o));
-    }
-    out
-}
-
-fn operand(arch: Arch, o: &Operand) -> String {
-    match o {
-        Operand::Reg { reg, percent, .. } => register(arch, *reg, *percent),
-        Operand::Number { value, dollar, .. } => {
-            format!("{}{value}", if *dollar { "$" } else { "" })
-        }
-        Operand::Address(s) => format!("${}", symbol(s)),
-        Operand::Name(s) => symbol(s),
-        Operand::Mem(m) => mem(arch, m),
-    }
-}
-
-fn register(arch: Arch, reg: Register, percent: bool) -> String {
-    format!("{}{}", if percent { "%" } else { "" }, reg.name(arch))
-}
-
-fn mem(arch: Arch, m: &Mem) -> String {
-    let size = match m.size {
-        Some(1) => "BYTE PTR ",
-        Some(2) => "WORD PTR ",
-        Some(4) => "DWORD PTR ",
-        Some(_) => "QWORD PTR ",
-        None => "",
-    };
-    let reg = |r: &Register| register(arch, *r, m.percent);
-    match m.style {
-        MemStyle::Brackets => {
-            let mut terms: Vec<String> = Vec::new();
-            terms.extend(m.symbol.as_ref().map(symbol));
-            terms.extend(m.base.as_ref().map(reg));
-            terms.extend(m.index.as_ref().map(|(r, scale)| format!("{}*{scale}", reg(r))));
-            let mut sum = terms.join("+");
-            if m.disp != 0 || terms.is_empty() {
-                let plus = if terms.is_empty() || m.disp < 0 { "" } else { "+" };
-                put(&mut sum, format_args!("{plus}{}", m.disp));
-            }
-            format!("{size}[{sum}]")
-        }
-        MemStyle::Parens => {
-            let registers = match (&m.base, &m.index) {
-                (None, None) => None,
-                (Some(base), None) => Some(reg(base)),
-                (base, Some((index, scale))) => {
-                    let base = base.as_ref().map(reg).unwrap_or_default();
-                    Some(format!("{base},{},{scale}", reg(index)))
-                }
-            };
-            let mut front = m.symbol.as_ref().map(symbol).unwrap_or_default();
-            if m.disp != 0 || (front.is_empty() && registers.is_none()) {
-                let plus = if front.is_empty() || m.disp < 0 { "" } else { "+" };
-                put(&mut front, format_args!("{plus}{}", m.disp));
-            }
-            match registers {
-                Some(registers) => format!("{size}{front}({registers})"),
-                None => format!("{size}({front})"),
-            }
-        }
-    }
-}
-
-fn listed(arch: Arch, item: &Listed) -> String {
-    let behind = match &item.ctype {
-        Some(t) if t.pointer && t.name.is_empty() => "*".to_owned(),
-        Some(t) => format!(" {}{}", t.name, if t.pointer { "*" } else { "" }),
-        None => String::new(),
-    };
-    term(arch, &item.what) + &behind
-}
-
-fn prop(arch: Arch, p: &Prop) -> String {
-    let join = |parts: &[Prop], with: &str| {
-        parts.iter().map(|p| prop(arch, p)).collect::<Vec<_>>().join(with)
-    };
-    match p {
-        Prop::True => "true".to_owned(),
-        Prop::False => "false".to_owned(),
-        Prop::Atom(Atom { left, right, negated }) => {
-            let sign = if *negated { "!=" } else { "=" };
-            format!("{}{sign}{}", term(arch, left), term(arch, right))
-        }
-        Prop::Not(inner) => format!("not {}", prop(arch, inner)),
-        Prop::And(parts) => join(parts, " /\\ "),
-        Prop::Or(parts) => join(parts, " \\/ "),
-        Prop::Implies(left, right, _) => format!("{} => {}", prop(arch, left), prop(arch, right)),
-        Prop::Paren(inner) => format!("({})", prop(arch, inner)),
-    }
-}
-
-fn term(arch: Arch, t: &Term) -> String {
-    match t {
-        Term::Number(n, _) => n.to_string(),
-        Term::Reg(r) => reg_ref(arch, r),
-        Term::Name(s) => symbol(s),
-        Term::Content(s) => format!("[{}]", symbol(s)),
-        Term::Address(s) => format!("&{}", symbol(s)),
-        Term::List(terms, _) => {
-            format!("{{{}}}", terms.iter().map(|t| term(arch, t)).collect::<Vec<_>>().join(","))
-        }
-    }
+    labels.chain(cell.instr.as_ref().map(instruction)).collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,7 @@ use super::ast::CType;
 pub(super) const QUALIFIERS: [&str; 5] = ["_Atomic", "volatile", "const", "unsigned", "signed"];
 
 /// Names of types, with their bytes and whether they are signed.
-pub(super) const TYPES: [(&str, u8, bool); 26] = [
+pub(super) const TYPES: [(&str, u8, bool); 35] = [
     ("int", 4, true),
     ("int32_t", 4, true),
     ("uint32_t", 4, false),
@@ -28,6 +28,15 @@ pub(super) const TYPES: [(&str, u8, bool); 26] = [
     ("atomic_int", 4, true),
     ("atomic_uint", 4, false),
     ("atomic_long", 8, true),
+    ("atomic_ulong", 8, false),
+    ("atomic_llong", 8, true),
+    ("atomic_bool", 1, false),
+    ("atomic_flag", 4, true),
+    ("atomic_t", 4, true),
+    ("atomic64_t", 8, true),
+    ("atomic_long_t", 8, true),
+    ("spinlock_t", 4, true),
+    ("mutex_t", 4, true),
     ("u8", 1, false),
     ("u16", 2, false),
     ("u32", 4, false),
@@ -38,11 +47,13 @@ pub(super) const TYPES: [(&str, u8, bool); 26] = [
 /// The bytes of a type on an architecture with `word` bytes, and whether it is signed. An empty
 /// name is the `int` that a lone `*` points to.
 pub(super) fn type_of(ctype: &CType, word: u8) -> (u8, bool) {
-    if ctype.pointer {
-        return (word, false);
-    }
+    if ctype.pointer { (word, false) } else { named(&ctype.name, word) }
+}
+
+/// The same for the words of a type that is no pointer.
+pub(super) fn named(name: &str, word: u8) -> (u8, bool) {
     let mut found = (4, true);
-    let words: Vec<&str> = ctype.name.split(' ').collect();
+    let words: Vec<&str> = name.split(' ').collect();
     for w in &words {
         if let Some((_, bytes, signed)) = TYPES.iter().find(|(n, _, _)| n == w) {
             // `long int` and `short int` take their width from the other word.

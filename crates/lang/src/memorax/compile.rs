@@ -49,7 +49,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: None,
         forbidden,
     };
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings })
+    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine: None })
 }
 
 /// The automaton of one process and where it starts.

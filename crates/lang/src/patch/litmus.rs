@@ -9,7 +9,7 @@ use weakspot_core::Span;
 use super::edit::{Edit, Piece, line_end, line_start};
 use super::{Change, Site};
 use crate::Diagnostic;
-use crate::litmus::{Test, parse};
+use crate::litmus::{Code, Instruction, Table, ThreadHead, parse};
 
 /// A fence in a new row.
 #[derive(Clone, Debug)]
@@ -25,7 +25,11 @@ pub(super) struct Cell {
 }
 
 pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
-    let test = parse(text)?;
+    let test = match parse(text)?.code {
+        Code::X86(table) => table,
+        Code::Riscv(table) => return Err(not_yet(table.threads.first())),
+        Code::C(functions) => return Err(not_yet(functions.first().map(|f| &f.head))),
+    };
     let columns = test.threads.len();
     let mut sites = Vec::new();
     // Per column what came last.
@@ -67,8 +71,15 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
     Ok(sites)
 }
 
+/// The error that there is no way yet to put fences into such a test.
+fn not_yet(first: Option<&ThreadHead>) -> Diagnostic {
+    let span = first.map_or(Span::default(), |head| head.place.0);
+    let message = "fences are not placed in litmus tests in C and for RISC-V yet";
+    Diagnostic::new(span, message, "expected a test for X86 or X86_64, or another language")
+}
+
 /// The line of a row, if it has one for itself.
-fn row_line(text: &str, test: &Test, row: usize) -> Option<Span> {
+fn row_line(text: &str, test: &Table<Instruction>, row: usize) -> Option<Span> {
     let content = |row: usize| -> Option<(usize, usize)> {
         let cells = test.rows.get(row)?.iter();
         let spans = cells.flat_map(|c| {

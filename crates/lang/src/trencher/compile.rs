@@ -40,6 +40,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         names: core::Names::default(),
         transactions: core::Transactions::default(),
         warnings,
+        of_machine: None,
     };
     let mut goal = Vec::new();
     for t in &file.threads {

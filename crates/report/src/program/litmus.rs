@@ -46,6 +46,8 @@ pub struct LitmusAnswer<'a> {
     pub with_outcomes: bool,
     /// The run that was asked for.
     pub shown: Option<LitmusShown<'a>>,
+    /// What the model is of, where the language has one of its own.
+    pub of_machine: Option<&'a str>,
 }
 
 /// A run that was asked for.
@@ -100,6 +102,9 @@ fn litmus_text(a: &LitmusAnswer<'_>) -> String {
     };
     let mut out = String::new();
     let _ = writeln!(out, "Model {}", a.head.model);
+    if let Some(of) = a.of_machine {
+        let _ = writeln!(out, "({of})");
+    }
     let _ = writeln!(out, "Test {name} {kind}");
     let _ = writeln!(out, "States {}", a.outcomes.len());
     if let Some(limit) = a.head.limit() {
@@ -143,6 +148,7 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
         observation: observation(a),
         complete: is_complete(a),
         explored: a.searched,
+        model_of: a.of_machine.map(|_| "machine"),
         outcomes: a.with_outcomes.then_some(States(a)),
         run: shown.and_then(|run| of_schedule(show, a.head.model, run, true)),
     };
@@ -157,6 +163,8 @@ struct Body<'a> {
     observation: Option<&'a str>,
     complete: bool,
     explored: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_of: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcomes: Option<States<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,6 +330,7 @@ mod tests {
             searched: 31,
             with_outcomes: true,
             shown: None,
+            of_machine: None,
         };
         check(
             &answer,
@@ -419,6 +428,7 @@ mod tests {
             searched: 5_000_000,
             with_outcomes: true,
             shown: None,
+            of_machine: None,
         };
         check(
             &answer,
@@ -486,6 +496,7 @@ mod tests {
             searched: 9,
             with_outcomes: true,
             shown: None,
+            of_machine: None,
         };
         check(
             &answer,
@@ -596,6 +607,7 @@ mod tests {
             searched: 1,
             with_outcomes: true,
             shown: None,
+            of_machine: None,
         };
         assert_eq!(litmus_text(&answer).lines().count(), 1_000_000 + 10);
         assert_eq!(litmus_json(&answer).matches('{').count(), 1_000_000 + 1);

@@ -5,11 +5,11 @@ use weakspot_core::{BinOp, Expr, Fence, Instr, Span};
 
 use super::ast::Instruction;
 use super::flags::{EVERY, Sum, SumKind};
-use super::fold::{binary, select};
 use super::lower::{Lower, Lowering, MemOp, Val, wrong_width};
 use super::mnemonics::{Cond, Decoded, Op};
-use super::types::bytes_of;
 use crate::Diagnostic;
+use crate::litmus::fold::{binary, select};
+use crate::litmus::types::bytes_of;
 
 /// How a thread goes on after the steps of an instruction.
 pub(super) enum Flow {

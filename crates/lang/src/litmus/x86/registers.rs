@@ -1,33 +1,6 @@
 //! The registers of x86 and how they overlap.
 
-/// The architectures we read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arch {
-    /// 32-bit registers, usually in Intel syntax.
-    X86,
-    /// 64-bit registers, usually in AT&T syntax.
-    X86_64,
-}
-
-impl Arch {
-    /// The architecture as the first word of a file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Arch::X86 => "X86",
-            Arch::X86_64 => "X86_64",
-        }
-    }
-
-    /// Bytes in a general-purpose register, and in an address.
-    #[must_use]
-    pub fn word(self) -> u8 {
-        match self {
-            Arch::X86 => 4,
-            Arch::X86_64 => 8,
-        }
-    }
-}
+use crate::litmus::arch::Arch;
 
 /// A register: a part of a family of overlapping registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,7 +156,7 @@ impl Register {
         let part = match (arch, family) {
             (_, Family::Segment(_)) => Part::Word,
             (Arch::X86, _) => Part::Dword,
-            (Arch::X86_64, _) => Part::Quad,
+            _ => Part::Quad,
         };
         Register { family, part }
     }
@@ -223,6 +196,17 @@ impl Register {
         }
     }
 
+    /// Its place among all registers, as they are shown.
+    pub(super) fn rank(self) -> u32 {
+        let family = match self.family {
+            Family::R(n) => 8 + u32::from(n),
+            Family::Ip => 30,
+            Family::Segment(n) => 31 + u32::from(n),
+            named => NAMED.iter().position(|(f, _)| *f == named).map_or(0, |i| i as u32),
+        };
+        family * 8 + self.part as u32
+    }
+
     /// The same family's low part of `bytes` bytes.
     #[must_use]
     pub fn resized(self, bytes: u8) -> Register {
@@ -243,7 +227,7 @@ impl Register {
     }
 
     /// All names of the architecture, for suggestions.
-    pub(super) fn all_names(arch: Arch) -> Vec<String> {
+    pub(in crate::litmus) fn all_names(arch: Arch) -> Vec<String> {
         let parts = [Part::Quad, Part::Dword, Part::Word, Part::Low, Part::High];
         let families = NAMED.iter().map(|(f, _)| *f).chain((8..16).map(Family::R));
         let mut names = Vec::new();

@@ -3,11 +3,13 @@
 
 use weakspot_core::Span;
 
-use super::ast::{Arch, Mem, MemStyle, Operand, Symbol};
-use super::lex::TokenKind;
-use super::parse::{Parser, Parsing};
+use super::ast::{Mem, MemStyle, Operand};
 use super::registers::{Family, Register};
 use super::rows::is_lock;
+use crate::litmus::arch::Arch;
+use crate::litmus::ast::Symbol;
+use crate::litmus::lex::TokenKind;
+use crate::litmus::parse::{Parser, Parsing};
 use crate::{At, Diagnostic};
 
 impl Parser<'_> {

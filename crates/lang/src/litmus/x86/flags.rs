@@ -5,8 +5,8 @@
 use weakspot_core::{BinOp, Expr, Value};
 
 use super::ast::{Instruction, Operand};
-use super::fold::{Folder, binary, not};
 use super::mnemonics::{Alu, Base, Cond, Op, Unary};
+use crate::litmus::fold::{Folder, binary, not};
 
 /// A set of flags.
 pub(super) type Flags = u8;

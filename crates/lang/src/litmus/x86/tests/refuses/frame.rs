@@ -14,7 +14,7 @@ X86 --> 1:4 the test has no name after `X86`
 X86 SB --> 1:7 the test has no initial state
 X86\n{}\nP0;\n --> 1:4 the test has no name after `X86`
 AArch64 SB\n{}\nP0;\n --> 1:1 tests for `AArch64` are not supported
-C SB\n{}\n --> 1:1 tests for `C` are not supported
+LISA SB\n{}\n --> 1:1 tests for `LISA` are not supported
 PPC SB\n{}\n --> 1:1 tests for `PPC` are not supported
 Y86 SB\n{}\n --> 1:1 unknown architecture `Y86`
 { x=0; } --> 1:1 the test does not begin with an architecture

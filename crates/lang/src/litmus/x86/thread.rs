@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, HashSet};
 
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, Span, Thread, Value};
 
-use super::ast::{Arch, Instruction, Operand, Symbol, Test};
+use super::ast::{Instruction, Operand, Source};
 use super::flags::{self, Effect};
-use super::fold::{Folder, Known};
 use super::instructions::Flow;
-use super::layout::Layout;
 use super::lower::{Lower, Lowering, Notes, Slot};
 use super::mnemonics::{Decoded, Op, decode};
 use super::registers::{Family, Register};
 use crate::Diagnostic;
+use crate::litmus::arch::Arch;
+use crate::litmus::ast::Symbol;
+use crate::litmus::fold::{Folder, Known};
+use crate::litmus::layout::Layout;
 use crate::suggest::did_you_mean;
 
 /// A compiled thread and the names of its parts.
@@ -21,6 +23,15 @@ pub(super) struct Compiled {
     pub(super) thread: Thread,
     pub(super) regs: Vec<String>,
     pub(super) points: Vec<String>,
+}
+
+impl Compiled {
+    /// The names of the points of `thread`, which is this one with perhaps more points.
+    pub(super) fn point_names(&self, thread: &Thread) -> Vec<String> {
+        let mut names = self.points.clone();
+        names.resize(thread.points.len(), String::new());
+        names
+    }
 }
 
 /// The instructions of a column, and where its labels stand.
@@ -33,7 +44,7 @@ struct Column<'a> {
 /// Compiles the column `index` of `test`. `regs` are the registers that the thread has and their
 /// initial values.
 pub(super) fn compile(
-    test: &Test,
+    test: Source<'_>,
     index: usize,
     regs: &[(Family, Value)],
     layout: &Layout,
@@ -43,7 +54,7 @@ pub(super) fn compile(
     let effects = effects(test, &column)?;
     let live = flags::live_after(&effects);
     let mut lower = Lower {
-        arch: test.arch,
+        arch: test.frame.arch,
         layout,
         notes,
         slots: regs.iter().map(|(family, _)| Slot::Register(*family)).collect(),
@@ -74,7 +85,13 @@ pub(super) fn compile(
                     None => edge(&mut points, here, Instr::Nop, to, span),
                     Some(cond) => {
                         edge(&mut points, here, Instr::Assume(cond.clone()), to, span);
-                        edge(&mut points, here, Instr::Assume(super::fold::not(cond)), next, span);
+                        edge(
+                            &mut points,
+                            here,
+                            Instr::Assume(crate::litmus::fold::not(cond)),
+                            next,
+                            span,
+                        );
                     }
                 }
             }
@@ -82,11 +99,11 @@ pub(super) fn compile(
                 let fork = new_point(&mut points);
                 chain(&mut points, here, steps, fork, span);
                 branch(&mut points, fork, cond.clone(), yes, next, span);
-                branch(&mut points, fork, super::fold::not(cond), no, next, span);
+                branch(&mut points, fork, crate::litmus::fold::not(cond), no, next, span);
             }
         }
     }
-    let names = lower.slots.iter().map(|s| slot_name(test.arch, *s)).collect();
+    let names = lower.slots.iter().map(|s| slot_name(test.frame.arch, *s)).collect();
     let mut values: Vec<Value> = regs.iter().map(|(_, v)| *v).collect();
     values.resize(lower.slots.len(), 0);
     let mut point_names = vec![String::new(); points.len()];
@@ -108,7 +125,7 @@ pub(super) fn compile(
 }
 
 /// The registers that the column `index` mentions.
-pub(super) fn families(test: &Test, index: usize) -> Vec<Family> {
+pub(super) fn families(test: Source<'_>, index: usize) -> Vec<Family> {
     let mut found = Vec::new();
     for (instr, decoded) in column(test, index).instrs {
         if decoded.op == Op::LongNop {
@@ -131,9 +148,9 @@ pub(super) fn families(test: &Test, index: usize) -> Vec<Family> {
     found
 }
 
-fn column(test: &Test, index: usize) -> Column<'_> {
+fn column<'a>(test: Source<'a>, index: usize) -> Column<'a> {
     let mut column = Column { instrs: Vec::new(), labels: BTreeMap::new() };
-    for cell in test.rows.iter().filter_map(|row| row.get(index)) {
+    for cell in test.table.rows.iter().filter_map(|row| row.get(index)) {
         for label in &cell.labels {
             column.labels.entry(&label.text).or_insert(column.instrs.len());
         }
@@ -146,13 +163,13 @@ fn column(test: &Test, index: usize) -> Column<'_> {
     column
 }
 
-fn labels_in_order(test: &Test, index: usize) -> impl Iterator<Item = &str> {
-    let cells = test.rows.iter().filter_map(move |row| row.get(index));
+fn labels_in_order<'a>(test: Source<'a>, index: usize) -> impl Iterator<Item = &'a str> {
+    let cells = test.table.rows.iter().filter_map(move |row| row.get(index));
     cells.flat_map(|cell| cell.labels.iter().map(|l| l.text.as_str()))
 }
 
 /// What each instruction does to the flags and where it leads; a jump leads to its label first.
-fn effects(test: &Test, column: &Column<'_>) -> Lowering<Vec<Effect>> {
+fn effects(test: Source<'_>, column: &Column<'_>) -> Lowering<Vec<Effect>> {
     let count = column.instrs.len();
     let mut effects = Vec::with_capacity(count);
     for (i, (instr, decoded)) in column.instrs.iter().enumerate() {
@@ -169,13 +186,13 @@ fn effects(test: &Test, column: &Column<'_>) -> Lowering<Vec<Effect>> {
 }
 
 /// The index of the instruction after a label.
-fn label(test: &Test, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
+fn label(test: Source<'_>, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
     if let Some(at) = column.labels.get(s.name.as_str()) {
         return Ok(*at);
     }
-    let elsewhere = (0..test.threads.len())
+    let elsewhere = (0..test.table.threads.len())
         .find(|other| labels_in_order(test, *other).any(|l| l == s.name))
-        .and_then(|other| test.threads.get(other));
+        .and_then(|other| test.table.threads.get(other));
     let diagnostic = Diagnostic::new(
         s.place.0,
         match elsewhere {

@@ -2,13 +2,14 @@
 
 use weakspot_core::{BinOp, Expr, Instr, Span};
 
-use super::ast::{Arch, Instruction};
+use super::ast::Instruction;
 use super::flags::{EVERY, Sum, SumKind};
-use super::fold::{Known, binary, mentions, select};
 use super::instructions::{Flow, lock_needs_memory, wrong_operand};
 use super::lower::{Lower, Lowering, Slot, Target, Val};
 use super::mnemonics::{Decoded, Op};
 use super::registers::{Family, Part, Register};
+use crate::litmus::arch::Arch;
+use crate::litmus::fold::{Known, binary, mentions, select};
 
 impl<'a> Lower<'a> {
     /// `xchg`, `cmpxchg` and `xadd`, whose memory operand may stand on either side.

@@ -38,7 +38,7 @@ exists --> 6:7 unexpected end of the file
 exists () --> 6:9 unexpected `)`
 ~ (0:EAX=0 /\ 1:EAX=0) --> 6:3 unexpected `(`
 ~forall (0:EAX=0 /\ 1:EAX=0) --> 6:2 unexpected `forall`
-filter (0:EAX=0 /\ 1:EAX=0) --> 6:1 `filter` is not supported
+filter (0:EAX=1:EAX) --> 6:15 a filter on locations, or on several threads at once, is not supported
 observed (0:EAX=0 /\ 1:EAX=0) --> 6:1 `observed` is not supported
 locations [x exists (0:EAX=0 /\ 1:EAX=0) --> 6:14 `exists` is not a type
 locations [x,y] exists (0:EAX=0 /\ 1:EAX=0) --> 6:13 unexpected `,`
@@ -174,7 +174,7 @@ exists {x=1} --> 6:9 unexpected `x`
 exists [x=1] --> 6:10 unexpected `=`
 exists <x=1> --> 6:8 unexpected `<`
 exists "x=1" --> 6:8 unexpected string
-filter (x=1) --> 6:1 `filter` is not supported
+filter (x=1) --> 6:9 a filter on locations, or on several threads at once, is not supported
 observed [x] --> 6:1 `observed` is not supported
 locations --> 6:10 unexpected end of the file
 locations x --> 6:11 unexpected `x`

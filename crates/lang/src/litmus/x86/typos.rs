@@ -6,21 +6,25 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use weakspot_core::{Instr, RegId, Thread};
 
-use super::ast::{Arch, Prop, RegRef, Symbol, Target, Test};
-use super::mentions::{
-    each_asked_term, each_code_symbol, each_init_symbol, each_register, each_symbol,
-    each_term_symbol, may_be_locations,
-};
-use super::observe::Threads;
+use super::ast::Source;
+use super::mentions::{each_code_symbol, each_symbol, may_be_locations};
 use super::registers::{Family, Register};
 use super::thread;
+use super::threads::{ThreadTable, resolve};
 use crate::Diagnostic;
+use crate::litmus::arch::Arch;
+use crate::litmus::ast::{Prop, RegRef, Symbol, Target};
+use crate::litmus::mentions::{each_asked_term, each_init_symbol, each_register, each_term_symbol};
 use crate::suggest::did_you_mean;
 
 /// The warnings about `test`, of which the threads have been compiled to `compiled`.
-pub(super) fn typos<T: Threads>(test: &Test, threads: &T, compiled: &[&Thread]) -> Vec<Diagnostic> {
+pub(super) fn typos(
+    test: Source<'_>,
+    threads: &ThreadTable,
+    compiled: &[&Thread],
+) -> Vec<Diagnostic> {
     let mut warnings = locations(test);
-    if let Some(condition) = &test.condition {
+    if let Some(condition) = &test.frame.condition {
         warnings.extend(registers(test, &condition.prop, threads, compiled));
     }
     warnings
@@ -28,9 +32,9 @@ pub(super) fn typos<T: Threads>(test: &Test, threads: &T, compiled: &[&Thread]) 
 
 /// Locations that nothing can touch, and names that differ in the case of letters only. At most
 /// one warning for each name.
-fn locations(test: &Test) -> Vec<Diagnostic> {
+fn locations(test: Source<'_>) -> Vec<Diagnostic> {
     let mut in_init = BTreeSet::new();
-    each_init_symbol(test, &mut |s| {
+    each_init_symbol(test.frame, &mut |s| {
         in_init.insert(s.name.as_str());
     });
     let mut in_code = BTreeSet::new();
@@ -57,7 +61,7 @@ fn locations(test: &Test) -> Vec<Diagnostic> {
             );
         }
     });
-    each_asked_term(test, &mut |term| {
+    each_asked_term(test.frame, &mut |term| {
         each_term_symbol(term, &mut |s| {
             let name = s.name.as_str();
             if !in_init.contains(name) && !in_code.contains(name) && reported.insert(name) {
@@ -70,19 +74,19 @@ fn locations(test: &Test) -> Vec<Diagnostic> {
 
 /// The warning that a location occurs only in the question.
 fn untouched<'a>(
-    test: &Test,
+    test: Source<'_>,
     s: &Symbol,
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> Diagnostic {
     let name = &s.name;
-    if let Some(register) = Register::parse(test.arch, name) {
+    if let Some(register) = Register::parse(test.frame.arch, name) {
         let thread = of_register(test, register.family);
         return Diagnostic::new(
             s.place.0,
             format!("`{name}` is a location here, and no instruction touches it"),
             "a register is written with its thread",
         )
-        .help(format!("did you mean `{thread}:{}`?", register.name(test.arch)));
+        .help(format!("did you mean `{thread}:{}`?", register.name(test.frame.arch)));
     }
     let listed: Vec<String> = known.clone().take(6).map(|k| format!("`{k}`")).collect();
     let expected = match listed.is_empty() {
@@ -95,23 +99,23 @@ fn untouched<'a>(
 }
 
 /// The number of the first thread that uses a register, or else of the first one.
-fn of_register(test: &Test, family: Family) -> u32 {
+fn of_register(test: Source<'_>, family: Family) -> u32 {
     let uses = |index: &usize| thread::families(test, *index).contains(&family);
-    let index = (0..test.threads.len()).find(uses).unwrap_or(0);
-    test.threads.get(index).map_or(0, |head| head.id)
+    let index = (0..test.table.threads.len()).find(uses).unwrap_or(0);
+    test.table.threads.get(index).map_or(0, |head| head.id)
 }
 
 /// Registers in the condition that their threads never write and the initial state does not set.
-fn registers<T: Threads>(
-    test: &Test,
+fn registers(
+    test: Source<'_>,
     prop: &Prop,
-    threads: &T,
+    threads: &ThreadTable,
     compiled: &[&Thread],
 ) -> Vec<Diagnostic> {
     let mut set = HashSet::new();
-    for item in &test.init {
+    for item in &test.frame.init {
         if let Target::Reg(r) = &item.target {
-            set.insert((r.thread, r.reg.family));
+            set.insert((r.thread, resolve(test.frame.arch, r).family));
         }
     }
     let written: Vec<HashSet<RegId>> = compiled.iter().map(|t| writes(t)).collect();
@@ -120,19 +124,21 @@ fn registers<T: Threads>(
         let Ok(index) = threads.index(r) else { return };
         let Some(written) = written.get(index) else { return };
         let is_written = |family| written.contains(&threads.register(index, family));
-        if !is_written(r.reg.family) && set.insert((r.thread, r.reg.family)) {
+        if !is_written(resolve(test.frame.arch, r).family)
+            && set.insert((r.thread, resolve(test.frame.arch, r).family))
+        {
             let mut families = thread::families(test, index);
             families.sort_unstable();
             families.dedup();
             families.retain(|f| is_written(*f));
-            warnings.push(never_written(test.arch, r, &families));
+            warnings.push(never_written(test.frame.arch, r, &families));
         }
     });
     warnings
 }
 
 fn never_written(arch: Arch, r: &RegRef, written: &[Family]) -> Diagnostic {
-    let name = r.reg.name(arch);
+    let name = &r.reg;
     let thread = r.thread;
     let names: Vec<String> = written
         .iter()

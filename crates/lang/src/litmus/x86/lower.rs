@@ -8,14 +8,16 @@
 
 use weakspot_core::{BinOp, Expr, Instr, RegId, Span, Value};
 
-use super::ast::{Arch, Instruction, Mem, Operand, Symbol};
+use super::ast::{Instruction, Mem, Operand};
 use super::flags::{self, Flags};
-use super::fold::{Folder, Known, binary};
-use super::layout::{Access, Layout, does_not_fit, pattern};
 use super::mentions::is_att;
 use super::registers::{Family, Part, Register};
-use super::types::bytes_of;
 use crate::Diagnostic;
+use crate::litmus::arch::Arch;
+use crate::litmus::ast::Symbol;
+use crate::litmus::fold::{Folder, Known, binary};
+use crate::litmus::layout::{Access, Layout, does_not_fit, pattern};
+use crate::litmus::types::bytes_of;
 use crate::suggest::did_you_mean;
 
 /// What is collected over all threads.

@@ -3,11 +3,11 @@
 use weakspot_core::{BinOp, Expr, Instr, RegId, Span, UnOp};
 
 use super::flags::{self, CARRY, EVERY, Flags, OVERFLOW, PARITY, SIGN, Sum, SumKind, ZERO};
-use super::fold::{Folder, Known, binary, select};
 use super::instructions::{lock_needs_memory, wrong_operand};
 use super::lower::{Lower, Lowering, Slot, Target, Val};
 use super::mnemonics::{Alu, Bit, Shift, Unary};
 use super::registers::{Family, Part, Register};
+use crate::litmus::fold::{Folder, Known, binary, select};
 
 impl<'a> Lower<'a> {
     pub(super) fn alu(

@@ -1,0 +1,16 @@
+//! Tests in C, as the Linux kernel and C11 have them. What a function does is that of the machine:
+//! the instructions that compilers make of it on x86 and SPARC, not what LKMM or C11 promise.
+
+pub(super) mod ast;
+mod calls;
+mod compile;
+mod effects;
+mod lex;
+mod lower;
+mod parse;
+mod print;
+mod types;
+mod value;
+
+pub(super) use compile::compile;
+pub(super) use print::functions as print_functions;
