@@ -80,12 +80,12 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
         "\nstates: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
          time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s. \
          before: CPU seconds of our own search\nwithout what docs/outcomes.md calls roles and threads \
-         that are alike; herd7: its CPU seconds. Both were\nmeasured once, on the same machine.\n",
+         that are alike; herd7: its CPU seconds. Both\nare figures of one earlier measurement.\n",
         timeout.as_secs_f64()
     ))
 }
 
-/// CPU seconds that were measured once: of our own search when every location was shared and every
+/// CPU seconds of one earlier measurement: of our own search when every location was shared and every
 /// thread different, and of herd7, as far as it was asked.
 fn known(family: Family, n: usize, model: Model) -> (&'static str, &'static str) {
     let pso = matches!(model, Model::Pso(_));

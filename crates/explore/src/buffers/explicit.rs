@@ -38,6 +38,8 @@ pub(crate) struct Explicit<'p> {
     /// seen together with those of all others, and a thread that is silent for ever would keep
     /// the others from failing their assertions.
     reduce: bool,
+    /// Whether forbidden control points are looked for.
+    points_count: bool,
 }
 
 /// Searches until done, stopped, or `until` is met.
@@ -49,13 +51,14 @@ pub(crate) fn search<'p>(
     meter: &mut Meter<'_>,
 ) -> (Explicit<'p>, Ended) {
     let mut search = Explicit {
-        space: Space::new(program, model, buffer),
+        space: Space::new(program, model, buffer, until.points_count(program)),
         states: Interner::new(),
         parents: Vec::new(),
         places: Vec::new(),
         rows: FxHashMap::default(),
         forbidden: None,
-        reduce: !until.violation && program.forbidden.is_empty(),
+        reduce: !until.violation,
+        points_count: until.points_count(program),
     };
     let ended = match search.run(until, meter) {
         Ok(()) => Ended::Complete,
@@ -183,8 +186,10 @@ impl Explicit<'_> {
         let point = |t: usize| self.space.threads[first[t]].point(state[t + 1]);
         let points: Vec<_> = (0..n).map(point).collect();
         let program = self.space.program;
+        let points_count = self.points_count;
         let met = |at: &dyn Fn(usize) -> PointId| {
-            program.forbidden.iter().any(|c| (0..n).all(|t| c[t].is_none_or(|w| w == at(t))))
+            points_count
+                && program.forbidden.iter().any(|c| (0..n).all(|t| c[t].is_none_or(|w| w == at(t))))
         };
         if self.forbidden.is_none() && met(&|t| points[t]) {
             self.forbidden = Some((id, Vec::new()));

@@ -80,6 +80,7 @@ impl<'p> Locals<'p> {
         thread: ThreadId,
         limit: usize,
         roles: Rc<Roles>,
+        points_count: bool,
     ) -> Self {
         let code = &program.threads[thread.index()];
         let cells = &roles.own[thread.index()];
@@ -97,10 +98,9 @@ impl<'p> Locals<'p> {
             Some(Role::Own(cell)) => Some(cell),
             _ => None,
         });
-        // All points count where some are asked for.
-        let runs_ahead = match program.forbidden.is_empty() {
-            true => runs_ahead(code, model, &live, &role),
-            false => vec![false; code.points.len()],
+        let runs_ahead = match points_count {
+            true => vec![false; code.points.len()],
+            false => runs_ahead(code, model, &live, &role),
         };
         Locals {
             thread,

@@ -61,6 +61,13 @@ pub(crate) struct Until {
     pub(crate) violation: bool,
 }
 
+impl Until {
+    /// Whether it matters which control points are reached together.
+    pub(crate) fn points_count(self, program: &Program) -> bool {
+        self.violation && !program.forbidden.is_empty()
+    }
+}
+
 /// How a search ended.
 pub(crate) enum Ended {
     /// Everything was searched.
@@ -98,16 +105,24 @@ pub(crate) struct Taken {
 }
 
 impl<'p> Space<'p> {
-    pub(crate) fn new(program: &'p Program, model: Model, buffer: usize) -> Space<'p> {
+    /// The space for a search for forbidden control points if `points_count`, else for others.
+    pub(crate) fn new(
+        program: &'p Program,
+        model: Model,
+        buffer: usize,
+        points_count: bool,
+    ) -> Space<'p> {
         let roles = Rc::new(Roles::of(program));
         // Points that are asked for may tell threads apart.
-        let alike = match program.forbidden.is_empty() {
-            true => Alike::of(program, &roles),
-            false => Alike::none(program),
+        let alike = match points_count {
+            true => Alike::none(program),
+            false => Alike::of(program, &roles),
         };
-        let threads = (0..program.threads.len())
-            .map(|t| Locals::new(program, model, ThreadId::new(t), buffer, roles.clone()))
-            .collect();
+        let locals = |t| {
+            let roles = roles.clone();
+            Locals::new(program, model, ThreadId::new(t), buffer, roles, points_count)
+        };
+        let threads = (0..program.threads.len()).map(locals).collect();
         Space {
             program,
             model,

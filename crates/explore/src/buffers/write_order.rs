@@ -97,7 +97,7 @@ pub(crate) fn search<'p>(
 
 impl<'p> WriteOrder<'p> {
     fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> WriteOrder<'p> {
-        let space = Space::new(program, model, buffer);
+        let space = Space::new(program, model, buffer, until.points_count(program));
         let sets = (0..program.threads.len())
             .map(|t| ThreadSets {
                 sets: Interner::new(),
@@ -145,7 +145,7 @@ impl<'p> WriteOrder<'p> {
             node.extend_from_slice(self.nodes.get(next as u32));
             meter.states += 1;
             self.note_finals(next as u32, &node, meter)?;
-            if self.forbidden.is_none() && !self.space.program.forbidden.is_empty() {
+            if self.forbidden.is_none() && self.until.points_count(self.space.program) {
                 self.note_forbidden(next as u32, &node, meter)?;
             }
             for t in 0..n {

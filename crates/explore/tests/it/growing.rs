@@ -4,9 +4,9 @@
 use weakspot_core::testing::{Rng, Size, random_program, scaled, show};
 use weakspot_core::{
     Drain, Expr, Instr, Limits, Location, Model, Observable, Observed, Program, Silent, ThreadId,
-    Value, View,
+    Value, Verdict, View,
 };
-use weakspot_explore::{Strategy, outcomes};
+use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 use weakspot_lang::Format;
 
 use crate::outcomes::differs;
@@ -148,6 +148,42 @@ fn many_threads() {
     let mut corr = all(10, &|t| vec![store("x", t + 1)]);
     corr.push(vec!["MOV EAX,[x]".to_owned(), "MOV EBX,[x]".to_owned()]);
     check("CoRR", &corr, "exists (10:EAX=1 /\\ 10:EBX=2)", [111; 4]);
+}
+
+/// A condition on final states is answered with everything else under SC: threads of a ticket lock
+/// that do the same are looked at once, and the count at the end costs nothing.
+#[test]
+fn a_condition_keeps_symmetry() {
+    let text = |asks: &str| {
+        format!(
+            "const N = 5
+            shared next = 0, serving = 0, count = 0
+            thread p[N] {{
+                var ticket, c, i
+                while (i < 2) {{
+                    ticket = fetch_add(next, 1)
+                    await (serving == ticket)
+                    cs: c = count
+                    count = c + 1
+                    serving = ticket + 1
+                    i = i + 1
+                }}
+            }}
+            {asks}"
+        )
+    };
+    let nodes = |asks: &str, verdict: Verdict| {
+        let parsed = weakspot_lang::parse(Format::Weak, &text(asks));
+        let program = parsed.unwrap_or_else(|d| panic!("{}", d.message)).program;
+        let found = reach(&program, Model::Sc, Algorithm::Auto, &Limits::UNLIMITED, &mut Silent);
+        let found = found.expect("an answer");
+        assert_eq!(found.verdict, verdict, "{asks}");
+        found.states
+    };
+    let plain = nodes("never two at p.cs", Verdict::Holds);
+    let both = nodes("never two at p.cs\nforall (count == 10)", Verdict::Holds);
+    assert!(both <= 2 * plain, "{both} with a condition, {plain} without");
+    nodes("forall (count == 9)", Verdict::Violated);
 }
 
 /// A small random program in which some threads are copies of others, have locations of their
