@@ -223,23 +223,34 @@ impl<'p> Machine<'p> {
     /// Takes one step.
     #[must_use]
     pub fn take(&self, state: &State, step: Step) -> Outcome {
+        let mut next = state.clone();
+        match self.advance(&mut next, step) {
+            Ok(true) => Outcome::Next(next),
+            Ok(false) => Outcome::Blocked,
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    /// Takes one step in place: false if it is not possible, and then the state stays as it is.
+    ///
+    /// # Errors
+    /// The run fails; the state is then of no use.
+    pub fn advance(&self, state: &mut State, step: Step) -> Result<bool, Failure> {
         let thread = match step {
             Step::Execute { thread, .. } | Step::Commit { thread, .. } => thread,
         };
         if thread.index() >= state.threads.len() || state.lock.is_some_and(|owner| owner != thread)
         {
-            return Outcome::Blocked;
+            return Ok(false);
         }
         match step {
-            Step::Commit { addr, .. } => self.commit(state, thread, addr),
+            Step::Commit { addr, .. } => Ok(self.commit(state, thread, addr)),
             Step::Execute { edge, choice, .. } => {
                 match self.edges(thread, &state.threads[thread.index()]).get(edge as usize) {
-                    None => Outcome::Blocked,
-                    Some(edge) => match self.execute(state, thread, edge, choice) {
-                        Ok(Some(next)) => Outcome::Next(next),
-                        Ok(None) => Outcome::Blocked,
-                        Err(kind) => Outcome::Failed(Failure { thread, span: edge.span, kind }),
-                    },
+                    None => Ok(false),
+                    Some(edge) => self
+                        .execute(state, thread, edge, choice)
+                        .map_err(|kind| Failure { thread, span: edge.span, kind }),
                 }
             }
         }
@@ -318,31 +329,27 @@ impl<'p> Machine<'p> {
         Ok(program.wide(loc).map_or_else(|| cell(loc), |wide| wide.join(cell)))
     }
 
-    fn commit(&self, state: &State, thread: ThreadId, addr: Value) -> Outcome {
-        let Some(at) = self.commits_next(&state.threads[thread.index()].buffer, addr) else {
-            return Outcome::Blocked;
-        };
-        let mut next = state.clone();
-        let buffer = &mut next.threads[thread.index()].buffer;
+    fn commit(&self, state: &mut State, thread: ThreadId, addr: Value) -> bool {
+        let buffer = &mut state.threads[thread.index()].buffer;
+        let Some(at) = self.commits_next(buffer, addr) else { return false };
         if let Entry::Store { addr, value } = buffer.remove(at) {
-            self.program.put(&mut next.memory, addr, value);
+            self.program.put(&mut state.memory, addr, value);
         }
         while buffer.first() == Some(&Entry::Barrier) {
             buffer.remove(0);
         }
-        Outcome::Next(next)
+        true
     }
 
-    /// `Ok(None)` means blocked.
+    /// False means blocked.
     fn execute(
         &self,
-        state: &State,
+        state: &mut State,
         thread: ThreadId,
         edge: &Edge,
         choice: Value,
-    ) -> Result<Option<State>, FailureKind> {
-        let mut next = state.clone();
-        let State { threads, memory, lock } = &mut next;
+    ) -> Result<bool, FailureKind> {
+        let State { threads, memory, lock } = state;
         let Local { point, regs, buffer } = &mut threads[thread.index()];
         let eval = |e: &Expr, regs: &[Value]| e.eval(regs).map_err(|_| FailureKind::DivisionByZero);
         match &edge.instr {
@@ -350,13 +357,13 @@ impl<'p> Machine<'p> {
             Instr::Assign { reg, value } => regs[reg.index()] = eval(value, regs)?,
             Instr::Choose { reg, low, high } => {
                 if !(*low..=*high).contains(&choice) {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 regs[reg.index()] = choice;
             }
             Instr::Assume(e) => {
                 if eval(e, regs)? == 0 {
-                    return Ok(None);
+                    return Ok(false);
                 }
             }
             Instr::Assert(e) => {
@@ -381,7 +388,7 @@ impl<'p> Machine<'p> {
                 let addr = eval(addr, regs)?;
                 let old = self.read(memory, addr)?;
                 if !self.update_may_run(buffer, addr) {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 regs[reg.index()] = old;
                 let value = eval(value, regs)?;
@@ -390,7 +397,7 @@ impl<'p> Machine<'p> {
             }
             Instr::Fence(Fence::Full) => {
                 if !buffer.is_empty() {
-                    return Ok(None);
+                    return Ok(false);
                 }
             }
             Instr::Fence(Fence::StoreStore) => {
@@ -400,19 +407,19 @@ impl<'p> Machine<'p> {
             }
             Instr::Lock => {
                 if lock.is_some() || !buffer.is_empty() {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 *lock = Some(thread);
             }
             Instr::Unlock => {
                 if *lock != Some(thread) || !buffer.is_empty() {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 *lock = None;
             }
         }
         *point = edge.to;
-        Ok(Some(next))
+        Ok(true)
     }
 
     fn update_may_run(&self, buffer: &[Entry], addr: Value) -> bool {

@@ -18,17 +18,42 @@ pub(crate) struct Memories {
     declared: usize,
     wides: Vec<Wide>,
     undeclared: Undeclared,
+    /// The sampled locations, each with the cell that holds its [`Sample`].
+    samples: Vec<(u32, u32)>,
     scratch: Vec<Value>,
+}
+
+/// What is known of a *sampled* location: one where stores that nobody looks at are not told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sample {
+    /// It holds its value, and that may go.
+    Seen,
+    /// It holds its value, and somebody has to look at it before that may go.
+    Fresh,
+    /// It holds the value of some store that nobody will have looked at.
+    Lost,
 }
 
 impl Memories {
     pub(crate) fn new(program: &Program) -> Memories {
+        Memories::sampling(program, &[])
+    }
+
+    /// With these locations sampled. None of them is part of a wide place.
+    pub(crate) fn sampling(program: &Program, sampled: &[u32]) -> Memories {
         let wides = program.wides.iter().map(|wide| (wide.addr, None));
         let locs = program.locs.iter().map(|l| (l.addr, l.range));
-        let (addrs, ranges): (Vec<Value>, Vec<_>) = locs.chain(wides).unzip();
+        let (mut addrs, mut ranges): (Vec<Value>, Vec<_>) = locs.chain(wides).unzip();
+        let number = addrs.iter().enumerate().map(|(i, &a)| (a, i as u32)).collect();
+        let cells = addrs.len() as u32..;
+        let samples: Vec<(u32, u32)> = sampled.iter().copied().zip(cells).collect();
+        // No access goes to these cells: they have no address.
+        addrs.resize(addrs.len() + samples.len(), 0);
+        ranges.resize(addrs.len(), None);
         Memories {
             contents: Interner::new(),
-            number: addrs.iter().enumerate().map(|(i, &a)| (a, i as u32)).collect(),
+            number,
+            samples,
             declared: program.locs.len(),
             wides: program.wides.clone(),
             ranges,
@@ -102,6 +127,11 @@ impl Memories {
         self.wides.get((loc as usize).wrapping_sub(self.declared))
     }
 
+    /// Whether there are places that take several locations.
+    pub(crate) fn has_wides(&self) -> bool {
+        !self.wides.is_empty()
+    }
+
     /// Whether accesses to `a` and `b` share a location.
     pub(crate) fn overlap(&self, a: u32, b: u32) -> bool {
         let covers = |loc, cell: LocId| match self.wide(loc) {
@@ -148,10 +178,40 @@ impl Memories {
         })
     }
 
+    /// The cell with the sample of `loc`; `None` if it is not sampled.
+    fn sample_cell(&self, loc: u32) -> Option<u32> {
+        self.samples.iter().find(|(sampled, _)| *sampled == loc).map(|&(_, cell)| cell)
+    }
+
+    /// What is known of a sampled location; `None` for others.
+    pub(crate) fn sample(&self, mem: u32, loc: u32) -> Option<Sample> {
+        let cell = self.sample_cell(loc)?;
+        Some(match self.contents.get(mem).get(cell as usize) {
+            None | Some(0) => Sample::Seen,
+            Some(1) => Sample::Fresh,
+            Some(_) => Sample::Lost,
+        })
+    }
+
+    /// `mem` with `value` at `loc`, which is sampled, and this known of it.
+    pub(crate) fn put_sample(&mut self, mem: u32, loc: u32, value: Value, sample: Sample) -> u32 {
+        let Some(cell) = self.sample_cell(loc) else { return mem };
+        let mem = self.write(mem, loc, if sample == Sample::Lost { 0 } else { value });
+        self.write(mem, cell, sample as Value)
+    }
+
+    /// The memories that are `mem` but for one location whose value has become lost.
+    pub(crate) fn losses(&mut self, mem: u32) -> Vec<u32> {
+        let seen = |&i: &usize| self.sample(mem, self.samples[i].0) == Some(Sample::Seen);
+        let may_go: Vec<usize> = (0..self.samples.len()).filter(seen).collect();
+        let lose = |i: usize| self.put_sample(mem, self.samples[i].0, 0, Sample::Lost);
+        may_go.into_iter().map(lose).collect()
+    }
+
     /// The bits of the locations that an access to `loc` takes, see [`loc_bit`].
     pub(crate) fn bits(&self, loc: u32) -> u64 {
         match self.wide(loc) {
-            None => loc_bit(loc),
+            None => loc_bit(loc) | self.sample_cell(loc).map_or(0, loc_bit),
             Some(wide) => wide.cells.iter().fold(0, |mask, part| mask | loc_bit(part.loc.0)),
         }
     }

@@ -69,9 +69,14 @@ fn the_list_of_families() {
         fig12       safe, but it stores for ever                -        -  weak, trencher, c
         sb-all      SB all to all, N threads                  2-7        3  litmus
         corr        CoRR, N writers                          2-60        5  litmus
-        locked-inc  LOCK INC, N threads                      2-60        8  litmus
+        locked-inc  LOCK INC, N threads                      2-64        8  litmus
         sb-rounds   SB, N rounds                              1-6        3  litmus
         try-lock    try-lock, N threads                      2-60        3  litmus
+        own-stores  a store each, N threads                  2-64       20  litmus
+        stores      N stores by one thread                 1-1000       18  litmus
+        one-place   N stores to one location               1-1000       18  litmus
+        mp-behind   MP behind N stores                     1-1000       20  litmus
+        sb-behind   SB behind N stores each                1-1000       12  litmus
         --- exit 0
     "#]],
     );
@@ -253,7 +258,7 @@ fn what_there_is_not() {
         expect![[r#"
         --- standard error
         error: invalid value 'lamprot' for '[NAME]'
-          [possible values: lamport, diamond, loop, fig12, sb-all, corr, locked-inc, sb-rounds, try-lock]
+          [possible values: lamport, diamond, loop, fig12, sb-all, corr, locked-inc, sb-rounds, try-lock, own-stores, stores, one-place, mp-behind, sb-behind]
 
           tip: a similar value exists: 'lamport'
 

@@ -1,7 +1,7 @@
 //! Runs of the machine, step by step.
 
 use crate::evidence::rejected::Rejected;
-use crate::machine::{Machine, Outcome, Schedule, State};
+use crate::machine::{Machine, Schedule, State};
 
 /// The state in which a run ends, if the machine allows each of its steps.
 pub fn replay(machine: Machine<'_>, schedule: &Schedule) -> Result<State, Rejected> {
@@ -13,9 +13,8 @@ pub fn replay(machine: Machine<'_>, schedule: &Schedule) -> Result<State, Reject
     }
     let mut state = machine.initial_state(&schedule.init);
     for (i, &step) in schedule.steps.iter().enumerate() {
-        match machine.take(&state, step) {
-            Outcome::Next(next) => state = next,
-            Outcome::Blocked | Outcome::Failed(_) => return Err(Rejected::Step(i)),
+        if machine.advance(&mut state, step) != Ok(true) {
+            return Err(Rejected::Step(i));
         }
     }
     Ok(state)

@@ -8,6 +8,7 @@ use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Instr, Limit, Model, PointId, Value};
 
 use crate::buffers::local::Locals;
+use crate::buffers::roles::Role;
 use crate::eval::eval;
 use crate::memory::Memories;
 use crate::meter::Meter;
@@ -38,6 +39,19 @@ pub(crate) fn run_block(
     let code = locals.code;
     let lock = &locals.edges(local)[edge as usize];
     let first = Step::Execute { thread, edge, choice: 0 };
+    let roles = locals.roles.clone();
+    let read = |regs: &[Value], mem, loc, mems: &Memories| match roles.role(loc) {
+        Role::Own(cell) => regs[code.regs.len() + cell],
+        _ => mems.read(mem, loc),
+    };
+    let written = |mut regs: Vec<Value>, mem, loc, value, mems: &mut Memories| {
+        match roles.role(loc) {
+            Role::Own(cell) => regs[code.regs.len() + cell] = value,
+            Role::Unread(_) => {}
+            Role::Shared | Role::Sampled => return (regs, mems.write(mem, loc, value)),
+        }
+        (regs, mem)
+    };
     let mut runs = BlockRuns::default();
     let mut todo = vec![(lock.to, locals.regs(local).to_vec(), mem, vec![first])];
     let mut seen: HashSet<(PointId, Vec<Value>, u32)> = HashSet::new();
@@ -94,20 +108,22 @@ pub(crate) fn run_block(
                     }
                     Instr::Load { reg, addr } => {
                         let loc = mems.loc(eval(addr, &regs)?)?;
-                        go(with(reg, mems.read(mem, loc)), mem, 0, None);
+                        go(with(reg, read(&regs, mem, loc, mems)), mem, 0, None);
                     }
                     Instr::Store { addr, value } => {
                         let (addr, value) = (eval(addr, &regs)?, eval(value, &regs)?);
                         let loc = mems.loc(addr)?;
                         mems.check(loc, value)?;
-                        go(regs.clone(), mems.write(mem, loc, value), 0, Some(addr));
+                        let (regs, mem) = written(regs.clone(), mem, loc, value, mems);
+                        go(regs, mem, 0, Some(addr));
                     }
                     Instr::Update { reg, addr, value } => {
                         let loc = mems.loc(eval(addr, &regs)?)?;
-                        let regs = with(reg, mems.read(mem, loc));
+                        let regs = with(reg, read(&regs, mem, loc, mems));
                         let value = eval(value, &regs)?;
                         mems.check(loc, value)?;
-                        go(regs, mems.write(mem, loc, value), 0, None);
+                        let (regs, mem) = written(regs, mem, loc, value, mems);
+                        go(regs, mem, 0, None);
                     }
                     // The lock is not re-entrant: the thread waits for itself for ever.
                     Instr::Lock => {}

@@ -11,17 +11,25 @@ use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 
+use crate::buffers::alike;
 use crate::buffers::local::Move;
 use crate::buffers::space::{Effect, Ended, Space, Stop, Until};
 use crate::intern::Interner;
 use crate::meter::Meter;
 
+/// Who makes a value of a sampled location become lost.
+const NOBODY: u32 = u32::MAX;
+
 /// A finished or interrupted search.
 pub(crate) struct Explicit<'p> {
     pub(crate) space: Space<'p>,
     states: Interner<u32>,
-    /// Per state the state before it and the thread that moved; roots point at themselves.
+    /// Per state the state before it and the thread that moved, or [`NOBODY`]; roots point at
+    /// themselves.
     parents: Vec<(u32, u32)>,
+    /// If there are threads that are alike: per state the place of each thread in the state
+    /// before it.
+    places: Vec<u16>,
     /// The observed final states, each with a state that has it.
     rows: FxHashMap<Vec<Value>, u32>,
     /// The first state that is forbidden, with the steps from it into a block if need be.
@@ -30,6 +38,8 @@ pub(crate) struct Explicit<'p> {
     /// seen together with those of all others, and a thread that is silent for ever would keep
     /// the others from failing their assertions.
     reduce: bool,
+    /// Whether forbidden control points are looked for.
+    points_count: bool,
 }
 
 /// Searches until done, stopped, or `until` is met.
@@ -41,12 +51,14 @@ pub(crate) fn search<'p>(
     meter: &mut Meter<'_>,
 ) -> (Explicit<'p>, Ended) {
     let mut search = Explicit {
-        space: Space::new(program, model, buffer),
+        space: Space::new(program, model, buffer, until.points_count(program)),
         states: Interner::new(),
         parents: Vec::new(),
+        places: Vec::new(),
         rows: FxHashMap::default(),
         forbidden: None,
-        reduce: !until.violation && program.forbidden.is_empty(),
+        reduce: !until.violation,
+        points_count: until.points_count(program),
     };
     let ended = match search.run(until, meter) {
         Ok(()) => Ended::Complete,
@@ -61,11 +73,11 @@ impl Explicit<'_> {
         let n = self.space.threads.len();
         for mem in self.space.initial_memories(meter)? {
             let mut state = vec![mem];
-            state.extend((0..n).map(|t| self.space.threads[t].initial()));
-            let (id, new) = self.states.insert(&state);
-            if new {
-                self.parents.push((id, 0));
+            for t in 0..n {
+                let t = self.space.alike.first[t];
+                state.push(self.space.threads[t].initial());
             }
+            self.add(state, None);
         }
         // States are numbered in the order in which they are found: breadth first.
         let mut id = 0;
@@ -83,6 +95,13 @@ impl Explicit<'_> {
             for t in (0..n).filter(|&t| !enough && Some(t) != silent) {
                 self.expand(id, &state, t, meter)?;
             }
+            if !enough {
+                for mem in self.space.mems.losses(state[0]) {
+                    let mut lost = state.clone();
+                    lost[0] = mem;
+                    self.add(lost, Some((id, NOBODY)));
+                }
+            }
             if until.violation && (self.forbidden.is_some() || self.space.assertion.is_some()) {
                 return Ok(());
             }
@@ -99,7 +118,8 @@ impl Explicit<'_> {
     fn look_for_growth(&mut self) {
         for t in 0..self.space.threads.len() {
             for id in 0..self.states.len().min(64) as u32 {
-                if self.space.threads[t].was_full && !self.space.threads[t].unbounded {
+                let first = self.space.alike.first[t] == t;
+                if first && self.space.threads[t].was_full && !self.space.threads[t].unbounded {
                     let (mem, local) = (self.states.get(id)[0], self.states.get(id)[t + 1]);
                     self.space.threads[t].look_for_growth(&[local], mem, &mut self.space.mems);
                 }
@@ -108,6 +128,7 @@ impl Explicit<'_> {
     }
 
     fn only_silent(&mut self, t: usize, local: u32) -> bool {
+        let t = self.space.alike.first[t];
         let mut moves = self.space.threads[t].moves(local, &mut self.space.mems);
         self.reduce
             && !moves.is_empty()
@@ -122,8 +143,12 @@ impl Explicit<'_> {
         t: usize,
         meter: &mut Meter<'_>,
     ) -> Result<bool, Stop> {
+        if self.space.alike.repeats(&state[1..], t) {
+            return Ok(true);
+        }
         let mut successors: Vec<(u32, u32)> = Vec::new();
-        self.space.effects(t, state[t + 1], state[0], meter, &mut |effect| {
+        let first = self.space.alike.first[t];
+        self.space.effects(first, state[t + 1], state[0], meter, &mut |effect| {
             successors.push(match effect {
                 Effect::Local(next) => (state[0], next),
                 Effect::Memory(mem, next) => (mem, next),
@@ -134,34 +159,45 @@ impl Explicit<'_> {
         for (mem, next) in successors {
             next_state[0] = mem;
             next_state[t + 1] = next;
-            let (_, new) = self.states.insert(&next_state);
-            all_new &= new;
-            if new {
-                self.parents.push((from, t as u32));
-            }
+            all_new &= self.add(next_state.clone(), Some((from, t as u32)));
         }
         Ok(all_new)
+    }
+
+    /// Adds a state; true if it is new.
+    fn add(&mut self, mut state: Vec<u32>, from: Option<(u32, u32)>) -> bool {
+        let places = self.space.alike.sort(&mut state[1..]);
+        let (id, new) = self.states.insert(&state);
+        if new {
+            self.parents.push(from.unwrap_or((id, 0)));
+            self.places.extend(places.unwrap_or_default());
+        }
+        new
     }
 
     /// Notes what is asked about a state.
     fn note(&mut self, id: u32, state: &[u32], meter: &mut Meter<'_>) -> Result<(), Stop> {
         let n = self.space.threads.len();
-        let is_final = |s: &Space<'_>, t: usize| s.threads[t].is_final(state[t + 1]);
+        let first = self.space.alike.first.clone();
+        let is_final = |s: &Space<'_>, t: usize| s.threads[first[t]].is_final(state[t + 1]);
         if (0..n).all(|t| is_final(&self.space, t)) {
-            self.add_row(id, state[0], |s, t| s.threads[t].regs(state[t + 1]).to_vec());
+            self.add_row(id, state[0], |s, t| s.threads[first[t]].regs(state[t + 1]).to_vec());
         }
-        let points: Vec<_> = (0..n).map(|t| self.space.threads[t].point(state[t + 1])).collect();
+        let point = |t: usize| self.space.threads[first[t]].point(state[t + 1]);
+        let points: Vec<_> = (0..n).map(point).collect();
         let program = self.space.program;
+        let points_count = self.points_count;
         let met = |at: &dyn Fn(usize) -> PointId| {
-            program.forbidden.iter().any(|c| (0..n).all(|t| c[t].is_none_or(|w| w == at(t))))
+            points_count
+                && program.forbidden.iter().any(|c| (0..n).all(|t| c[t].is_none_or(|w| w == at(t))))
         };
         if self.forbidden.is_none() && met(&|t| points[t]) {
             self.forbidden = Some((id, Vec::new()));
         }
         for t in 0..n {
-            for i in self.space.threads[t].moves(state[t + 1], &mut self.space.mems) {
-                let Move::Block { edge } = self.space.threads[t].get(i) else { continue };
-                let runs = self.space.block(t, state[t + 1], edge, state[0], meter)?;
+            for i in self.space.threads[first[t]].moves(state[t + 1], &mut self.space.mems) {
+                let Move::Block { edge } = self.space.threads[first[t]].get(i) else { continue };
+                let runs = self.space.block(first[t], state[t + 1], edge, state[0], meter)?;
                 for (point, steps) in &runs.points {
                     if self.forbidden.is_none() && met(&|u| if u == t { *point } else { points[u] })
                     {
@@ -172,7 +208,7 @@ impl Explicit<'_> {
                     for (mem, regs, _) in &runs.ends {
                         self.add_row(id, *mem, |s, u| match u == t {
                             true => regs.clone(),
-                            false => s.threads[u].regs(state[u + 1]).to_vec(),
+                            false => s.threads[first[u]].regs(state[u + 1]).to_vec(),
                         });
                     }
                 }
@@ -182,59 +218,109 @@ impl Explicit<'_> {
     }
 
     fn add_row(&mut self, id: u32, mem: u32, regs: impl Fn(&Space<'_>, usize) -> Vec<Value>) {
+        if !self.space.may_be_final(mem) {
+            return;
+        }
         let mut row = vec![0; self.space.program.observed.len()];
-        let mut put = |columns: Vec<usize>, values: Vec<Value>| {
-            for (c, v) in columns.into_iter().zip(values) {
+        let put = |row: &mut Vec<Value>, columns: &[usize], values: &[Value]| {
+            for (&c, &v) in columns.iter().zip(values) {
                 row[c] = v;
             }
         };
         let columns = self.space.columns(None);
-        let values = self.space.observe_memory(&columns, mem);
-        put(columns, values);
-        for t in 0..self.space.threads.len() {
-            let columns = self.space.columns(Some(t));
-            let values = self.space.observe_regs(&columns, &regs(&self.space, t));
-            put(columns, values);
+        put(&mut row, &columns, &self.space.observe_memory(&columns, mem));
+        let columns: Vec<Vec<usize>> =
+            (0..self.space.threads.len()).map(|t| self.space.columns(Some(t))).collect();
+        let mut values: Vec<Vec<Value>> = Vec::new();
+        for t in 0..columns.len() {
+            let first = &columns[self.space.alike.first[t]];
+            values.push(self.space.observe_regs(first, &regs(&self.space, t)));
         }
-        self.rows.entry(row).or_insert(id);
+        // Threads that are alike may change places: each place is named by an equal one.
+        let number = |t: usize| values.iter().position(|v| *v == values[t]).unwrap_or(t) as u32;
+        let parts: Vec<u32> = (0..columns.len()).map(number).collect();
+        let rows = &mut self.rows;
+        self.space.alike.arrangements(&parts, &mut |parts| {
+            for (columns, &part) in columns.iter().zip(parts) {
+                put(&mut row, columns, &values[part as usize]);
+            }
+            if !rows.contains_key(&row) {
+                rows.insert(row.clone(), id);
+            }
+            true
+        });
     }
 
     /// A run that ends in a final state with `outcome`.
     pub(crate) fn run_to(&mut self, outcome: &[Value]) -> Option<Schedule> {
         let id = *self.rows.get(outcome)?;
-        self.run_to_state(id)
+        let space = &self.space;
+        let state = self.states.get(id);
+        let columns: Vec<Vec<usize>> =
+            (0..space.threads.len()).map(|t| space.columns(Some(t))).collect();
+        let who = space.alike.assign(columns.len(), &mut |place, thread| {
+            let first = space.alike.first[place];
+            let regs = space.threads[first].regs(state[place + 1]);
+            let values = space.observe_regs(&columns[first], regs);
+            columns[thread].iter().zip(values).all(|(&c, v)| outcome[c] == v)
+        });
+        // A thread that ends inside of a block is elsewhere.
+        let who = who.unwrap_or_else(|| (0..columns.len()).collect());
+        let run = self.run_to_state(id, who)?;
+        Some(self.space.with_quiet_commits(run))
     }
 
     /// A run that ends in the violation at which the search stopped.
     pub(crate) fn run_to_violation(&mut self) -> Option<Schedule> {
+        let n = self.space.threads.len();
         let (id, steps) = match (&self.forbidden, &self.space.assertion) {
             (Some(found), _) => found.clone(),
             (None, Some(failed)) => {
-                let at = |id: &u32| {
-                    let state = self.states.get(*id);
-                    state[0] == failed.mem && state[failed.thread + 1] == failed.local
+                let alike = &self.space.alike;
+                let at = |id: u32| {
+                    let state = self.states.get(id);
+                    let stands = |&t: &usize| {
+                        alike.first[t] == failed.thread && state[t + 1] == failed.local
+                    };
+                    (0..n).filter(|_| state[0] == failed.mem).find(stands).map(|t| (id, t))
                 };
-                ((0..self.states.len() as u32).find(at)?, failed.steps.clone())
+                let (id, place) = (0..self.states.len() as u32).find_map(at)?;
+                (id, failed.steps.iter().map(|&step| alike::by(place, step)).collect())
             }
             (None, None) => return None,
         };
-        let mut run = self.run_to_state(id)?;
+        let mut run = self.run_to_state(id, (0..n).collect())?;
         run.steps.extend(steps);
-        Some(run)
+        Some(self.space.with_quiet_commits(run))
     }
 
-    fn run_to_state(&mut self, mut id: u32) -> Option<Schedule> {
-        let mut backwards = Vec::new();
+    /// A run to a state at whose places the threads `who` stand.
+    fn run_to_state(&mut self, mut id: u32, mut who: Vec<usize>) -> Option<Schedule> {
+        let n = who.len();
+        let mut backwards: Vec<Vec<Step>> = Vec::new();
         loop {
             let (from, t) = self.parents[id as usize];
             if from == id {
                 break;
             }
             let (before, after) = (self.states.get(from).to_vec(), self.states.get(id).to_vec());
-            let t = t as usize;
-            let moves = self.space.moves_with_steps(t, before[t + 1], before[0]);
-            let taken = moves.into_iter().find(|m| m.mem == after[0] && m.next == after[t + 1])?;
-            backwards.push(taken.steps);
+            let place = |place: usize| {
+                self.places.get(id as usize * n + place).map_or(place, |&p| usize::from(p))
+            };
+            let mut earlier = vec![0; n];
+            let mut moved = None;
+            for (p, &thread) in who.iter().enumerate() {
+                earlier[place(p)] = thread;
+                moved = moved.or((place(p) == t as usize).then_some(after[p + 1]));
+            }
+            who = earlier;
+            if let Some(next) = moved {
+                let t = t as usize;
+                let first = self.space.alike.first[t];
+                let moves = self.space.moves_with_steps(first, before[t + 1], before[0]);
+                let taken = moves.into_iter().find(|m| m.mem == after[0] && m.next == next)?;
+                backwards.push(taken.steps.iter().map(|&s| alike::by(who[t], s)).collect());
+            }
             id = from;
         }
         let init = self.space.mems.declared(self.states.get(id)[0]).to_vec();
@@ -244,7 +330,7 @@ impl Explicit<'_> {
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         let rows = self.rows.capacity() * (self.space.program.observed.len() * 8 + 48);
-        self.space.bytes() + self.states.bytes() + self.parents.capacity() * 8 + rows
+        self.space.bytes() + self.states.bytes() + self.parents.capacity() * 10 + rows
     }
 
     /// How many final states were found.

@@ -5,14 +5,23 @@
 //! (location and value). Under PSO, entries between two barriers are kept sorted by location,
 //! because the order of stores to different locations means nothing there. Stores that overlap keep
 //! their order.
+//!
+//! Locations that only this thread accesses are registers behind those that it has anyway, and
+//! stores that nobody looks at are not kept at all (see [`Role`]). Where a thread has nothing to do
+//! but what is its own business, nothing of its buffer is committed before it has done that: commits
+//! lose nothing by waiting, see docs/outcomes.md.
+
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
 use weakspot_core::{Drain, Edge, Fence, Instr, Model, PointId, Program, Thread, ThreadId, Value};
 
+use crate::buffers::roles::{Role, Roles, update_reads};
 use crate::eval::eval;
+use crate::flow::in_loop;
 use crate::intern::Interner;
-use crate::liveness::live_registers;
+use crate::liveness::live_with_cells;
 use crate::memory::Memories;
 
 /// What a thread can do in a local state.
@@ -41,7 +50,12 @@ pub(crate) struct Locals<'p> {
     pub(crate) thread: ThreadId,
     pub(crate) code: &'p Thread,
     model: Model,
+    /// The initial registers, with the locations of its own behind them.
+    start: Vec<Value>,
+    pub(crate) roles: Rc<Roles>,
     live: Vec<Vec<bool>>,
+    /// Points from which the thread goes on before anything of its buffer is committed.
+    runs_ahead: Vec<bool>,
     states: Interner<Value>,
     /// Per local state the range of its moves in `moves`, or `UNKNOWN`.
     ranges: Vec<(u32, u32)>,
@@ -60,13 +74,42 @@ const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
 const BARRIER: Value = -1;
 
 impl<'p> Locals<'p> {
-    pub(crate) fn new(program: &'p Program, model: Model, thread: ThreadId, limit: usize) -> Self {
+    pub(crate) fn new(
+        program: &'p Program,
+        model: Model,
+        thread: ThreadId,
+        limit: usize,
+        roles: Rc<Roles>,
+        points_count: bool,
+    ) -> Self {
         let code = &program.threads[thread.index()];
+        let cells = &roles.own[thread.index()];
+        let own = cells.iter().map(|l| program.locs[l.index()].init[0]);
+        let start = code.regs.iter().copied().chain(own).collect();
+        let role = |instr: &Instr| match instr {
+            Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
+                // The address of a cell of one's own depends on registers that never change.
+                let addr = addr.eval(&code.regs).ok()?;
+                program.loc_at(addr).map(|loc| roles.role(loc.0))
+            }
+            _ => None,
+        };
+        let live = live_with_cells(program, thread, cells, |instr| match role(instr) {
+            Some(Role::Own(cell)) => Some(cell),
+            _ => None,
+        });
+        let runs_ahead = match points_count {
+            true => vec![false; code.points.len()],
+            false => runs_ahead(code, model, &live, &role),
+        };
         Locals {
             thread,
             code,
             model,
-            live: live_registers(program, thread),
+            start,
+            live,
+            runs_ahead,
+            roles,
             states: Interner::new(),
             ranges: Vec::new(),
             moves: Vec::new(),
@@ -79,7 +122,10 @@ impl<'p> Locals<'p> {
     }
 
     pub(crate) fn initial(&mut self) -> u32 {
-        self.intern(self.code.entry, &self.code.regs, &[])
+        let start = std::mem::take(&mut self.start);
+        let id = self.intern(self.code.entry, &start, &[]);
+        self.start = start;
+        id
     }
 
     /// The local state at `point` with these registers and buffer words.
@@ -102,12 +148,43 @@ impl<'p> Locals<'p> {
         PointId(self.states.get(local)[0] as u32)
     }
 
+    /// The registers, and behind them the locations of its own.
     pub(crate) fn regs(&self, local: u32) -> &[Value] {
-        &self.states.get(local)[1..=self.code.regs.len()]
+        &self.states.get(local)[1..=self.start.len()]
     }
 
     pub(crate) fn buffer(&self, local: u32) -> &[Value] {
-        &self.states.get(local)[1 + self.code.regs.len()..]
+        &self.states.get(local)[1 + self.start.len()..]
+    }
+
+    /// What `loc` is for.
+    pub(crate) fn role(&self, loc: u32) -> Role {
+        self.roles.role(loc)
+    }
+
+    /// Where in [`Locals::regs`] a location of its own is.
+    pub(crate) fn cell(&self, cell: usize) -> usize {
+        self.code.regs.len() + cell
+    }
+
+    /// Whether an update on `edge` looks at what its location holds.
+    pub(crate) fn update_reads(&self, edge: &Edge) -> bool {
+        match &edge.instr {
+            Instr::Update { reg, value, .. } => {
+                update_reads(*reg, value, self.live[edge.to.index()][reg.index()])
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the thread, in `local`, only runs ahead: others need not look at it there.
+    pub(crate) fn is_passing(&mut self, local: u32, mems: &mut Memories) -> bool {
+        let range = self.moves(local, mems);
+        self.runs_ahead[self.point(local).index()]
+            && !range.is_empty()
+            && range
+                .into_iter()
+                .all(|i| matches!(self.get(i), Move::Silent { step: Step::Execute { .. }, .. }))
     }
 
     pub(crate) fn edges(&self, local: u32) -> &'p [Edge] {
@@ -234,12 +311,19 @@ impl<'p> Locals<'p> {
         let regs = self.regs(local).to_vec();
         let buffer = self.buffer(local).to_vec();
         let point = self.point(local);
-        self.commits(point, &regs, &buffer, mems, found);
+        let runs_ahead = self.runs_ahead[point.index()];
+        if !runs_ahead {
+            self.commits(point, &regs, &buffer, mems, found);
+        }
         for (i, edge) in self.edges(local).iter().enumerate() {
             let i = i as u32;
             if let Err(kind) = self.decode_edge(i, edge, &regs, &buffer, mems, found) {
                 found.push(Move::Fail { edge: i, kind });
             }
+        }
+        // The buffer may be full.
+        if runs_ahead && found.is_empty() {
+            self.commits(point, &regs, &buffer, mems, found);
         }
     }
 
@@ -254,7 +338,11 @@ impl<'p> Locals<'p> {
         let mut i = 0;
         while i < buffer.len() && buffer[i] != BARRIER {
             let (loc, value) = (buffer[i] as u32, buffer[i + 1]);
-            let oldest = (0..i).step_by(2).all(|j| !mems.overlap(buffer[j] as u32, loc));
+            let oldest = match mems.has_wides() {
+                true => (0..i).step_by(2).all(|j| !mems.overlap(buffer[j] as u32, loc)),
+                // They are sorted.
+                false => i == 0 || buffer[i - 2] != buffer[i],
+            };
             if oldest {
                 let mut rest: Vec<Value> = [&buffer[..i], &buffer[i + 2..]].concat();
                 while rest.first() == Some(&BARRIER) {
@@ -314,9 +402,14 @@ impl<'p> Locals<'p> {
             }
             Instr::Load { reg, addr } => {
                 let loc = mems.loc(eval(addr, regs)?)?;
-                match mems.forwarded(buffer, loc) {
-                    Some(value) => silent(self, &with(reg, value), buffer, 0),
-                    None => found.push(Move::Read { loc, edge: i }),
+                match (self.role(loc), mems.forwarded(buffer, loc)) {
+                    // Nobody will look at what is loaded.
+                    _ if !self.live[edge.to.index()][reg.index()] => silent(self, regs, buffer, 0),
+                    (Role::Own(cell), _) => {
+                        silent(self, &with(reg, regs[self.cell(cell)]), buffer, 0);
+                    }
+                    (_, Some(value)) => silent(self, &with(reg, value), buffer, 0),
+                    (_, None) => found.push(Move::Read { loc, edge: i }),
                 }
             }
             Instr::Store { addr, value } => {
@@ -324,7 +417,13 @@ impl<'p> Locals<'p> {
                 let loc = mems.loc(eval(addr, regs)?)?;
                 let value = value?;
                 mems.check(loc, value)?;
-                if self.model == Model::Sc {
+                if let Role::Own(cell) = self.role(loc) {
+                    let mut regs = regs.to_vec();
+                    regs[self.cell(cell)] = value;
+                    silent(self, &regs, buffer, 0);
+                } else if let Role::Unread(_) = self.role(loc) {
+                    silent(self, regs, buffer, 0);
+                } else if self.model == Model::Sc {
                     let next = self.intern(edge.to, regs, buffer);
                     let step = Step::Execute { thread, edge: i, choice: 0 };
                     found.push(Move::Write { loc, value, next, step });
@@ -335,7 +434,7 @@ impl<'p> Locals<'p> {
                     silent(self, regs, &buffer, 0);
                 }
             }
-            Instr::Update { addr, .. } => {
+            Instr::Update { reg, addr, value } => {
                 let loc = mems.loc(eval(addr, regs)?)?;
                 let may_run = match self.model {
                     Model::Pso(Drain::Own) => buffer
@@ -344,8 +443,23 @@ impl<'p> Locals<'p> {
                         .all(|&entry| entry != BARRIER && !mems.overlap(entry as u32, loc)),
                     _ => buffer.is_empty(),
                 };
-                if may_run {
-                    found.push(Move::Update { loc, edge: i });
+                match self.role(loc) {
+                    _ if !may_run => {}
+                    Role::Own(cell) => {
+                        let cell = self.cell(cell);
+                        let mut regs = with(reg, regs[cell]);
+                        regs[cell] = eval(value, &regs)?;
+                        mems.check(loc, regs[cell])?;
+                        silent(self, &regs, buffer, 0);
+                    }
+                    Role::Unread(_) => {
+                        // What depends on the old value cannot fail here.
+                        if !self.update_reads(edge) {
+                            mems.check(loc, eval(value, regs)?)?;
+                        }
+                        silent(self, regs, buffer, 0);
+                    }
+                    Role::Shared | Role::Sampled => found.push(Move::Update { loc, edge: i }),
                 }
             }
             Instr::Fence(Fence::Full) => {
@@ -385,6 +499,28 @@ impl<'p> Locals<'p> {
         }
         [&buffer[..at], &[Value::from(loc), value], &buffer[at..]].concat()
     }
+}
+
+/// Per point whether all that a thread can do there is its own business and prevents none of its
+/// commits: it may then do that before them. Not in loops, where it might do so for ever.
+fn runs_ahead(
+    code: &Thread,
+    model: Model,
+    live: &[Vec<bool>],
+    role: &dyn Fn(&Instr) -> Option<Role>,
+) -> Vec<bool> {
+    let loops = in_loop(code);
+    let own = |instr: &Instr| matches!(role(instr), Some(Role::Own(_)));
+    let unread = |instr: &Instr| matches!(role(instr), Some(Role::Unread(_)));
+    let own_business = |edge: &Edge| match &edge.instr {
+        Instr::Nop | Instr::Assign { .. } | Instr::Choose { .. } => true,
+        Instr::Assume(_) | Instr::Assert(_) | Instr::Fence(Fence::StoreStore) => true,
+        Instr::Store { .. } => model != Model::Sc || own(&edge.instr) || unread(&edge.instr),
+        Instr::Load { reg, .. } => !live[edge.to.index()][reg.index()] || own(&edge.instr),
+        _ => false,
+    };
+    let points = code.points.iter().zip(loops);
+    points.map(|(point, in_loop)| !in_loop && point.edges.iter().all(own_business)).collect()
 }
 
 /// The newest value that a buffer holds for `loc`.

@@ -20,6 +20,9 @@ pub(crate) fn by_sc(
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
     let answer = safety::reach(program, Plan::breadth_first(limits.workers), limits, progress)?;
+    if safety::answers_condition(program) {
+        return Ok(answer);
+    }
     with_condition(answer, program, Model::Sc, Strategy::Auto, limits, progress)
 }
 

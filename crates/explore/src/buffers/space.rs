@@ -1,23 +1,30 @@
 //! What both searches share: the threads' local state spaces over one table of memories.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
-use weakspot_core::machine::{Failure, FailureKind, Step};
+use weakspot_core::machine::{Entry, Failure, FailureKind, Machine, Schedule, Step};
 use weakspot_core::{Limit, Model, Observable, PointId, Program, ThreadId, Value};
 
+use crate::buffers::alike::Alike;
 use crate::buffers::block::{BlockRuns, run_block};
 use crate::buffers::local::{Locals, Move};
-use crate::memory::Memories;
+use crate::buffers::roles::{Role, Roles};
+use crate::memory::{Memories, Sample};
 use crate::meter::Meter;
 
 /// A program on a model, with everything that was found out about its threads.
 pub(crate) struct Space<'p> {
     pub(crate) program: &'p Program,
     pub(crate) model: Model,
+    /// Per thread its local states. For threads that are alike those of the first are used.
     pub(crate) threads: Vec<Locals<'p>>,
+    pub(crate) alike: Alike,
+    roles: Rc<Roles>,
     pub(crate) mems: Memories,
     /// The first assertion that failed.
     pub(crate) assertion: Option<FailedAssertion>,
-    blocks: FxHashMap<(u32, u32, u32, u32), std::rc::Rc<BlockRuns>>,
+    blocks: FxHashMap<(u32, u32, u32, u32), Rc<BlockRuns>>,
     block_bytes: usize,
     /// How many entries a buffer may hold.
     buffer: usize,
@@ -54,6 +61,13 @@ pub(crate) struct Until {
     pub(crate) violation: bool,
 }
 
+impl Until {
+    /// Whether it matters which control points are reached together.
+    pub(crate) fn points_count(self, program: &Program) -> bool {
+        self.violation && !program.forbidden.is_empty()
+    }
+}
+
 /// How a search ended.
 pub(crate) enum Ended {
     /// Everything was searched.
@@ -73,6 +87,15 @@ pub(crate) enum Effect {
     Memory(u32, u32),
 }
 
+impl Effect {
+    fn to(before: u32, after: u32, next: u32) -> Effect {
+        match after == before {
+            true => Effect::Local(next),
+            false => Effect::Memory(after, next),
+        }
+    }
+}
+
 /// A move with the steps of the machine that it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
@@ -82,15 +105,31 @@ pub(crate) struct Taken {
 }
 
 impl<'p> Space<'p> {
-    pub(crate) fn new(program: &'p Program, model: Model, buffer: usize) -> Space<'p> {
-        let threads = (0..program.threads.len())
-            .map(|t| Locals::new(program, model, ThreadId::new(t), buffer))
-            .collect();
+    /// The space for a search for forbidden control points if `points_count`, else for others.
+    pub(crate) fn new(
+        program: &'p Program,
+        model: Model,
+        buffer: usize,
+        points_count: bool,
+    ) -> Space<'p> {
+        let roles = Rc::new(Roles::of(program));
+        // Points that are asked for may tell threads apart.
+        let alike = match points_count {
+            true => Alike::none(program),
+            false => Alike::of(program, &roles),
+        };
+        let locals = |t| {
+            let roles = roles.clone();
+            Locals::new(program, model, ThreadId::new(t), buffer, roles, points_count)
+        };
+        let threads = (0..program.threads.len()).map(locals).collect();
         Space {
             program,
             model,
             threads,
-            mems: Memories::new(program),
+            alike,
+            mems: Memories::sampling(program, &roles.sampled()),
+            roles,
             assertion: None,
             blocks: FxHashMap::default(),
             block_bytes: 0,
@@ -125,36 +164,35 @@ impl<'p> Space<'p> {
                     continue;
                 }
                 Move::Read { loc, edge } => {
+                    let Some(after) = self.looked(mem, loc) else { continue };
                     let seen = self.mems.read(mem, loc);
                     match self.threads[t].after_access(local, edge, loc, seen, &self.mems) {
                         Ok((_, next)) => {
-                            visit(Effect::Local(next));
+                            visit(Effect::to(mem, after, next));
                             continue;
                         }
                         Err(kind) => (kind, edge),
                     }
                 }
                 Move::Write { loc, value, next, .. } => {
-                    visit(self.wrote(mem, loc, value, next));
+                    for after in self.wrote(mem, loc, value).into_iter().flatten() {
+                        visit(Effect::to(mem, after, next));
+                    }
                     continue;
                 }
-                Move::Update { loc, edge } => {
-                    let seen = self.mems.read(mem, loc);
-                    match self.threads[t].after_access(local, edge, loc, seen, &self.mems) {
-                        Ok((stored, next)) => {
-                            visit(self.wrote(mem, loc, stored, next));
-                            continue;
+                Move::Update { loc, edge } => match self.updated(t, (local, mem), edge, loc) {
+                    Ok(all) => {
+                        for (after, next) in all.into_iter().flatten() {
+                            visit(Effect::to(mem, after, next));
                         }
-                        Err(kind) => (kind, edge),
+                        continue;
                     }
-                }
+                    Err(kind) => (kind, edge),
+                },
                 Move::Block { edge } => {
                     let runs = self.block(t, local, edge, mem, meter)?;
                     for &(after, next, _) in &runs.exits {
-                        visit(match after == mem {
-                            true => Effect::Local(next),
-                            false => Effect::Memory(after, next),
-                        });
+                        visit(Effect::to(mem, after, next));
                     }
                     if let Some((failure, steps)) = &runs.failure {
                         self.failed(failure.clone(), (t, local, mem), steps.clone())?;
@@ -180,21 +218,21 @@ impl<'p> Space<'p> {
             match self.threads[t].get(i) {
                 Move::Silent { next, step } => found.push(Taken { mem, next, steps: vec![step] }),
                 Move::Write { loc, value, next, step } => {
-                    let mem = self.mems.write(mem, loc, value);
-                    found.push(Taken { mem, next, steps: vec![step] });
+                    for mem in self.wrote(mem, loc, value).into_iter().flatten() {
+                        found.push(Taken { mem, next, steps: vec![step] });
+                    }
                 }
                 Move::Read { loc, edge } => {
+                    let Some(after) = self.looked(mem, loc) else { continue };
                     let seen = self.mems.read(mem, loc);
-                    let after = self.threads[t].after_access(local, edge, loc, seen, &self.mems);
-                    if let Ok((_, next)) = after {
-                        found.push(Taken { mem, next, steps: execute(edge) });
+                    let read = self.threads[t].after_access(local, edge, loc, seen, &self.mems);
+                    if let Ok((_, next)) = read {
+                        found.push(Taken { mem: after, next, steps: execute(edge) });
                     }
                 }
                 Move::Update { loc, edge } => {
-                    let seen = self.mems.read(mem, loc);
-                    let after = self.threads[t].after_access(local, edge, loc, seen, &self.mems);
-                    if let Ok((stored, next)) = after {
-                        let mem = self.mems.write(mem, loc, stored);
+                    let all = self.updated(t, (local, mem), edge, loc).unwrap_or_default();
+                    for (mem, next) in all.into_iter().flatten() {
                         found.push(Taken { mem, next, steps: execute(edge) });
                     }
                 }
@@ -221,7 +259,7 @@ impl<'p> Space<'p> {
         edge: u32,
         mem: u32,
         meter: &mut Meter<'_>,
-    ) -> Result<std::rc::Rc<BlockRuns>, Stop> {
+    ) -> Result<Rc<BlockRuns>, Stop> {
         let key = (t as u32, local, edge, mem);
         if let Some(runs) = self.blocks.get(&key) {
             return Ok(runs.clone());
@@ -231,7 +269,7 @@ impl<'p> Space<'p> {
             .map_err(Stop::Limit)?;
         let steps = runs.exits.iter().map(|(_, _, s)| s.len() + 2);
         self.block_bytes += (8 + steps.sum::<usize>()) * size_of::<Step>();
-        let runs = std::rc::Rc::new(runs);
+        let runs = Rc::new(runs);
         self.blocks.insert(key, runs.clone());
         Ok(runs)
     }
@@ -267,7 +305,10 @@ impl<'p> Space<'p> {
     pub(crate) fn columns(&self, t: Option<usize>) -> Vec<usize> {
         let belongs = |what| match what {
             Observable::Reg(thread, _) => Some(ThreadId::index(thread)) == t,
-            Observable::Loc(_) => t.is_none(),
+            Observable::Loc(l) => match self.roles.role(l.0) {
+                Role::Own(_) => t.is_some_and(|t| self.roles.own[t].contains(&l)),
+                _ => t.is_none(),
+            },
         };
         let observed = self.program.observed.iter().enumerate();
         observed.filter(|(_, o)| belongs(o.what)).map(|(i, _)| i).collect()
@@ -279,7 +320,15 @@ impl<'p> Space<'p> {
             let observed = self.program.observed[c];
             match observed.what {
                 Observable::Reg(_, r) => observed.view.apply(regs[r.index()]),
-                Observable::Loc(_) => 0,
+                Observable::Loc(l) => match self.roles.role(l.0) {
+                    // Its cells stand behind the registers.
+                    Role::Own(cell) => {
+                        let own = self.roles.own.iter().find(|own| own.get(cell) == Some(&l));
+                        let cells = own.map_or(0, Vec::len);
+                        observed.view.apply(regs[regs.len() - cells + cell])
+                    }
+                    _ => 0,
+                },
             }
         };
         columns.iter().map(value).collect()
@@ -290,18 +339,116 @@ impl<'p> Space<'p> {
         let value = |&c: &usize| {
             let observed = self.program.observed[c];
             match observed.what {
-                Observable::Loc(l) => observed.view.apply(self.mems.read(mem, l.0)),
+                Observable::Loc(l) => observed.view.apply(match self.roles.role(l.0) {
+                    Role::Unread(value) => value,
+                    _ => self.mems.read(mem, l.0),
+                }),
                 Observable::Reg(..) => 0,
             }
         };
         columns.iter().map(value).collect()
     }
 
-    fn wrote(&mut self, mem: u32, loc: u32, value: Value, next: u32) -> Effect {
-        match self.mems.read(mem, loc) == value {
-            true => Effect::Local(next),
-            false => Effect::Memory(self.mems.write(mem, loc, value), next),
+    /// The memory after a read of `loc`; `None` if what is there is not to be read.
+    fn looked(&mut self, mem: u32, loc: u32) -> Option<u32> {
+        match self.mems.sample(mem, loc) {
+            None | Some(Sample::Seen) => Some(mem),
+            Some(Sample::Fresh) => {
+                let value = self.mems.read(mem, loc);
+                Some(self.mems.put_sample(mem, loc, value, Sample::Seen))
+            }
+            Some(Sample::Lost) => None,
         }
+    }
+
+    /// The memories after a write of `value` to `loc`: if the location is sampled, the value may
+    /// be lost at once, or has to be looked at.
+    fn wrote(&mut self, mem: u32, loc: u32, value: Value) -> [Option<u32>; 2] {
+        let same = self.mems.read(mem, loc) == value;
+        match self.mems.sample(mem, loc) {
+            None if same => [Some(mem), None],
+            None => [Some(self.mems.write(mem, loc, value)), None],
+            Some(Sample::Seen | Sample::Fresh) if same => [Some(mem), None],
+            Some(Sample::Fresh) => [None, None],
+            Some(Sample::Seen) => {
+                [Some(self.mems.put_sample(mem, loc, value, Sample::Fresh)), None]
+            }
+            Some(Sample::Lost) => {
+                [Some(mem), Some(self.mems.put_sample(mem, loc, value, Sample::Fresh))]
+            }
+        }
+    }
+
+    /// Where the update of `loc` on `edge` leads: memories with local states.
+    fn updated(
+        &mut self,
+        t: usize,
+        (local, mem): (u32, u32),
+        edge: u32,
+        loc: u32,
+    ) -> Result<[Option<(u32, u32)>; 2], FailureKind> {
+        let reads = self.threads[t].update_reads(&self.threads[t].edges(local)[edge as usize]);
+        let mem = match reads {
+            true => match self.looked(mem, loc) {
+                Some(mem) => mem,
+                None => return Ok([None, None]),
+            },
+            false => mem,
+        };
+        let seen = self.mems.read(mem, loc);
+        let (stored, next) = self.threads[t].after_access(local, edge, loc, seen, &self.mems)?;
+        let mut after = self.wrote(mem, loc, stored);
+        // Nothing comes between the read and the write, so the value gets lost right here.
+        if reads && after != [Some(mem), None] && self.mems.sample(mem, loc).is_some() {
+            after[1] = Some(self.mems.put_sample(mem, loc, 0, Sample::Lost));
+        }
+        Ok(after.map(|mem| mem.map(|mem| (mem, next))))
+    }
+
+    /// Whether a final state may have this memory: nothing that is observed was lost.
+    pub(crate) fn may_be_final(&self, mem: u32) -> bool {
+        self.program.observed.iter().all(|o| match o.what {
+            Observable::Loc(l) => self.mems.sample(mem, l.0) != Some(Sample::Lost),
+            Observable::Reg(..) => true,
+        })
+    }
+
+    /// `run` with the commits of stores that the search does without. They are done as soon as
+    /// may be: nobody looks at them, and what waits for them waits for what is before them.
+    pub(crate) fn with_quiet_commits(&self, run: Schedule) -> Schedule {
+        if self.model == Model::Sc || !self.roles.has_quiet() {
+            return run;
+        }
+        let machine = Machine { program: self.program, model: self.model };
+        let is_quiet =
+            |addr| self.program.loc_at(addr).is_some_and(|loc| self.roles.is_quiet(loc.0));
+        let mut state = machine.initial_state(&run.init);
+        let mut steps = Vec::with_capacity(run.steps.len());
+        for step in run.steps {
+            let thread = match step {
+                Step::Commit { addr, .. } if is_quiet(addr) => continue,
+                Step::Execute { thread, .. } | Step::Commit { thread, .. } => thread,
+            };
+            steps.push(step);
+            // The last step may be the one that fails.
+            if machine.advance(&mut state, step) != Ok(true) {
+                break;
+            }
+            loop {
+                let buffer = &state.threads[thread.index()].buffer;
+                let quiet = buffer.iter().find_map(|entry| match *entry {
+                    Entry::Store { addr, .. } if is_quiet(addr) => Some(addr),
+                    _ => None,
+                });
+                let Some(addr) = quiet else { break };
+                let step = Step::Commit { thread, addr };
+                if machine.advance(&mut state, step) != Ok(true) {
+                    break;
+                }
+                steps.push(step);
+            }
+        }
+        Schedule { init: run.init, steps }
     }
 
     fn failed(

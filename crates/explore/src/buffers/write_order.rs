@@ -29,8 +29,13 @@ pub(crate) struct WriteOrder<'p> {
     pub(crate) space: Space<'p>,
     /// Per node the memory and one set per thread.
     pub(crate) nodes: Interner<u32>,
-    /// Per node the node before it and the thread that wrote; roots point at themselves.
+    /// Per node the node before it and the thread that wrote, or [`NOBODY`]; roots point at
+    /// themselves.
     pub(crate) parents: Vec<(u32, u32)>,
+    /// If there are threads that are alike: per node the place of each of its sets in the node
+    /// before it.
+    places: Vec<u16>,
+    /// Per thread; those of threads that are alike are with the first.
     pub(crate) sets: Vec<ThreadSets>,
     /// What the final states of a node are a product of: its node, the observed memory, and per
     /// thread the observed registers; each product once.
@@ -52,6 +57,8 @@ pub(crate) struct ThreadSets {
     facts: Vec<Facts>,
     columns: Vec<usize>,
     finals: Interner<u32>,
+    /// Per local state the observed registers if it is final, else `NONE`; as far as they are known.
+    final_row: FxHashMap<u32, u32>,
     mark: Vec<u32>,
     stamp: u32,
     /// Growth of the buffer was looked for.
@@ -67,6 +74,9 @@ struct Facts {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Who makes a value of a sampled location become lost.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// Searches until done, stopped, or `until` is met.
 pub(crate) fn search<'p>(
@@ -87,13 +97,14 @@ pub(crate) fn search<'p>(
 
 impl<'p> WriteOrder<'p> {
     fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> WriteOrder<'p> {
-        let space = Space::new(program, model, buffer);
+        let space = Space::new(program, model, buffer, until.points_count(program));
         let sets = (0..program.threads.len())
             .map(|t| ThreadSets {
                 sets: Interner::new(),
                 facts: Vec::new(),
                 columns: space.columns(Some(t)),
                 finals: Interner::new(),
+                final_row: FxHashMap::default(),
                 mark: Vec::new(),
                 stamp: 0,
                 checked: false,
@@ -104,6 +115,7 @@ impl<'p> WriteOrder<'p> {
             space,
             nodes: Interner::new(),
             parents: Vec::new(),
+            places: Vec::new(),
             sets,
             products: Vec::new(),
             known_products: FxHashSet::default(),
@@ -120,10 +132,11 @@ impl<'p> WriteOrder<'p> {
         for mem in self.space.initial_memories(meter)? {
             let mut node = vec![mem];
             for t in 0..n {
+                let t = self.space.alike.first[t];
                 let start = self.space.threads[t].initial();
-                node.push(self.close(t, vec![start], mem, meter)?);
+                node.push(self.close(t, vec![start], u64::MAX, mem, meter)?);
             }
-            self.add_node(&node, None);
+            self.add_node(node, None);
         }
         let mut node: Vec<u32> = Vec::with_capacity(n + 1);
         let mut next = 0;
@@ -132,11 +145,16 @@ impl<'p> WriteOrder<'p> {
             node.extend_from_slice(self.nodes.get(next as u32));
             meter.states += 1;
             self.note_finals(next as u32, &node, meter)?;
-            if self.forbidden.is_none() && !self.space.program.forbidden.is_empty() {
+            if self.forbidden.is_none() && self.until.points_count(self.space.program) {
                 self.note_forbidden(next as u32, &node, meter)?;
             }
             for t in 0..n {
-                self.writes_of(next as u32, t, &node, meter)?;
+                if !self.space.alike.repeats(&node[1..], t) {
+                    self.writes_of(next as u32, t, &node, meter)?;
+                }
+            }
+            for after in self.space.mems.losses(node[0]) {
+                self.add_successor(next as u32, None, &node, after, meter)?;
             }
             let violated = self.forbidden.is_some() || self.space.assertion.is_some();
             if self.until.violation && violated {
@@ -147,11 +165,19 @@ impl<'p> WriteOrder<'p> {
         Ok(())
     }
 
-    fn add_node(&mut self, node: &[u32], from: Option<(u32, u32)>) {
-        let (id, new) = self.nodes.insert(node);
+    fn add_node(&mut self, mut node: Vec<u32>, from: Option<(u32, u32)>) {
+        let places = self.space.alike.sort(&mut node[1..]);
+        let (id, new) = self.nodes.insert(&node);
         if new {
             self.parents.push(from.unwrap_or((id, 0)));
+            self.places.extend(places.unwrap_or_default());
         }
+    }
+
+    /// Where the set at `place` of `node` was in the node before it.
+    pub(crate) fn place_before(&self, node: u32, place: usize) -> usize {
+        let at = node as usize * self.sets.len() + place;
+        self.places.get(at).map_or(place, |&before| usize::from(before))
     }
 
     /// Adds the successors of a node in which thread `t` writes.
@@ -162,11 +188,11 @@ impl<'p> WriteOrder<'p> {
         node: &[u32],
         meter: &mut Meter<'_>,
     ) -> Result<(), Stop> {
-        let mem = node[0];
+        let (mem, first) = (node[0], self.space.alike.first[t]);
         let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
-        for i in 0..self.sets[t].sets.get(node[t + 1]).len() {
-            let local = self.sets[t].sets.get(node[t + 1])[i];
-            self.space.effects(t, local, mem, meter, &mut |effect| {
+        for i in 0..self.sets[first].sets.get(node[t + 1]).len() {
+            let local = self.sets[first].sets.get(node[t + 1])[i];
+            self.space.effects(first, local, mem, meter, &mut |effect| {
                 if let Effect::Memory(after, next) = effect {
                     match groups.iter_mut().find(|(m, _)| *m == after) {
                         Some((_, group)) => group.push(next),
@@ -176,29 +202,46 @@ impl<'p> WriteOrder<'p> {
             })?;
         }
         for (after, group) in groups {
-            let changed = self.space.mems.difference(mem, after);
-            let mut successor = Vec::with_capacity(node.len());
-            successor.push(after);
-            for u in 0..self.sets.len() {
-                let set = node[u + 1];
-                successor.push(if u == t {
-                    self.close(t, group.clone(), after, meter)?
-                } else if self.sets[u].facts[set as usize].touches & changed == 0 {
-                    set
-                } else {
-                    self.reclose(u, set, after, meter)?
-                });
-            }
-            self.add_node(&successor, Some((id, t as u32)));
+            self.add_successor(id, Some((t, group)), node, after, meter)?;
         }
         Ok(())
     }
 
-    /// The closure in another memory of a set that was closed in the old one.
+    /// Adds the successor of a node in which memory is `after`, and the thread that wrote, if it
+    /// was one, in one of the given local states.
+    fn add_successor(
+        &mut self,
+        id: u32,
+        writer: Option<(usize, Vec<u32>)>,
+        node: &[u32],
+        after: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Stop> {
+        let changed = self.space.mems.difference(node[0], after);
+        let by = writer.as_ref().map_or(NOBODY, |(t, _)| *t as u32);
+        let mut successor = Vec::with_capacity(node.len());
+        successor.push(after);
+        for u in 0..self.sets.len() {
+            let (set, first) = (node[u + 1], self.space.alike.first[u]);
+            successor.push(match &writer {
+                Some((t, group)) if *t == u => {
+                    self.close(first, group.clone(), u64::MAX, after, meter)?
+                }
+                _ if self.sets[first].facts[set as usize].touches & changed == 0 => set,
+                _ => self.reclose(first, set, changed, after, meter)?,
+            });
+        }
+        self.add_node(successor, Some((id, by)));
+        Ok(())
+    }
+
+    /// The closure in another memory, where these locations have changed, of a set that was closed
+    /// in the old one.
     fn reclose(
         &mut self,
         t: usize,
         set: u32,
+        changed: u64,
         mem: u32,
         meter: &mut Meter<'_>,
     ) -> Result<u32, Stop> {
@@ -206,26 +249,39 @@ impl<'p> WriteOrder<'p> {
         if let Some(&known) = self.closures.get(&key) {
             return Ok(known);
         }
-        let closed = self.close(t, self.sets[t].sets.get(set).to_vec(), mem, meter)?;
+        let closed = self.close(t, self.sets[t].sets.get(set).to_vec(), changed, mem, meter)?;
         self.closures.insert(key, closed);
         Ok(closed)
     }
 
-    /// The set of local states that thread `t` can reach from `set` while memory stays `mem`.
+    /// The set of local states that thread `t` can reach from `set` while memory stays `mem`. Those
+    /// of `set` that depend on none of the `changed` locations lead only to others of `set`.
     fn close(
         &mut self,
         t: usize,
-        mut set: Vec<u32>,
+        set: Vec<u32>,
+        changed: u64,
         mem: u32,
         meter: &mut Meter<'_>,
     ) -> Result<u32, Stop> {
         self.sets[t].stamp += 1;
         let stamp = self.sets[t].stamp;
-        set.retain(|&local| self.sets[t].first_visit(local, stamp));
         let mut touches = 0;
+        let mut closed: Vec<u32> = Vec::with_capacity(set.len());
+        let mut todo: Vec<u32> = Vec::new();
+        for local in set {
+            let own = self.touches(t, local);
+            if self.sets[t].first_visit(local, stamp) {
+                match changed == u64::MAX || own & changed != 0 {
+                    true => todo.push(local),
+                    false => closed.push(local),
+                }
+                touches |= own;
+            }
+        }
         let mut next = 0;
-        while next < set.len() {
-            let local = set[next];
+        while next < todo.len() {
+            let local = todo[next];
             next += 1;
             self.work += 1;
             // A set may be infinite: the work is counted here, not once per node.
@@ -239,39 +295,62 @@ impl<'p> WriteOrder<'p> {
                 if let Effect::Local(to) = effect
                     && sets.first_visit(to, stamp)
                 {
-                    set.push(to);
+                    todo.push(to);
                 }
             })?;
-            for i in self.space.threads[t].moves(local, &mut self.space.mems) {
-                touches |= match self.space.threads[t].get(i) {
-                    Move::Silent { .. } | Move::Fail { .. } => 0,
-                    Move::Read { loc, .. } | Move::Write { loc, .. } | Move::Update { loc, .. } => {
-                        self.space.mems.bits(loc)
-                    }
-                    Move::Block { .. } => u64::MAX,
-                };
-            }
+            touches |= self.touches(t, local);
         }
         if self.space.threads[t].was_full && !std::mem::replace(&mut self.sets[t].checked, true) {
-            self.space.threads[t].look_for_growth(&set, mem, &mut self.space.mems);
+            let all = [&closed[..], &todo].concat();
+            self.space.threads[t].look_for_growth(&all, mem, &mut self.space.mems);
         }
-        set.sort_unstable();
-        let (id, new) = self.sets[t].sets.insert(&set);
+        // A thread that runs ahead is where it gets to as well.
+        todo.retain(|&local| !self.space.threads[t].is_passing(local, &mut self.space.mems));
+        closed.extend(todo);
+        closed.sort_unstable();
+        let (id, new) = self.sets[t].sets.insert(&closed);
         if new {
-            let finals = self.final_rows(t, &set);
+            let finals = self.final_rows(t, &closed);
             self.sets[t].facts.push(Facts { touches, finals });
         }
         Ok(id)
+    }
+
+    /// The locations on whose contents it depends what thread `t` can do in `local`.
+    fn touches(&mut self, t: usize, local: u32) -> u64 {
+        let mut touches = 0;
+        for i in self.space.threads[t].moves(local, &mut self.space.mems) {
+            touches |= match self.space.threads[t].get(i) {
+                Move::Silent { .. } | Move::Fail { .. } => 0,
+                Move::Read { loc, .. } | Move::Write { loc, .. } | Move::Update { loc, .. } => {
+                    self.space.mems.bits(loc)
+                }
+                Move::Block { .. } => u64::MAX,
+            };
+        }
+        touches
     }
 
     /// The observed registers of the final states in `set`, as the number of a set of rows.
     fn final_rows(&mut self, t: usize, set: &[u32]) -> u32 {
         let mut rows: Vec<u32> = Vec::new();
         for &local in set {
-            let locals = &self.space.threads[t];
-            if locals.is_final(local) {
-                let row = self.space.observe_regs(&self.sets[t].columns, locals.regs(local));
-                rows.push(self.rows.insert(&row).0);
+            let row = match self.sets[t].final_row.get(&local) {
+                Some(&row) => row,
+                None => {
+                    let locals = &self.space.threads[t];
+                    let mut number = NONE;
+                    if locals.is_final(local) {
+                        let columns = &self.sets[t].columns;
+                        let row = self.space.observe_regs(columns, locals.regs(local));
+                        number = self.rows.insert(&row).0;
+                    }
+                    self.sets[t].final_row.insert(local, number);
+                    number
+                }
+            };
+            if row != NONE {
+                rows.push(row);
             }
         }
         if rows.is_empty() {
@@ -284,11 +363,11 @@ impl<'p> WriteOrder<'p> {
 
     /// Notes the final states of a node, and those in which a thread ends inside a block.
     fn note_finals(&mut self, id: u32, node: &[u32], meter: &mut Meter<'_>) -> Result<(), Stop> {
-        let finals: Vec<u32> = self
-            .sets
+        let first = self.space.alike.first.clone();
+        let finals: Vec<u32> = first
             .iter()
             .zip(&node[1..])
-            .map(|(s, &set)| s.facts[set as usize].finals)
+            .map(|(&f, &set)| self.sets[f].facts[set as usize].finals)
             .collect();
         self.note_product(id, node[0], finals.clone());
         for t in 0..self.sets.len() {
@@ -297,10 +376,11 @@ impl<'p> WriteOrder<'p> {
             }
             for runs in self.blocks_of(t, node, meter)? {
                 for (mem, regs, _) in &runs.ends {
-                    let row = self.space.observe_regs(&self.sets[t].columns, regs);
+                    let sets = &mut self.sets[first[t]];
+                    let row = self.space.observe_regs(&sets.columns, regs);
                     let row = self.rows.insert(&row).0;
                     let mut finals = finals.clone();
-                    finals[t] = self.sets[t].finals.insert(&[row]).0;
+                    finals[t] = sets.finals.insert(&[row]).0;
                     self.note_product(id, *mem, finals);
                 }
             }
@@ -309,13 +389,15 @@ impl<'p> WriteOrder<'p> {
     }
 
     fn note_product(&mut self, id: u32, mem: u32, finals: Vec<u32>) {
-        if finals.contains(&NONE) {
+        if finals.contains(&NONE) || !self.space.may_be_final(mem) {
             return;
         }
         let row = self.space.observe_memory(&self.memory_columns, mem);
         let mut product = vec![self.rows.insert(&row).0];
         product.extend(finals);
-        if self.known_products.insert(product.clone()) {
+        let mut sorted = product.clone();
+        self.space.alike.sort(&mut sorted[1..]);
+        if self.known_products.insert(sorted) {
             self.products.push((id, product));
         }
     }
@@ -328,13 +410,14 @@ impl<'p> WriteOrder<'p> {
         meter: &mut Meter<'_>,
     ) -> Result<Vec<std::rc::Rc<crate::buffers::block::BlockRuns>>, Stop> {
         let mut found = Vec::new();
-        if self.sets[t].facts[node[t + 1] as usize].touches != u64::MAX {
+        let first = self.space.alike.first[t];
+        if self.sets[first].facts[node[t + 1] as usize].touches != u64::MAX {
             return Ok(found);
         }
-        for local in self.sets[t].sets.get(node[t + 1]).to_vec() {
-            for i in self.space.threads[t].moves(local, &mut self.space.mems) {
-                if let Move::Block { edge } = self.space.threads[t].get(i) {
-                    found.push(self.space.block(t, local, edge, node[0], meter)?);
+        for local in self.sets[first].sets.get(node[t + 1]).to_vec() {
+            for i in self.space.threads[first].moves(local, &mut self.space.mems) {
+                if let Move::Block { edge } = self.space.threads[first].get(i) {
+                    found.push(self.space.block(first, local, edge, node[0], meter)?);
                 }
             }
         }
@@ -379,6 +462,7 @@ impl<'p> WriteOrder<'p> {
         self.space.bytes()
             + self.nodes.bytes()
             + self.parents.capacity() * 8
+            + self.places.capacity() * 2
             + sets.sum::<usize>()
             + self.closures.capacity() * 20
             + products
@@ -404,15 +488,23 @@ impl<'p> WriteOrder<'p> {
             .iter()
             .map(|s| (0..s.finals.len()).map(|f| expand(s.finals.get(f as u32))).collect())
             .collect();
-        let products: Vec<Vec<Factor<'_>>> = self
-            .products
+        // Threads that are alike may change places in each product.
+        let mut arranged: Vec<(u32, Vec<u32>)> = Vec::new();
+        for (_, product) in &self.products {
+            self.space.alike.arrangements(&product[1..], &mut |sets| {
+                arranged.push((product[0], sets.to_vec()));
+                let bytes = arranged.len() * (self.sets.len() * 28 + 48);
+                self.space.alike.classes.is_empty() || go_on(0, bytes)
+            });
+        }
+        let products: Vec<Vec<Factor<'_>>> = arranged
             .iter()
-            .map(|(_, product)| {
-                let mut factors =
-                    vec![Factor { columns: &self.memory_columns, rows: &memory_rows[&product[0]] }];
-                for (t, sets) in self.sets.iter().enumerate() {
-                    let rows = &thread_rows[t][product[t + 1] as usize];
-                    factors.push(Factor { columns: &sets.columns, rows });
+            .map(|(memory, sets)| {
+                let rows = &memory_rows[memory];
+                let mut factors = vec![Factor { columns: &self.memory_columns, rows }];
+                for (t, &set) in sets.iter().enumerate() {
+                    let rows = &thread_rows[self.space.alike.first[t]][set as usize];
+                    factors.push(Factor { columns: &self.sets[t].columns, rows });
                 }
                 factors
             })
@@ -420,18 +512,24 @@ impl<'p> WriteOrder<'p> {
         OutcomeSet::union(self.space.program.observed.len(), &products, go_on)
     }
 
-    /// The first node that has `outcome` among its final states.
-    pub(crate) fn node_with(&self, outcome: &[Value]) -> Option<u32> {
+    /// The first node that has `outcome` among its final states, and which thread stands at each
+    /// place there.
+    pub(crate) fn node_with(&self, outcome: &[Value]) -> Option<(u32, Vec<usize>)> {
         let pick = |columns: &[usize]| columns.iter().map(|&c| outcome[c]).collect::<Vec<_>>();
         let memory = pick(&self.memory_columns);
         let regs: Vec<Vec<Value>> = self.sets.iter().map(|s| pick(&s.columns)).collect();
-        let found = self.products.iter().find(|(_, product)| {
-            self.rows.get(product[0]) == memory
-                && self.sets.iter().enumerate().all(|(t, s)| {
-                    s.finals.get(product[t + 1]).iter().any(|&r| self.rows.get(r) == regs[t])
-                })
-        });
-        found.map(|(id, _)| *id)
+        let alike = &self.space.alike;
+        self.products.iter().find_map(|(id, product)| {
+            if self.rows.get(product[0]) != memory {
+                return None;
+            }
+            let who = alike.assign(self.sets.len(), &mut |place, thread| {
+                let finals = &self.sets[alike.first[place]].finals;
+                let rows = finals.get(product[place + 1]).iter();
+                rows.into_iter().any(|&r| self.rows.get(r) == regs[thread])
+            })?;
+            Some((*id, who))
+        })
     }
 }
 

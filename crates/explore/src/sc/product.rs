@@ -15,7 +15,7 @@
 //! [`symmetry`]: crate::sc::symmetry
 
 use weakspot_core::machine::{Failure, Schedule, Step};
-use weakspot_core::{Limit, Program, ThreadId};
+use weakspot_core::{Limit, Program, ThreadId, Value};
 
 use crate::flow::in_loop;
 use crate::meter::Meter;
@@ -140,6 +140,15 @@ impl<'p, W: Watch> Product<'p, W> {
     /// The same, where it matters which of several copies of a thread does something.
     pub(crate) fn without_symmetry(self) -> Product<'p, W> {
         Product { symmetry: Symmetry::default(), ..self }
+    }
+
+    /// The same, where it matters what the locations at these addresses hold in the end: threads
+    /// that have some of them for their own, or whose numbers may be in them, keep their places.
+    pub(crate) fn with_symmetry_that_keeps(mut self, addrs: &[Value]) -> Product<'p, W> {
+        self.symmetry.classes.retain(|class| {
+            class.ids.is_empty() && class.addrs.iter().flatten().all(|a| !addrs.contains(a))
+        });
+        self
     }
 
     /// The initial rows; `Err` if a limit was reached before the last of them.

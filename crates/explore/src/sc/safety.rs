@@ -1,8 +1,17 @@
-//! Control points and assertions under SC: a watch over the product of the threads.
+//! Control points, assertions and conditions on final states under SC: a watch over the product of
+//! the threads.
+//!
+//! A condition that has to hold in all final states, or in none, and that only speaks of locations, is
+//! one more thing that must not be reached: a state in which all threads have ended and that violates
+//! it. Sleep sets and persistent sets leave out no state in which nobody can go on. Threads may change
+//! places if what the condition looks at stays where it is.
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Failure, FailureKind};
-use weakspot_core::{Evidence, Limits, PointId, Program, Progress, ThreadId, Verdict, Violation};
+use weakspot_core::{
+    Condition, Evidence, Instr, Limits, Observable, PointId, Program, Progress, Quantifier, RegId,
+    ThreadId, Value, Verdict, Violation,
+};
 
 use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
@@ -12,16 +21,64 @@ use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::product::{Product, Taken, Watch};
 use crate::sc::threads::{ActKind, Threads};
 
-/// Can a forbidden combination of control points be reached under SC, or an assertion fail?
+/// Whether the condition of `program` is answered here, with everything else.
+pub(crate) fn answers_condition(program: &Program) -> bool {
+    let Some(condition) = &program.condition else { return true };
+    condition.quantifier != Quantifier::Exists
+        && mentioned(condition).iter().all(|r| match program.observed[r.index()].what {
+            Observable::Loc(l) => program.wide(l).is_none(),
+            Observable::Reg(..) => false,
+        })
+}
+
+/// The components of a final state that a condition mentions.
+fn mentioned(condition: &Condition) -> Vec<RegId> {
+    let mut all = Vec::new();
+    condition.prop.for_each_reg(&mut |r| all.push(r));
+    all
+}
+
+/// Can a forbidden combination of control points be reached under SC, or an assertion fail? If
+/// neither, does the condition hold, where [`answers_condition`]?
 pub(crate) fn reach(
     program: &Program,
     plan: Plan,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
+    let condition = program.condition.as_ref().filter(|_| answers_condition(program));
+    let answer = search_for(program, condition, plan, limits, progress)?;
+    let edges = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    let asks_more =
+        || !program.forbidden.is_empty() || edges().any(|e| matches!(e.instr, Instr::Assert(_)));
+    if answer.violation != Some(Violation::FinalStates) || !asks_more() {
+        return Ok(answer);
+    }
+    // What is violated on the way to the final states is told first.
+    let first = search_for(program, None, plan, limits, progress)?;
+    let states = answer.states + first.states;
+    let told = if first.verdict == Verdict::Violated { first } else { answer };
+    Ok(Reach { states, ..told })
+}
+
+fn search_for(
+    program: &Program,
+    condition: Option<&Condition>,
+    plan: Plan,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
     let mut meter = Meter::new(*limits, progress);
     let mut threads = Threads::new(program, false);
-    let product = Product::new(program, &threads, Bad { program });
+    let mut product = Product::new(program, &threads, Bad { program, condition });
+    if let Some(condition) = condition {
+        let addr = |r: &RegId| match program.observed[r.index()].what {
+            Observable::Loc(l) => Some(program.locs[l.index()].addr),
+            Observable::Reg(..) => None,
+        };
+        let seen: Vec<Value> = mentioned(condition).iter().filter_map(addr).collect();
+        product = product.with_symmetry_that_keeps(&seen);
+    }
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
     let found = search(&product, threads, initial, plan, &mut meter);
     let states = found.states;
@@ -36,6 +93,7 @@ pub(crate) fn reach(
             let hit = hit.ok_or(wrong.clone())?;
             let violation = match hit.goal.ok_or(wrong)? {
                 Goal::ControlPoints => Violation::ControlPoints,
+                Goal::FinalState => Violation::FinalStates,
                 Goal::Assertion { t, point, edge } => {
                     let thread = ThreadId::new(hit.who[t]);
                     let span = program.edge(thread, point, edge as usize).span;
@@ -52,12 +110,15 @@ pub(crate) fn reach(
 /// What the program does that it must not.
 enum Goal {
     ControlPoints,
+    FinalState,
     Assertion { t: usize, point: PointId, edge: u32 },
 }
 
 /// Looks for what the program forbids.
 struct Bad<'p> {
     program: &'p Program,
+    /// The condition on final states, if it is looked at.
+    condition: Option<&'p Condition>,
 }
 
 impl Bad<'_> {
@@ -65,6 +126,25 @@ impl Bad<'_> {
     fn names(&self, t: usize, point: Option<PointId>) -> bool {
         let mut named = self.program.forbidden.iter().filter_map(|f| f.get(t).copied().flatten());
         named.any(|p| point.is_none_or(|q| p == q))
+    }
+
+    /// Whether all threads have ended in a state that the condition does not allow.
+    fn ends_badly(&self, threads: &Threads<'_>, row: &Row<'_>) -> bool {
+        let Some(condition) = self.condition else { return false };
+        let mut codes = self.program.threads.iter().enumerate();
+        let ended = codes
+            .all(|(t, code)| code.points[threads.point(t, row.row[t]).index()].edges.is_empty());
+        if !ended {
+            return false;
+        }
+        let value = |o: &weakspot_core::Observed| match o.what {
+            Observable::Loc(l) if l.index() < self.program.locs.len() => {
+                o.view.apply(threads.locs.value(l.0, row.row[row.frame.value(l.0)]))
+            }
+            _ => 0,
+        };
+        let observed: Vec<Value> = self.program.observed.iter().map(value).collect();
+        condition.prop.holds(&observed) == (condition.quantifier == Quantifier::NotExists)
     }
 }
 
@@ -82,6 +162,7 @@ impl Watch for Bad<'_> {
             .iter()
             .any(|f| f.iter().enumerate().all(|(t, &point)| at(t, point)))
             .then_some(Goal::ControlPoints)
+            .or_else(|| self.ends_badly(threads, row).then_some(Goal::FinalState))
     }
 
     fn follow(
@@ -127,7 +208,9 @@ impl Watch for Bad<'_> {
 #[cfg(test)]
 mod tests {
     use weakspot_core::testing::{Size, check_programs};
-    use weakspot_core::{Model, PointId, Silent, certify, reference};
+    use weakspot_core::{
+        BinOp, Expr, LocId, Model, Observed, PointId, Silent, View, certify, reference,
+    };
 
     use super::*;
     use crate::sc::packed::Order;
@@ -150,12 +233,33 @@ mod tests {
         plans.iter().any(|&(order, workers)| {
             let plan = Plan { order, workers, large: 4 };
             let Ok(answer) = reach(program, plan, &limits, &mut Silent) else { return true };
-            let violated = expected.forbidden || expected.failure.is_some();
-            violated != (answer.verdict == Verdict::Violated)
+            let unsafe_ = expected.forbidden || expected.failure.is_some();
+            let ends_badly = program.condition.as_ref().is_some_and(|condition| {
+                let wrong = condition.quantifier == Quantifier::NotExists;
+                expected.outcomes.iter().any(|row| condition.prop.holds(row) == wrong)
+            });
+            (unsafe_ || ends_badly) != (answer.verdict == Verdict::Violated)
+                || unsafe_ && answer.violation == Some(Violation::FinalStates)
                 || answer.evidence.is_none_or(|evidence| {
-                    certify::safety(program, Model::Sc, &answer.verdict, &evidence).is_err()
+                    certify::everything(program, Model::Sc, &answer.verdict, &evidence).is_err()
                 })
         })
+    }
+
+    /// `program` with a condition on what some location holds in the end, or on two of them.
+    fn with_condition(program: &Program, seed: usize) -> Program {
+        let mut program = program.clone();
+        program.observed = (0..program.locs.len())
+            .map(|l| Observed { what: Observable::Loc(LocId::new(l)), view: View::Full })
+            .collect();
+        let column = |i: usize| Expr::Reg(RegId::new(i % program.locs.len()));
+        let prop = match seed % 3 {
+            0 => Expr::binary(BinOp::Eq, column(seed / 3), column(seed / 7)),
+            v => Expr::binary(BinOp::Eq, column(seed / 3), Expr::Const(v as Value - 1)),
+        };
+        let quantifier = [Quantifier::Forall, Quantifier::NotExists][seed / 2 % 2];
+        program.condition = Some(Condition { quantifier, prop });
+        program
     }
 
     fn check(seed: u64, count: usize, size: Size) {
@@ -169,10 +273,16 @@ mod tests {
                 if i % 2 == 0 { last } else { None }
             });
             let open = open.collect();
-            differs(&program) || {
-                program.forbidden = vec![open];
-                differs(&program)
-            }
+            let seed = program.threads.iter().map(|t| 7 * t.points.len() + t.regs.len()).sum();
+            differs(&program)
+                || {
+                    program.forbidden = vec![open];
+                    differs(&with_condition(&program, seed))
+                }
+                || {
+                    program.forbidden.clear();
+                    differs(&with_condition(&program, seed))
+                }
         });
     }
 
@@ -190,6 +300,9 @@ mod tests {
     fn copies_of_threads_agree_with_the_reference() {
         for seed in 0..1_500 {
             let program = crate::sc::symmetry::tests::copies(seed);
+            assert!(!differs(&program), "seed {seed}\n{}", weakspot_core::testing::show(&program));
+            let mut program = with_condition(&program, seed as usize);
+            program.forbidden.clear();
             assert!(!differs(&program), "seed {seed}\n{}", weakspot_core::testing::show(&program));
         }
     }

@@ -10,6 +10,8 @@
 //! - `families`: the programs of the lazy TSO reachability paper: what is known about them, in both
 //!   languages;
 //! - `fences`: fences against the definition: all cheaper sets of fences, on small random programs;
+//! - `growing`: litmus tests that grow, with the final states that they have by reasoning, and random
+//!   programs in which threads are alike or keep to themselves, against the reference;
 //! - `lazy`: lazy TSO reachability against the brute-force reference, and on what it was made for;
 //! - `limits`: limits hold for a question;
 //! - `monitored`: monitors on programs against brute force;
@@ -32,6 +34,7 @@ mod dual;
 mod extend;
 mod families;
 mod fences;
+mod growing;
 mod lazy;
 mod limits;
 mod monitored;

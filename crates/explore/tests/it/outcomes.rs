@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weakspot_core::machine::Machine;
-use weakspot_core::testing::{Rng, Size, check_programs, random_program, scaled};
+use weakspot_core::testing::{Rng, Size, check_programs, random_program, scaled, show};
 use weakspot_core::{Limits, Model, Program, Silent, Verdict, certify, reference};
 use weakspot_explore::{Algorithm, Strategy, outcomes, reach};
 
@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Both strategies find exactly the reference's outcomes, and a run to each of them.
-fn differs(program: &Program, model: Model) -> bool {
+pub(crate) fn differs(program: &Program, model: Model) -> bool {
     let Some(reference) = reference::reachable(program, model, 200_000) else { return false };
     [Strategy::WriteOrder, Strategy::Explicit].iter().any(|&strategy| {
         let found = outcomes(program, model, strategy, &LIMITS, &mut Silent);
@@ -100,13 +100,22 @@ fn loops_agree() {
                 continue;
             }
             compared += 1;
-            assert_eq!(sets[0].set.to_set(), sets[1].set.to_set(), "seed {seed}, {model:?}");
+            let text = show(&program);
+            assert_eq!(
+                sets[0].set.to_set(),
+                sets[1].set.to_set(),
+                "seed {seed}, {model:?}\n{text}"
+            );
             assert_eq!(sets[0].stopped.is_some(), sets[1].stopped.is_some(), "seed {seed}");
             if sets[0].stopped.is_none()
                 && let Some(reference) = reference::reachable(&program, model, 5_000)
             {
                 exact += 1;
-                assert_eq!(sets[0].set.to_set(), reference.outcomes, "seed {seed}, {model:?}");
+                assert_eq!(
+                    sets[0].set.to_set(),
+                    reference.outcomes,
+                    "seed {seed}, {model:?}\n{text}"
+                );
             }
         }
     }

@@ -58,8 +58,41 @@ pub(super) fn text(family: Family, n: usize) -> Option<String> {
             let threads = vec![(0..3).flat_map(attempt).collect(); n];
             test(&format!("try-lock-{n}"), threads, "exists (c=0)")
         }
+        Family::OwnStores => {
+            let threads = (0..n).map(|t| vec![format!("MOV [x{t}],$1")]).collect();
+            let ones: Vec<String> = (0..n).map(|t| format!("x{t}=1")).collect();
+            test(&format!("own-{n}"), threads, &format!("forall ({})", ones.join(" /\\ ")))
+        }
+        Family::ManyStores => {
+            let condition = format!("forall (x0=1 /\\ x{}=1)", n - 1);
+            test(&format!("stores-{n}"), vec![stores("x", n)], &condition)
+        }
+        Family::OnePlace => {
+            let thread = (1..=n).map(|v| format!("MOV [x],${v}")).collect();
+            test(&format!("one-place-{n}"), vec![thread], &format!("forall (x={n})"))
+        }
+        Family::MessageBehind => {
+            let mut sender = stores("a", n);
+            sender.extend(["MOV [x],$1".to_owned(), "MOV [y],$1".to_owned()]);
+            let threads = vec![sender, vec!["MOV EAX,[y]".into(), "MOV EBX,[x]".into()]];
+            test(&format!("MP-behind-{n}"), threads, "exists (1:EAX=1 /\\ 1:EBX=0)")
+        }
+        Family::BufferingBehind => {
+            let thread = |before: &str, own: &str, other: &str| {
+                let mut lines = stores(before, n);
+                lines.extend([format!("MOV [{own}],$1"), format!("MOV EAX,[{other}]")]);
+                lines
+            };
+            let threads = vec![thread("a", "x", "y"), thread("b", "y", "x")];
+            test(&format!("SB-behind-{n}"), threads, "exists (0:EAX=0 /\\ 1:EAX=0)")
+        }
         Family::Lamport | Family::Diamond | Family::Loop | Family::Fig12 => return None,
     })
+}
+
+/// Stores to `n` locations whose names begin with `name`.
+fn stores(name: &str, n: usize) -> Vec<String> {
+    (0..n).map(|i| format!("MOV [{name}{i}],$1")).collect()
 }
 
 fn test(name: &str, threads: Vec<Vec<String>>, condition: &str) -> String {

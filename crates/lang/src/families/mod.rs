@@ -40,6 +40,16 @@ pub enum Family {
     StoreBufferingRounds,
     /// `n` threads that each try three times to take a spin lock and count: 21 instructions.
     TryLock,
+    /// `n` threads that each store to a location of their own.
+    OwnStores,
+    /// One thread with `n` stores to different locations.
+    ManyStores,
+    /// One thread with `n` stores to one location.
+    OnePlace,
+    /// Message passing whose sender stores to `n` other locations before.
+    MessageBehind,
+    /// Store buffering whose threads store to `n` other locations each before.
+    BufferingBehind,
 }
 
 /// The languages that families are written in.
@@ -68,7 +78,7 @@ pub enum Refused {
 
 impl Family {
     /// All families, programs first.
-    pub const ALL: [Family; 9] = [
+    pub const ALL: [Family; 14] = [
         Family::Lamport,
         Family::Diamond,
         Family::Loop,
@@ -78,6 +88,11 @@ impl Family {
         Family::LockedIncrement,
         Family::StoreBufferingRounds,
         Family::TryLock,
+        Family::OwnStores,
+        Family::ManyStores,
+        Family::OnePlace,
+        Family::MessageBehind,
+        Family::BufferingBehind,
     ];
 
     /// The families of programs.
@@ -85,12 +100,17 @@ impl Family {
         [Family::Lamport, Family::Diamond, Family::Loop, Family::Fig12];
 
     /// The families of litmus tests.
-    pub const LITMUS: [Family; 5] = [
+    pub const LITMUS: [Family; 10] = [
         Family::StoreBufferingAllToAll,
         Family::CoherenceReadRead,
         Family::LockedIncrement,
         Family::StoreBufferingRounds,
         Family::TryLock,
+        Family::OwnStores,
+        Family::ManyStores,
+        Family::OnePlace,
+        Family::MessageBehind,
+        Family::BufferingBehind,
     ];
 
     /// The word for the family.
@@ -106,6 +126,11 @@ impl Family {
             Family::LockedIncrement => "locked-inc",
             Family::StoreBufferingRounds => "sb-rounds",
             Family::TryLock => "try-lock",
+            Family::OwnStores => "own-stores",
+            Family::ManyStores => "stores",
+            Family::OnePlace => "one-place",
+            Family::MessageBehind => "mp-behind",
+            Family::BufferingBehind => "sb-behind",
         }
     }
 
@@ -128,6 +153,11 @@ impl Family {
             Family::LockedIncrement => "LOCK INC, N threads",
             Family::StoreBufferingRounds => "SB, N rounds",
             Family::TryLock => "try-lock, N threads",
+            Family::OwnStores => "a store each, N threads",
+            Family::ManyStores => "N stores by one thread",
+            Family::OnePlace => "N stores to one location",
+            Family::MessageBehind => "MP behind N stores",
+            Family::BufferingBehind => "SB behind N stores each",
         }
     }
 
@@ -140,10 +170,14 @@ impl Family {
             Family::Loop => &[3, 5, 10, 20, 50, 100],
             Family::Fig12 => &[],
             Family::StoreBufferingAllToAll => &[2, 3, 4, 5],
-            Family::CoherenceReadRead => &[4, 5, 6, 8, 10],
-            Family::LockedIncrement => &[5, 8, 12, 16],
+            Family::CoherenceReadRead => &[4, 5, 6, 8, 10, 20],
+            Family::LockedIncrement => &[5, 8, 12, 16, 20, 64],
             Family::StoreBufferingRounds => &[2, 3, 4, 5, 6],
             Family::TryLock => &[2, 3, 4],
+            Family::OwnStores => &[5, 20, 64],
+            Family::ManyStores | Family::OnePlace => &[5, 18, 1000],
+            Family::MessageBehind => &[5, 20, 100],
+            Family::BufferingBehind => &[5, 12, 100],
         }
     }
 
@@ -157,7 +191,10 @@ impl Family {
             Family::Fig12 => None,
             Family::StoreBufferingAllToAll => Some(2..=7),
             Family::StoreBufferingRounds => Some(1..=6),
-            Family::CoherenceReadRead | Family::LockedIncrement | Family::TryLock => Some(2..=60),
+            Family::CoherenceReadRead | Family::TryLock => Some(2..=60),
+            Family::LockedIncrement | Family::OwnStores => Some(2..=64),
+            Family::ManyStores | Family::OnePlace => Some(1..=1000),
+            Family::MessageBehind | Family::BufferingBehind => Some(1..=1000),
         }
     }
 
