@@ -153,11 +153,8 @@ impl Input {
                 .and_then(|file| read_all(file, memory, stop)),
         }?;
         let source = |text: String| {
-            // Standard input has no ending; a litmus test begins with its architecture.
-            let is_litmus =
-                text.trim_start().get(..3).is_some_and(|s| s.eq_ignore_ascii_case("x86"));
-            let guess = if is_litmus { Format::Litmus } else { Format::Weak };
-            Source { format: format.unwrap_or(guess), text }
+            // Standard input has no ending.
+            Source { format: format.unwrap_or_else(|| Format::guess(&text)), text }
         };
         String::from_utf8(bytes).map(source).map_err(|e| {
             let good = e.utf8_error().valid_up_to();

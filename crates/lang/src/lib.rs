@@ -46,6 +46,13 @@ pub enum Format {
 }
 
 impl Format {
+    /// The language of a text whose name does not tell: a litmus test begins with its architecture.
+    #[must_use]
+    pub fn guess(text: &str) -> Format {
+        let is_litmus = text.trim_start().get(..3).is_some_and(|s| s.eq_ignore_ascii_case("x86"));
+        if is_litmus { Format::Litmus } else { Format::Weak }
+    }
+
     /// The language that a file's ending stands for.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {
