@@ -72,13 +72,8 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["certify"],
-        &["format"],
-        "it says one line, and the exit code says the same: 0 certified, 1 rejected, 3 unknown",
-    ),
-    (
-        &["certify"],
         &["model", "witness"],
-        "the witness, which is the second argument, says what is claimed",
+        "the witness, which is an argument, says what is claimed",
     ),
     (
         &["certify"],
@@ -88,7 +83,7 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     (
         &["certify"],
         &["output", "quiet", "verbose", "progress"],
-        "it says one line at the end; the exit code is all that a script needs",
+        "it says one line for each witness; the exit code is all that a script needs",
     ),
     (&["print"], &["format"], "a program is printed in its own language"),
     (&["print"], ABOUT_QUESTIONS, "it asks nothing: `weakspot litmus`, `reach` and `robust` do"),

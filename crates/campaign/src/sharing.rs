@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use weakspot_live::{Parts, Plan};
 use weakspot_live::wire::Config;
+use weakspot_live::{Parts, Plan};
 
 use crate::config::merged;
 use crate::heard::Heard;
@@ -36,18 +36,18 @@ pub(crate) fn follow(
         let start = Start { config: &config, output: true, most: left, stop: &stop };
         let mut parts = Parts::of(whole, most);
         let mut heard: Vec<Heard> = Vec::new();
-        let shared = runtime.run_parts(&start, question.workers, &mut parts, &mut |who, message| {
-            while heard.len() <= who {
-                let learnt = heard.first().map_or(0, |first| first.shared.len());
-                heard.push(Heard::nothing(all.len() + learnt));
-            }
-            let others = heard.iter().enumerate().filter(|(i, _)| *i != who);
-            let before = others.fold((0, 0), |sum, (_, h)| {
-                (sum.0 + h.executions, sum.1 + h.steps)
-            });
-            heard[who].hear(message, &Together { control, before: before });
-            enough(&heard[who])
-        })?;
+        let shared =
+            runtime.run_parts(&start, question.workers, &mut parts, &mut |who, message| {
+                while heard.len() <= who {
+                    let learnt = heard.first().map_or(0, |first| first.shared.len());
+                    heard.push(Heard::nothing(all.len() + learnt));
+                }
+                let others = heard.iter().enumerate().filter(|(i, _)| *i != who);
+                let before =
+                    others.fold((0, 0), |sum, (_, h)| (sum.0 + h.executions, sum.1 + h.steps));
+                heard[who].hear(message, &Together { control, before: before });
+                enough(&heard[who])
+            })?;
         if shared.again {
             learnt.extend(heard.iter_mut().flat_map(|heard| std::mem::take(&mut heard.shared)));
             continue;
@@ -68,7 +68,9 @@ fn ended(parts: &Parts, plan: &Plan, heard: &[Heard]) -> Option<String> {
         () if done("timeout") => "timeout",
         () if !parts.is_over() || done("defect") || done("incomplete") => "incomplete",
         () if parts.complete() => "complete",
-        () if parts.is_limited() || matches!(plan, Plan::Random { .. } | Plan::Pct { .. }) => "limit",
+        () if parts.is_limited() || matches!(plan, Plan::Random { .. } | Plan::Pct { .. }) => {
+            "limit"
+        }
         () => "incomplete",
     };
     Some(how.to_owned())

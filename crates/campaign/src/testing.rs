@@ -11,7 +11,9 @@ use weakspot_live::{
     Choice, Choices, Ended as End, Op, Order, Parts, Plan, Step, Watch, preventing,
 };
 
-use crate::{Control, Ended, Facts, Isolate, Question, Result, Runtime, Shared, Start, Strategy, Until};
+use crate::{
+    Control, Ended, Facts, Isolate, Question, Result, Runtime, Shared, Start, Strategy, Until,
+};
 
 /// A program that is only data, as a runtime.
 pub(crate) struct Fake<'a> {

@@ -1,31 +1,28 @@
 //! Witnesses about histories.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_args::{CertifyArgs, InputFormat};
 use weakspot_core::{HistoryEvidence, certify};
-use weakspot_input::{Stop, read_history};
-use weakspot_report::HistoryWitness;
-use weakspot_trace::Recorded;
+use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, nth_history};
+use weakspot_witness::HistoryWitness;
 
-use crate::{Checked, is_about, judged, unread};
+use crate::{Asked, Checked, judged};
 
 /// So many operations are looked at by definition, which takes the fourth power of them.
 const MAX_OPERATIONS: usize = 100;
 
 /// Checks a witness about a history.
-pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checked> {
-    let mut witness = HistoryWitness::from_json(text).with_context(|| unread(args))?;
-    is_about(args, &witness.input_hash, "history")?;
-    let name = args.input.display().to_string();
-    let format = args.input_format.and_then(InputFormat::history);
+pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+    let mut witness = HistoryWitness::from_json(text).with_context(|| asked.unread())?;
+    asked.is_about(&witness.input_hash, "history")?;
+    let name = asked.name();
     let number = witness.number;
-    let read = read_history(&args.input, format, number, stop);
-    let Some(Recorded { ops, .. }) = read.map_err(|error| anyhow!(error.of(&name)))? else {
+    let read = read(asked, number).map_err(|error| anyhow!(error.of(&name)))?;
+    let Some(Recorded { ops, .. }) = read else {
         bail!("{name} has no history number {number}");
     };
     witness.complete(&ops);
     let HistoryWitness { model, verdict, evidence, .. } = &witness;
-    let max_ops = args.max_states.unwrap_or(MAX_OPERATIONS);
+    let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
     let checked = certify::history(&ops, *model, verdict, evidence).and_then(|()| match evidence {
         HistoryEvidence::Linear { .. } => {
             Ok("the run is one of the machine, and does what was recorded")
@@ -43,4 +40,13 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checke
              operations; --max-states allows more"
         )
     }))
+}
+
+fn read(asked: &Asked<'_>, number: usize) -> Result<Option<Recorded>, LogError> {
+    let source = (asked.open)(asked.input)?;
+    let mut reader = match asked.formats.history.or_else(|| HistoryFormat::from_path(asked.input)) {
+        Some(format) => HistoryReader::new(source, format),
+        None => HistoryReader::sniff(source)?,
+    };
+    nth_history(&mut reader, number)
 }

@@ -1,16 +1,23 @@
 //! Witness files, checked against the inputs that they are about: by the definitions in `core`, without any
-//! of the searches.
+//! of the searches. Besides them it takes only what reads programs, logs and histories.
 
+mod files;
 mod histories;
 mod logs;
 mod programs;
 mod transactions;
 
+use std::io::Read;
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
-use weakspot_args::CertifyArgs;
+use weakspot_core::Diagnostic;
 use weakspot_core::certify::Rejected;
-use weakspot_input::{Stop, hash_file};
-use weakspot_report::{is_log_witness, witness_question};
+use weakspot_lang::Format;
+use weakspot_trace::{HistoryFormat, LogError, LogFormat, LogPlace};
+use weakspot_witness::{InputHash, is_log_witness, witness_question};
+
+pub use files::{End, Said, certify_all};
 
 /// What a witness came to.
 #[derive(Debug)]
@@ -21,48 +28,132 @@ pub enum Checked {
     Unknown(String),
     /// It does not show what it claims.
     Rejected(String),
-    /// The input is no program: a diagnostic.
-    Refused(String),
+    /// The input is no program.
+    Refused {
+        /// Its text.
+        text: String,
+        /// What is wrong with it.
+        why: Diagnostic,
+    },
 }
 
-/// Checks a witness against its input, which is read until `stop`. `color`: for diagnostics.
+/// How files are opened.
+pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read + Send>, LogError>;
+
+/// Opens a file, and nothing else.
+///
+/// # Errors
+///
+/// It cannot be opened.
+pub fn file(path: &Path) -> Result<Box<dyn Read + Send>, LogError> {
+    match std::fs::File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(LogError {
+            message: format!("failed to read: {error}"),
+            place: LogPlace::Offset(0),
+        }),
+    }
+}
+
+/// A witness and what it is said to be about.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The input.
+    pub input: &'a Path,
+    /// The witness.
+    pub witness: &'a Path,
+    /// How much is looked at by definition, if not as much as is usual for the kind of input.
+    pub max_states: Option<usize>,
+    /// The formats of the input, if it is of that kind, that are not those that it ends in.
+    pub formats: Formats,
+    /// How the input is opened.
+    pub open: Open<'a>,
+}
+
+/// What an input is to be read as.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Formats {
+    /// A program.
+    pub language: Option<Format>,
+    /// A log.
+    pub log: Option<LogFormat>,
+    /// Histories.
+    pub history: Option<HistoryFormat>,
+}
+
+/// Witnesses with more bytes are not read.
+const MAX_WITNESS: u64 = 1 << 32;
+
+/// Checks a witness against its input.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or the witness is about another input.
-pub fn check(args: &CertifyArgs, stop: Stop, color: bool) -> Result<Checked> {
-    let text = std::fs::read_to_string(&args.witness)
-        .with_context(|| format!("failed to read {}", args.witness.display()))?;
+pub fn check(asked: &Asked<'_>) -> Result<Checked> {
+    let text = witness_text(asked.witness)?;
     match witness_question(&text).as_deref() {
-        Some("serial") => transactions::check(args, &text, stop),
-        _ if is_log_witness(&text) => logs::check(args, &text, stop),
-        Some("history") => histories::check(args, &text, stop),
-        _ => programs::check(args, &text, color),
+        Some("serial") => transactions::check(asked, &text),
+        _ if is_log_witness(&text) => logs::check(asked, &text),
+        Some("history") => histories::check(asked, &text),
+        _ => programs::check(asked, &text),
     }
 }
 
-/// What the file of a witness is called when it is wrong.
-fn unread(args: &CertifyArgs) -> String {
-    format!("failed to read the witness {}", args.witness.display())
+fn witness_text(path: &Path) -> Result<String> {
+    let read = || {
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        let read = file.take(MAX_WITNESS).read_to_string(&mut text)?;
+        match read as u64 == MAX_WITNESS {
+            true => Err(std::io::Error::other("it has more than 4 GiB")),
+            false => Ok(text),
+        }
+    };
+    read().with_context(|| format!("failed to read {}", path.display()))
 }
 
-/// Refuses a witness of another input. `what` the input is.
-fn is_about(args: &CertifyArgs, hash: &str, what: &str) -> Result<()> {
-    let is = hash_file(&args.input)
-        .with_context(|| format!("failed to read {}", args.input.display()))?;
-    is_same(args, &is, hash, what)
-}
-
-/// The same for an input that was read already: its hash, and that of the witness.
-fn is_same(args: &CertifyArgs, is: &str, hash: &str, what: &str) -> Result<()> {
-    let name = args.input.display();
-    if is != hash {
-        bail!(
-            "the witness is about another {what}: {name} has changed, or is not the file that was \
-             asked about"
-        );
+impl Asked<'_> {
+    /// What the file of a witness is called when it is wrong.
+    fn unread(&self) -> String {
+        format!("failed to read the witness {}", self.witness.display())
     }
-    Ok(())
+
+    /// What the input is called.
+    fn name(&self) -> String {
+        self.input.display().to_string()
+    }
+
+    /// Refuses a witness of another input. `what` the input is.
+    fn is_about(&self, hash: &str, what: &str) -> Result<()> {
+        let is = hash_of(self.input, self.open)
+            .with_context(|| format!("failed to read {}", self.name()))?;
+        self.is_same(&is, hash, what)
+    }
+
+    /// The same for an input that was read already: its hash, and that of the witness.
+    fn is_same(&self, is: &str, hash: &str, what: &str) -> Result<()> {
+        if is != hash {
+            bail!(
+                "the witness is about another {what}: {} has changed, or is not the file that was \
+                 asked about",
+                self.name()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The hash of a file's bytes.
+fn hash_of(path: &Path, open: Open<'_>) -> std::io::Result<String> {
+    let mut file = open(path).map_err(|error| std::io::Error::other(error.message))?;
+    let mut hash = InputHash::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hash.end()),
+            n => hash.add(&block[..n]),
+        }
+    }
 }
 
 /// What the definitions say; `too_large`: what is said of an input with more than so many parts.

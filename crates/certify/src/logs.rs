@@ -1,27 +1,25 @@
 //! Witnesses about logs of one execution.
 
 use anyhow::{Context, Result, anyhow};
-use weakspot_args::{CertifyArgs, InputFormat};
 use weakspot_core::certify;
-use weakspot_input::{Stop, read_trace};
-use weakspot_monitor::{Form, reference};
-use weakspot_report::LogWitness;
+use weakspot_core::monitors::{Form, reports};
+use weakspot_trace::{LogError, LogFormat, LogReader, sc_events};
+use weakspot_witness::LogWitness;
 
-use crate::{Checked, is_about, unread};
+use crate::{Asked, Checked};
 
 /// So many events are looked at by definition.
 const MAX_EVENTS: usize = 1_000_000;
 
 /// Checks a witness about a log.
-pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checked> {
-    let witness = LogWitness::from_json(text).with_context(|| unread(args))?;
-    is_about(args, &witness.input_hash, "log")?;
-    let name = args.input.display().to_string();
-    let format = args.input_format.and_then(InputFormat::log);
-    let max_events = args.max_states.unwrap_or(MAX_EVENTS);
+pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+    let witness = LogWitness::from_json(text).with_context(|| asked.unread())?;
+    asked.is_about(&witness.input_hash, "log")?;
+    let name = asked.name();
+    let max_events = asked.max_states.unwrap_or(MAX_EVENTS);
     let most = witness.run.as_ref().map_or(max_events.saturating_add(1), |run| run.access + 1);
-    let (events, tables) = read_trace(&args.input, format, witness.trace, most, stop)
-        .map_err(|error| anyhow!(error.of(&name)))?;
+    let read = open(asked).and_then(|mut reader| sc_events(&mut reader, witness.trace, most));
+    let (events, tables) = read.map_err(|error| anyhow!(error.of(&name)))?;
     if let Some(run) = &witness.run {
         return Ok(match certify::delayed(&events, &tables, run) {
             Ok(()) => Checked::Certified(format!(
@@ -37,7 +35,7 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checke
         )));
     }
     let form = if witness.last_only { Form::Last } else { Form::All };
-    let found = reference::reports(&events, &tables, witness.model, form);
+    let found = reports(&events, &tables, witness.model, form);
     Ok(match found.first() {
         None => Checked::Certified("the monitor by definition reports nothing either".to_owned()),
         Some(report) => Checked::Rejected(format!(
@@ -46,4 +44,13 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checke
             report.store + 1
         )),
     })
+}
+
+/// The input as a log.
+pub(crate) fn open(asked: &Asked<'_>) -> Result<LogReader, LogError> {
+    let source = (asked.open)(asked.input)?;
+    match asked.formats.log.or_else(|| LogFormat::from_path(asked.input)) {
+        Some(format) => Ok(LogReader::new(source, format)),
+        None => LogReader::sniff(source),
+    }
 }

@@ -1,36 +1,32 @@
 //! Witnesses about programs.
 
-use anyhow::{Context, Result, bail};
-use weakspot_args::{CertifyArgs, InputFormat};
+use std::io::Read;
+
+use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Machine;
 use weakspot_core::serial::{BufferedReads, relation, txn_run};
 use weakspot_core::{Evidence, certify};
-use weakspot_input::Input;
-use weakspot_lang::Parsed;
-use weakspot_report::{SERIAL_PROGRAM, Severity, Witness, input_hash, render};
+use weakspot_lang::{Format, Parsed};
+use weakspot_witness::{SERIAL_PROGRAM, Witness, input_hash};
 
-use crate::{Checked, is_same, judged, unread};
+use crate::{Asked, Checked, judged};
 
 /// So many states are looked at by definition.
 const MAX_STATES: usize = 1_000_000;
 
 /// Checks a witness about a program.
-pub(crate) fn check(args: &CertifyArgs, text: &str, color: bool) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     // First of all: what the input should be, the witness says.
-    let witness = Witness::from_json(text).with_context(|| unread(args))?;
-    let max_states = args.max_states.unwrap_or(MAX_STATES);
-    let format = args.input_format.and_then(InputFormat::language);
-    let input = Input::new(&args.input, format);
-    let source = input.read().with_context(|| input.name())?;
-    let parsed = match source.parse(&input.path) {
+    let witness = Witness::from_json(text).with_context(|| asked.unread())?;
+    let max_states = asked.max_states.unwrap_or(MAX_STATES);
+    let text = read(asked).with_context(|| asked.name())?;
+    let format = asked.formats.language.or_else(|| Format::of_path(asked.input));
+    let parsed = match weakspot_lang::parse(format.unwrap_or_else(|| Format::guess(&text)), &text) {
         Ok(parsed) => parsed,
-        Err(d) => {
-            let text = render(&input.name(), &source.text, &d, Severity::Error, color);
-            return Ok(Checked::Refused(text));
-        }
+        Err(why) => return Ok(Checked::Refused { text, why }),
     };
-    is_same(args, &input_hash(source.text.as_bytes()), &witness.input_hash, "input")?;
+    asked.is_same(&input_hash(text.as_bytes()), &witness.input_hash, "input")?;
     let parsed = match witness.question.as_str() {
         "litmus" => parsed.with_observed_asked(),
         _ => parsed,
@@ -116,4 +112,13 @@ fn transactions(
     }
     certify::search_transactions(program, transactions, asked, verdict, max_steps)
         .map(|()| "all executions are serializable, by definition")
+}
+
+/// The text of the program.
+fn read(asked: &Asked<'_>) -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut source = (asked.open)(asked.input).map_err(|error| anyhow!(error.message))?;
+    source.read_to_end(&mut bytes).context("failed to read")?;
+    let format = asked.formats.language.or_else(|| Format::of_path(asked.input));
+    Format::decode(format, bytes).context("it is no UTF-8 text")
 }

@@ -3,37 +3,35 @@
 use std::collections::{HashMap, VecDeque};
 
 use anyhow::{Context, Result, anyhow};
-use weakspot_args::{CertifyArgs, InputFormat};
 use weakspot_core::certify::{self, Rejected};
-use weakspot_core::serial::{NoCycle, Question, TraceEvidence, TraceMode, is_whole};
-use weakspot_core::{LogEvent, LogTables, Model, TxnEvent, TxnKind, Verdict};
-use weakspot_input::{Stop, TraceOf};
-use weakspot_report::{PlacedCommit, SerialEvidence, SerialWitness};
-use weakspot_serial::{Explain, Ordered, TxnReader};
+use weakspot_core::serial::{
+    Conflicts, CycleCheck, NoCycle, OrderCheck, TraceEvidence, TraceMode, TxnReader, is_whole,
+};
+use weakspot_core::{LogBatch, LogKind, LogTables, Model, TxnEvent, TxnKind, Verdict};
+use weakspot_trace::{LogError, each_batch};
+use weakspot_witness::{PlacedCommit, SerialEvidence, SerialWitness};
 
-use crate::{Checked, is_about, judged, unread};
+use crate::{Asked, Checked, judged, logs};
 
 /// All executions of a trace with more events are not listed: there are exponentially many.
 const MAX_EVENTS: usize = 12;
 
 /// Checks a witness about transactions.
-pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checked> {
-    let witness = SerialWitness::from_json(text).with_context(|| unread(args))?;
-    is_about(args, &witness.input_hash, "log")?;
-    let name = args.input.display().to_string();
-    let format = args.input_format.and_then(InputFormat::log);
-    let log = TraceOf { path: &args.input, format, number: witness.trace, stop };
-    let known = log.scan().map_err(|error| anyhow!(error.of(&name)))?;
+pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+    let witness = SerialWitness::from_json(text).with_context(|| asked.unread())?;
+    asked.is_about(&witness.input_hash, "log")?;
+    let log = Log { asked, number: witness.trace };
+    let known = log.scan().map_err(|error| anyhow!(error.of(&asked.name())))?;
     if !known.is_there {
         let why = "the witness is about a trace that the log does not have";
         return Ok(Checked::Rejected(why.to_owned()));
     }
     let checked = match &witness.commits {
-        None => execution(log, &witness, &known.tables, known.has_commits),
+        None => execution(&log, &witness, &known.tables, known.has_commits),
         Some(_) if known.has_commits => Err(Rejected::Transactions(0, "the log has commits")),
         Some(commits) => {
-            let most = args.max_states.unwrap_or(MAX_EVENTS);
-            trace(log, &witness, &known.tables, commits, most)
+            let most = asked.max_states.unwrap_or(MAX_EVENTS);
+            trace(&log, &witness, &known.tables, commits, most)
         }
     };
     let checked = judged(checked, |n| {
@@ -50,46 +48,105 @@ pub(crate) fn check(args: &CertifyArgs, text: &str, stop: Stop) -> Result<Checke
     })
 }
 
+/// One trace of a log, which is read again and again.
+struct Log<'a> {
+    asked: &'a Asked<'a>,
+    number: Option<usize>,
+}
+
+/// What has to be known before a trace is followed from its beginning.
+struct Known {
+    /// The names of the whole trace.
+    tables: LogTables,
+    /// Whether the log says when stores reach memory.
+    has_commits: bool,
+    /// Whether the file has such a trace: a log of several has none without a number.
+    is_there: bool,
+}
+
+impl Log<'_> {
+    /// Goes through it, as long as `look` wants more; whether it is there.
+    fn read(&self, look: &mut dyn FnMut(&LogBatch, &LogTables) -> bool) -> Result<bool, LogError> {
+        let mut reader = logs::open(self.asked)?;
+        each_batch(&mut reader, self.number, &mut |reader, batch| Ok(look(batch, reader.tables())))
+    }
+
+    fn scan(&self) -> Result<Known, LogError> {
+        let mut known = Known { tables: LogTables::default(), has_commits: false, is_there: false };
+        known.is_there = self.read(&mut |batch, tables| {
+            known.has_commits |= batch.events.iter().any(|event| event.kind == LogKind::Commit);
+            if known.tables != *tables {
+                known.tables = tables.clone();
+            }
+            true
+        })?;
+        Ok(known)
+    }
+
+    /// Gives its events of transactions away, each with the number of its access, as long as `each`
+    /// wants more.
+    fn events(
+        &self,
+        (has_commits, tables): (bool, &LogTables),
+        each: &mut dyn FnMut(TxnEvent, u32) -> Result<bool, Rejected>,
+    ) -> Result<(), Rejected> {
+        let mut reader = TxnReader::new(has_commits, tables);
+        let mut end = Ok(true);
+        let read = self.read(&mut |batch, _| {
+            for log in &batch.events {
+                let read = reader.event(log, |event, unit| {
+                    if let Ok(true) = end {
+                        end = each(event, unit);
+                    }
+                });
+                if let (Err(bad), Ok(_)) = (read, &end) {
+                    end = Err(Rejected::Transactions(bad.event, "it does not fit the log"));
+                }
+                if !matches!(end, Ok(true)) {
+                    return false;
+                }
+            }
+            true
+        });
+        read.map_err(|_| Rejected::WrongKind)?;
+        end.map(drop)
+    }
+}
+
 fn execution(
-    log: TraceOf<'_>,
+    log: &Log<'_>,
     witness: &SerialWitness,
     tables: &LogTables,
     has_commits: bool,
 ) -> Result<&'static str, Rejected> {
-    let question = match witness.buffered {
-        None => Question::ScSerializable,
-        Some(reads) => Question::TsoSerializable(reads),
-    };
     if witness.model != Model::Sc && !has_commits {
         return Err(Rejected::Transactions(
             0,
             "the log has no commits, so it is no execution of TSO",
         ));
     }
-    let mut end = Ok(());
+    let relation = match (has_commits, witness.buffered) {
+        (false, _) => Conflicts::Sc,
+        (true, None) => Conflicts::TsoPo,
+        (true, Some(reads)) => Conflicts::Tso(reads),
+    };
+    let known = (has_commits, tables);
     match &witness.evidence {
         SerialEvidence::Cycle(cycle) => {
-            let mut explain = Explain::new(question, has_commits, tables, cycle);
-            let mut look = |events: &[LogEvent], _: &LogTables| match explain.events(events) {
-                Ok(enough) => !enough,
-                Err(rejected) => {
-                    end = Err(rejected);
-                    false
-                }
-            };
-            log.read(&mut look).map_err(|_| Rejected::WrongKind)?;
-            end?;
-            explain.end()?;
+            let last = cycle.0.iter().map(|&(a, b)| a.max(b)).max().unwrap_or(0);
+            let mut check = CycleCheck::new(relation, cycle);
+            let mut now = 0;
+            log.events(known, &mut |event, _| {
+                check.event(event)?;
+                now += 1;
+                Ok(now <= last)
+            })?;
+            check.end()?;
             Ok("each of its transactions has to come before the next, in a cycle")
         }
         SerialEvidence::Order(order) => {
-            let mut check = Ordered::new(question, has_commits, tables, order)?;
-            let mut look = |events: &[LogEvent], _: &LogTables| {
-                end = check.events(events);
-                end.is_ok()
-            };
-            log.read(&mut look).map_err(|_| Rejected::WrongKind)?;
-            end?;
+            let mut check = OrderCheck::new(relation, order)?;
+            log.events(known, &mut |event, _| check.event(event).map(|()| true))?;
             check.end()?;
             Ok("the order of the transactions respects all conflicts")
         }
@@ -98,7 +155,7 @@ fn execution(
 }
 
 fn trace(
-    log: TraceOf<'_>,
+    log: &Log<'_>,
     witness: &SerialWitness,
     tables: &LogTables,
     commits: &[PlacedCommit],
@@ -106,24 +163,13 @@ fn trace(
 ) -> Result<&'static str, Rejected> {
     let Some(reads) = witness.buffered else { return Err(Rejected::WrongKind) };
     let mode = TraceMode::Exact(reads);
-    let mut reader = TxnReader::new(false, tables);
     let mut events: Vec<TxnEvent> = Vec::new();
     let mut access: Vec<u32> = Vec::new();
-    let mut wrong = None;
-    let mut look = |batch: &[LogEvent], _: &LogTables| {
-        let read = batch.iter().try_for_each(|log| {
-            reader.event(log, |event, unit| {
-                events.push(event);
-                access.push(unit);
-            })
-        });
-        wrong = read.err();
-        wrong.is_none()
-    };
-    log.read(&mut look).map_err(|_| Rejected::WrongKind)?;
-    if let Some(bad) = wrong {
-        return Err(Rejected::Transactions(bad.event, "it does not fit the log"));
-    }
+    log.events((false, tables), &mut |event, unit| {
+        events.push(event);
+        access.push(unit);
+        Ok(true)
+    })?;
     let (verdict, evidence, how) = match &witness.evidence {
         SerialEvidence::Cycle(cycle) => {
             let events = execution_of(&events, commits)?;

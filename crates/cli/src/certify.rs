@@ -1,42 +1,81 @@
-//! `weakspot certify`.
+//! `weakspot certify`: is the evidence for an answer good?
 
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 use anyhow::Result;
-use weakspot_certify::{Checked, check};
+use weakspot_certify::{Asked, Checked, End, Formats, Said, certify_all};
 use weakspot_core::Names;
-use weakspot_report::limit_text;
+use weakspot_input::source;
+use weakspot_report::{Severity, limit_text, render};
 
-use crate::args::CertifyArgs;
+use crate::args::{CertifyArgs, InputFormat};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::terminal::colored;
 use crate::within::within;
 
-/// Checks a witness against its input, within limits.
+/// Checks witnesses against their inputs, within limits.
 pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
-    let name = args.input.display().to_string();
     let color = colored(args.bounds.color, std::io::stderr().is_terminal());
-    let checked = within(args.bounds, move || check(&args, interrupt::stop(None), color))?;
-    let checked = checked.unwrap_or_else(|limit| {
-        Checked::Unknown(format!("{name}: {}", limit_text(&limit, &Names::default())))
+    let json = args.json;
+    let name = |file: Option<&PathBuf>| file.cloned().unwrap_or_default();
+    let (first, last) = (name(args.files.first()), name(args.files.last()));
+    let many = args.files.len() > 2;
+    // What is said before a limit is said, whatever comes of the rest.
+    let (sender, said) = channel();
+    let bounds = args.bounds;
+    let done = within(bounds, move || {
+        let open = |path: &Path| source(path, interrupt::stop(None));
+        let formats = Formats {
+            language: args.input_format.and_then(InputFormat::language),
+            log: args.input_format.and_then(InputFormat::log),
+            history: args.input_format.and_then(InputFormat::history),
+        };
+        let max_states = args.max_states;
+        let asked = |input, witness| Asked { input, witness, max_states, formats, open: &open };
+        Ok(certify_all(&args.files, &open, &asked, &mut |said| {
+            let _ = sender.send(shown(said, json, many, color));
+        }))
     });
-    Ok(match checked {
-        Checked::Certified(how) => {
-            println!("certified: {how}");
-            Exit::Holds
+    for Shown { text, is_error } in said.try_iter() {
+        match is_error {
+            true => eprint!("{text}"),
+            false => print!("{text}"),
         }
-        Checked::Unknown(why) => {
-            println!("unknown: {why}");
+    }
+    Ok(match done? {
+        Ok(End::Certified) => Exit::Holds,
+        Ok(End::Unknown) => Exit::Unknown,
+        Ok(End::Rejected) => Exit::Violated,
+        Ok(End::Bad) => Exit::Bad,
+        Err(limit) => {
+            let why = limit_text(&limit, &Names::default());
+            let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
+            let said = Said { witness: &last, input: None, checked };
+            print!("{}", said.line(json, many));
             Exit::Unknown
         }
-        Checked::Rejected(why) => {
-            println!("rejected: {why}");
-            Exit::Violated
-        }
-        Checked::Refused(text) => {
-            eprint!("{text}");
-            Exit::Bad
-        }
     })
+}
+
+struct Shown {
+    text: String,
+    is_error: bool,
+}
+
+/// What is said about a witness. Errors go where errors go, unless a script reads them.
+fn shown(said: &Said<'_>, json: bool, many: bool, color: bool) -> Shown {
+    match &said.checked {
+        Ok(Checked::Refused { text, why }) if !json => {
+            let name = said.input.map_or_else(String::new, |input| input.display().to_string());
+            Shown { text: render(&name, text, why, Severity::Error, color), is_error: true }
+        }
+        Err(error) if !json => {
+            let of = if many { format!("{}: ", said.witness.display()) } else { String::new() };
+            Shown { text: format!("error: {of}{error:#}\n"), is_error: true }
+        }
+        _ => Shown { text: said.line(json, many), is_error: false },
+    }
 }

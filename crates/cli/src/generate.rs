@@ -6,9 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use weakspot_core::testing::Rng;
 use weakspot_core::{Drain, Limits, Model, Silent};
 use weakspot_explore::{Strategy, outcomes};
-use weakspot_gen::{
-    Bug, Client, Cycle, CycleSyntax, Recorded as Generated, Run, Source, generate,
-};
+use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::Format;
 use weakspot_lang::families::Family;
 use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};

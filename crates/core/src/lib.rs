@@ -9,6 +9,7 @@ pub mod history;
 mod ids;
 mod limits;
 mod log;
+mod log_values;
 pub mod machine;
 mod model;
 mod outcomes;
@@ -39,6 +40,7 @@ pub use history::{
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use limits::{Limits, Progress, Silent, Snapshot};
 pub use log::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables, LogValue};
+pub use log_values::{LogValues, NotSc};
 pub use model::{Drain, Model};
 pub use outcomes::{Factor, OutcomeSet};
 pub use program::expr::{BinOp, DivisionByZero, Expr, UnOp};

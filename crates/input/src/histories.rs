@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weakspot_report::InputHash;
-use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded};
+use weakspot_trace::{HistoryFormat, HistoryReader, LogError};
+use weakspot_witness::InputHash;
 
 use crate::folders::{self, NoFiles, is_stdin};
 use crate::logs::once;
@@ -70,27 +70,6 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
         return String::new();
     };
     format!("hint: {help}\n")
-}
-
-/// The history with this number, from 1, of a file; `None` if there are not so many.
-///
-/// # Errors
-///
-/// It cannot be read.
-pub fn read_history(
-    path: &Path,
-    format: Option<HistoryFormat>,
-    number: usize,
-    stop: Stop,
-) -> Result<Option<Recorded>, LogError> {
-    let mut reader = open(path, format, stop, None)?;
-    for _ in 1..number {
-        // Wrong ones count as well.
-        if let (Err(error), true) = (reader.next().map(drop), reader.has_ended()) {
-            return Err(error);
-        }
-    }
-    reader.next()
 }
 
 /// The hash of a file's bytes.

@@ -12,9 +12,7 @@ mod programs;
 mod traces;
 
 pub use folders::{NoFiles, is_stdin};
-pub use histories::{
-    expand as expand_histories, hash_file, hint, open as open_histories, read_history,
-};
+pub use histories::{expand as expand_histories, hash_file, hint, open as open_histories};
 pub use logs::{
     ENDINGS as LOG_ENDINGS, expand as expand_logs, is_log, open as open_log, read_trace,
 };

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use weakspot_core::{LogBatch, LogEvent, LogTables};
-use weakspot_monitor::Values;
-use weakspot_trace::{LogError, LogFormat, LogReader, Next};
+use weakspot_core::{LogEvent, LogTables};
+use weakspot_trace::{LogError, LogFormat, LogReader, sc_events};
 
 use crate::folders::{self, NoFiles, has_ending, is_stdin};
 use crate::patient::{Stop, source};
@@ -62,28 +61,5 @@ pub fn read_trace(
     most: usize,
     stop: Stop,
 ) -> Result<(Vec<LogEvent>, LogTables), LogError> {
-    let mut reader = open(path, format, stop)?;
-    let mut batch = LogBatch::default();
-    let mut events: Vec<LogEvent> = Vec::new();
-    let mut tables = LogTables::default();
-    let mut at = None;
-    let mut values = Values::default();
-    loop {
-        match reader.next(&mut batch)? {
-            Next::Events if at == number => {
-                if let Some((wrong, refused)) = values.follow(&batch, reader.tables()) {
-                    let place = reader.place(wrong);
-                    return Err(LogError { message: refused.to_string(), place });
-                }
-                let room = most - events.len();
-                events.extend_from_slice(&batch.events[..batch.events.len().min(room)]);
-                if tables != *reader.tables() {
-                    tables = reader.tables().clone();
-                }
-            }
-            Next::Events => {}
-            Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
-            Next::End => return Ok((events, tables)),
-        }
-    }
+    sc_events(&mut open(path, format, stop)?, number, most)
 }

@@ -153,21 +153,10 @@ impl Input {
                 .and_then(|file| read_all(file, memory, stop)),
         }?;
         let source = |text: String| {
-            // Standard input has no ending; a litmus test begins with its architecture.
-            let first = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-            let is_litmus = ["X86", "X86_64", "C", "RISCV"].contains(&first.as_str());
-            let guess = if is_litmus { Format::Litmus } else { Format::Weak };
-            Source { format: format.unwrap_or(guess), text }
+            // Standard input has no ending.
+            Source { format: format.unwrap_or_else(|| Format::guess(&text)), text }
         };
-        let bytes = match format {
-            // Old tests have comments in Latin-1, whose bytes are characters; outside of comments
-            // the parser refuses these.
-            Some(Format::Litmus) if std::str::from_utf8(&bytes).is_err() => {
-                bytes.into_iter().map(char::from).collect::<String>().into_bytes()
-            }
-            _ => bytes,
-        };
-        String::from_utf8(bytes).map(source).map_err(|e| {
+        Format::decode(format, bytes).map(source).map_err(|e| {
             let good = e.utf8_error().valid_up_to();
             let head = String::from_utf8_lossy(&e.as_bytes()[..good]).into_owned();
             let (line, column) = Span::new(good, good).line_column(&head);

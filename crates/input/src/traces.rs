@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use weakspot_core::{LogBatch, LogEvent, LogKind, LogTables};
-use weakspot_trace::{LogError, LogFormat, LogPlace, Next};
+use weakspot_trace::{LogError, LogFormat, LogPlace, Next, each_batch};
 
 use crate::logs::open;
 use crate::patient::Stop;
@@ -43,24 +43,9 @@ impl TraceOf<'_> {
         look: &mut dyn FnMut(&[LogEvent], &LogTables) -> bool,
     ) -> Result<bool, LogError> {
         let mut reader = open(self.path, self.format, self.stop)?;
-        let mut batch = LogBatch::default();
-        let mut at = None;
-        let mut any = false;
-        loop {
-            match reader.next(&mut batch)? {
-                Next::Events if at == self.number => {
-                    any = true;
-                    if !look(&batch.events, reader.tables()) || (self.stop.asked)() {
-                        return Ok(true);
-                    }
-                }
-                Next::Events => {}
-                // What stands before the first trace is one without a number.
-                Next::Trace(_) if at == self.number && (at.is_some() || any) => return Ok(true),
-                Next::Trace(_) => at = Some(at.map_or(0, |at| at + 1)),
-                Next::End => return Ok(at == self.number),
-            }
-        }
+        each_batch(&mut reader, self.number, &mut |reader, batch| {
+            Ok(look(&batch.events, reader.tables()) && !(self.stop.asked)())
+        })
     }
 
     /// Looks through it for what has to be known.

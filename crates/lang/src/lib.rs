@@ -14,6 +14,7 @@ pub mod trencher;
 pub mod weak;
 
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
@@ -62,6 +63,28 @@ pub enum Format {
 }
 
 impl Format {
+    /// The language of a text whose name does not tell: a litmus test begins with its architecture.
+    #[must_use]
+    pub fn guess(text: &str) -> Format {
+        let first = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+        let is_litmus = ["X86", "X86_64", "C", "RISCV"].contains(&first.as_str());
+        if is_litmus { Format::Litmus } else { Format::Weak }
+    }
+
+    /// The text of a file. Old litmus tests have comments in Latin-1, whose bytes are characters; outside
+    /// of comments the parser refuses these.
+    ///
+    /// # Errors
+    /// When it is no UTF-8.
+    pub fn decode(format: Option<Format>, bytes: Vec<u8>) -> Result<String, FromUtf8Error> {
+        match String::from_utf8(bytes) {
+            Err(bad) if format == Some(Format::Litmus) => {
+                Ok(bad.into_bytes().into_iter().map(char::from).collect())
+            }
+            decoded => decoded,
+        }
+    }
+
     /// The language that a file's ending stands for.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {

@@ -110,8 +110,8 @@ pub enum OpKind {
 const KINDS: [OpKind; 17] = {
     use OpKind::*;
     [
-        Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit, Join,
-        Yield, Commit, Free, Begin, End,
+        Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit,
+        Join, Yield, Commit, Free, Begin, End,
     ]
 };
 

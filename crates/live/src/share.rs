@@ -61,15 +61,18 @@ impl Parts {
 
     /// The same with other sizes: so many are out at most, with so many executions each.
     #[must_use]
-    pub fn with(
-        whole: Box<dyn Whole>,
-        executions: Option<u64>,
-        ahead: usize,
-        most: u64,
-    ) -> Parts {
+    pub fn with(whole: Box<dyn Whole>, executions: Option<u64>, ahead: usize, most: u64) -> Parts {
         let left = executions.unwrap_or(u64::MAX);
-        let mut parts =
-            Parts { whole, out: VecDeque::new(), first: 0, next: 0, left, ahead, most, sums: Vec::new() };
+        let mut parts = Parts {
+            whole,
+            out: VecDeque::new(),
+            first: 0,
+            next: 0,
+            left,
+            ahead,
+            most,
+            sums: Vec::new(),
+        };
         parts.make();
         parts
     }

@@ -23,7 +23,7 @@ use std::hint::black_box;
 #[cfg(feature = "simd")]
 use fearless_simd::{Level, Simd};
 use prefetch_index::prefetch_index;
-use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables, Value};
+use weakspot_core::{Drain, End, LogEvent, LogKind, LogTables, NotSc};
 
 use crate::reference::Form;
 use crate::run::{Compaction, Runs, Stores};
@@ -33,20 +33,10 @@ use mixed::Mixed;
 /// Why events are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The event at this place says that a store reached memory late: this is no SC execution.
-    Commit(u64),
+    /// They are not those of an SC execution.
+    NotSc(NotSc),
     /// The event at this place is of a thread beyond [`Monitor::MAX_THREADS`](crate::Monitor::MAX_THREADS).
     Threads(u64),
-    /// The event at this place reads something else than what was there last: this is no SC
-    /// execution.
-    Stale {
-        /// The place.
-        at: u64,
-        /// What it reads.
-        read: Value,
-        /// What was there last.
-        last: Value,
-    },
 }
 
 impl Refused {
@@ -54,7 +44,9 @@ impl Refused {
     #[must_use]
     pub fn place(&self) -> u64 {
         match self {
-            Refused::Commit(at) | Refused::Threads(at) | Refused::Stale { at, .. } => *at,
+            Refused::NotSc(NotSc::Commit(at) | NotSc::Stale { at, .. }) | Refused::Threads(at) => {
+                *at
+            }
         }
     }
 }
@@ -351,7 +343,7 @@ impl<const W: usize> Engine<W> {
                 t[p].clock.join(&clock);
             }
             LogKind::Begin | LogKind::End => return Ok(true),
-            LogKind::Commit => return Err(Refused::Commit(self.events)),
+            LogKind::Commit => return Err(Refused::NotSc(NotSc::Commit(self.events))),
             _ => {
                 let loc = event.loc as usize;
                 grow(&mut self.locs, loc);

@@ -35,7 +35,6 @@ mod sober;
 mod tally;
 #[cfg(test)]
 mod test_logs;
-mod values;
 mod watch;
 mod witness;
 
@@ -44,7 +43,6 @@ pub use monitor::Monitor;
 pub use overlapping::report_overlapping;
 pub use reference::{Form, Report};
 pub use sober::{Definition, Sober};
-pub use values::Values;
 pub use watch::{Algorithm, Findings, Shown, Watch, show};
 pub use weakspot_core::monitors as reference;
 pub use witness::witness;

@@ -162,17 +162,7 @@ impl Monitor {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Commit(at) => write!(
-                f,
-                "event {} is a commit: monitors watch SC executions, in which stores reach memory \
-                 at once",
-                at + 1
-            ),
-            Refused::Stale { at, read, last } => write!(
-                f,
-                "event {} reads {read}, but {last} was there last: this is no SC execution",
-                at + 1
-            ),
+            Refused::NotSc(why) => why.fmt(f),
             Refused::Threads(at) => write!(
                 f,
                 "event {} is of thread {} or later; at most {} threads are monitored",

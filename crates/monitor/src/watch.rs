@@ -5,8 +5,8 @@
 //! the log came through a pipe.
 
 use weakspot_core::{
-    Certified, Claim, DelayedRun, Drain, Limit, LogBatch, LogEvent, LogKind, LogTables, Model,
-    Overtaking, Verdict, certify, certify::Rejected,
+    Certified, Claim, DelayedRun, Drain, Limit, LogBatch, LogEvent, LogKind, LogTables, LogValues,
+    Model, NotSc, Overtaking, Verdict, certify, certify::Rejected,
 };
 
 use crate::engine::Refused;
@@ -14,7 +14,6 @@ use crate::monitor::Monitor;
 use crate::reference::Form;
 use crate::sober::{Definition, Sober};
 use crate::tally::end;
-use crate::values::Values;
 use crate::witness::{NoRun, search};
 
 /// How a log is monitored.
@@ -35,7 +34,7 @@ pub struct Watch {
     form: Form,
     kept: Vec<LogEvent>,
     events: u64,
-    values: Values,
+    values: LogValues,
 }
 
 /// A report and what shows it.
@@ -93,7 +92,7 @@ impl Watch {
             }
             Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
         }
-        let (kept, values) = (Vec::new(), Values::default());
+        let (kept, values) = (Vec::new(), LogValues::default());
         Watch { monitors, sober, form, kept, events: 0, values }
     }
 
@@ -107,7 +106,7 @@ impl Watch {
             None => self.follow_events(&batch.events, tables),
             Some((at, refused)) => {
                 self.follow_events(&batch.events[..at], tables)?;
-                Err(refused)
+                Err(Refused::NotSc(refused))
             }
         }
     }
@@ -122,7 +121,7 @@ impl Watch {
         if let Some(sober) = &mut self.sober {
             for event in events {
                 if event.kind == LogKind::Commit {
-                    return Err(Refused::Commit(self.events));
+                    return Err(Refused::NotSc(NotSc::Commit(self.events)));
                 }
                 sober.event(event, tables);
                 self.events += 1;

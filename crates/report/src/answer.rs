@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
 
-use crate::json::keys::model_key;
+use crate::json::model_key;
 use crate::text::show::model_name;
 use crate::text::table::Style;
 

@@ -3,20 +3,17 @@
 //! The order of the keys is part of what scripts and people see. Nothing is put into a tree first: a
 //! list of a million states goes right into the text.
 
-pub(crate) mod keys;
-pub(crate) mod line;
-
-use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use weakspot_core::{Certification, Names};
 
-pub(crate) use self::keys::verdict_key;
-pub use self::keys::{model_key, model_of_key};
-pub(crate) use self::line::{line, seconds};
+use weakspot_witness::LimitJson;
+pub(crate) use weakspot_witness::{Object, line, push_string, seconds, verdict_key};
+pub use weakspot_witness::{model_key, model_of_key};
+
 use crate::answer::{Head, ModelName};
-use crate::text::limit::LimitJson;
+use crate::text::limit::named;
 
 /// The version of the objects. It rises when a key is taken away or means something else; new keys
 /// do not change it.
@@ -99,7 +96,7 @@ pub(crate) fn of_program<M: ModelName>(
         verdict: verdict_key(verdict),
         certified,
         time_s: time,
-        limit: head.limit().map(|limit| LimitJson::named(limit, names)),
+        limit: head.limit().map(|limit| named(limit, names)),
         name: &names.program,
         body,
         schema: SCHEMA,
@@ -122,7 +119,7 @@ pub(crate) fn of_record<M: ModelName>(
         model: model.key(),
         verdict: verdict_key(verdict),
         certified,
-        limit: head.limit().map(|limit| LimitJson::named(limit, names)),
+        limit: head.limit().map(|limit| named(limit, names)),
         body,
         time_s: time,
         schema: SCHEMA,
@@ -202,63 +199,6 @@ pub fn error_json(
 ) -> String {
     let refusal = Refusal { file, question, model, message, place, kind: None };
     refusal.json().trim_end().to_owned()
-}
-
-/// A JSON object that is being written.
-pub(crate) struct Object(String);
-
-impl Object {
-    pub(crate) fn new() -> Object {
-        Object("{".to_owned())
-    }
-
-    /// Adds a key with a string.
-    pub(crate) fn string(&mut self, key: &str, value: &str) -> &mut Object {
-        self.key(key);
-        push_string(&mut self.0, value);
-        self
-    }
-
-    /// Adds a key with something that is JSON already.
-    pub(crate) fn raw(&mut self, key: &str, value: impl Display) -> &mut Object {
-        let _ = write!(self.key(key), "{value}");
-        self
-    }
-
-    /// Adds a key; the caller appends its value to the text that is returned.
-    pub(crate) fn key(&mut self, key: &str) -> &mut String {
-        if self.0.len() > 1 {
-            self.0.push(',');
-        }
-        push_string(&mut self.0, key);
-        self.0.push(':');
-        &mut self.0
-    }
-
-    pub(crate) fn end(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
-}
-
-/// Appends `s` as a JSON string.
-pub(crate) fn push_string(out: &mut String, s: &str) {
-    out.push('"');
-    for c in s.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            // Line separators are legal in JSON, but not every reader of lines knows that.
-            '\0'..='\x1f' | '\x7f' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

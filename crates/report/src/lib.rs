@@ -20,7 +20,6 @@ mod run;
 mod stream;
 mod text;
 mod transactions;
-mod witness;
 
 pub use answer::{Answer, Format, Head, ModelName};
 pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
@@ -72,8 +71,7 @@ pub use transactions::log::{
     SerialOther, SerialRole, SerialTxn,
 };
 pub use transactions::program::{AddedFences, SerialProgramAnswer};
-pub use witness::file::{BadWitness, InputHash, input_hash, witness_question};
-pub use witness::history::{HistoryWitness, history_witness_json};
-pub use witness::log::{LogWitness, is_log_witness};
-pub use witness::program::{SERIAL_PROGRAM, Witness};
-pub use witness::serial::{PlacedCommit, SerialEvidence, SerialWitness};
+pub use weakspot_witness::{
+    BadWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit, SERIAL_PROGRAM,
+    SerialEvidence, SerialWitness, Witness, history_witness_json, input_hash,
+};

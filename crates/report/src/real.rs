@@ -10,7 +10,7 @@ use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::run::object::Run;
 use crate::run::of_steps::draw_steps;
 use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, violation_text};
-use crate::text::limit::{limit_json, limit_text};
+use crate::text::limit::{limit_text, named};
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Style, paragraph};
 
@@ -607,7 +607,7 @@ fn opening(
     o.string("model", model_key(model)).string("verdict", verdict_key(verdict));
     o.raw("certified", certified);
     if let Verdict::Unknown(limit) = verdict {
-        o.raw("limit", limit_json(limit, Some(&Names::default())));
+        o.raw("limit", line(&named(limit, &Names::default())));
     }
     o
 }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use weakspot_core::{Limit, Model, Names};
 
-use crate::json::{Object, SCHEMA, model_key};
+use crate::json::{Object, SCHEMA, line, model_key};
 use crate::real::Explored;
-use crate::text::limit::{limit_json, limit_text};
+use crate::text::limit::{limit_text, named};
 use crate::text::show::{counted, plain};
 
 /// The fewest changes that prevent all findings.
@@ -102,7 +102,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     );
     o.raw("certified", false);
     if let Some(limit) = &advice.limit {
-        o.raw("limit", limit_json(limit, Some(&Names::default())));
+        o.raw("limit", line(&named(limit, &Names::default())));
     }
     let list = o.key("fences");
     list.push('[');

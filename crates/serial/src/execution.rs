@@ -2,12 +2,11 @@
 //! monitor found is looked up event by event, the order that it kept is compared with all conflicts.
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Passed, Question, TxnCycle};
+use weakspot_core::serial::{BadLog, Passed, Question, TxnCycle};
 use weakspot_core::{Certified, Claim, Limit, LogEvent, LogKind, LogTables, Verdict};
 
 use crate::follow::{Explain, Follow, Ordered, Stop};
 use crate::journal::NotedCycle;
-use crate::log::BadLog;
 use crate::touched::TouchedEvents;
 
 /// The answer about one execution.

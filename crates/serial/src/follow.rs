@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleCheck, OrderCheck, Passed, Question, TxnCycle};
+use weakspot_core::serial::{
+    BadLog, Conflicts, Cut, CycleCheck, OrderCheck, Passed, Question, TxnCycle, TxnReader,
+};
 use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
 
 use crate::journal::{Journal, NotedCycle};
-use crate::log::{BadLog, Cut, TxnReader};
 use crate::online::{Online, Peak};
 use crate::touched::{Extent, Touched, TouchedEvents, touched};
 

@@ -8,10 +8,9 @@
 use std::collections::{HashMap, HashSet};
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::serial::{Conflicts, CycleLog, Passed, TxnCycle};
+use weakspot_core::serial::{Conflicts, CycleLog, Passed, TxnCycle, TxnReader};
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
-use crate::log::TxnReader;
 use crate::touched::{Extent, Touched, TouchedEvents, touched};
 
 /// So many notes are no reason to look for those that are not needed.

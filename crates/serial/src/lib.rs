@@ -9,7 +9,6 @@ mod follow;
 mod graph;
 mod groups;
 mod journal;
-mod log;
 mod online;
 mod part;
 mod points;
@@ -27,8 +26,8 @@ pub use execution::{
 pub use fenced::{Fenced, fence_transactions};
 pub use follow::{Explain, Extents, Follow, Ordered, Stop};
 pub use journal::NotedCycle;
-pub use log::{BadEvent, BadLog, Cut, TxnReader};
 pub use online::{Online, Peak, Refused};
 pub use touched::{Extent, Touched, TouchedEvents};
 pub use trace::{NoTraceAnswer, TraceAnswer, TraceMethod, TraceStage, check_trace};
+pub use weakspot_core::serial::{BadEvent, BadLog, Cut, TxnReader};
 pub use whole::check_whole_trace;

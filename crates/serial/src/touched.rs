@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weakspot_core::{LogEvent, TxnEvent, TxnKind};
 
-use crate::log::{END, START};
+use weakspot_core::serial::{END, START};
 
 /// The events of a cycle by their numbers.
 pub type TouchedEvents = HashMap<u64, Touched>;

@@ -14,6 +14,7 @@ mod history;
 mod json;
 mod lines;
 mod names;
+mod one;
 mod rapid;
 mod reader;
 mod source;
@@ -27,5 +28,6 @@ pub use history::{
     HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, write_history,
     write_history_commented,
 };
+pub use one::{each_batch, nth_history, sc_events};
 pub use reader::{LogReader, Next};
 pub use writer::{LogWriter, Resumed};

@@ -30,8 +30,10 @@ fn bounds(typed: &typed::Bounds) -> Bounds {
 
 #[derive(Debug)]
 pub struct CertifyArgs {
-    pub input: PathBuf,
-    pub witness: PathBuf,
+    /// An input and its witness, or inputs and witnesses.
+    pub files: Vec<PathBuf>,
+    /// Whether what is said is JSON.
+    pub json: bool,
     /// How much is looked at by definition, if not as much as is usual for the kind of input.
     pub max_states: Option<usize>,
     /// The format of the input, if it is not the one that it ends in.
@@ -40,9 +42,10 @@ pub struct CertifyArgs {
 }
 
 pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
-    let typed::Certify { input, witness, max_states, input_format, bounds } = typed;
+    let typed::Certify { files, format, max_states, input_format, bounds } = typed;
+    let json = format.is_some_and(|format| format == "json");
     let bounds = self::bounds(&bounds);
-    CertifyArgs { input, witness, max_states, input_format, bounds }
+    CertifyArgs { files, json, max_states, input_format, bounds }
 }
 
 #[derive(Debug)]

@@ -14,12 +14,16 @@ use super::super::values::{InputFormat, Takes, When, duration, format_of, size};
 #[command(before_help = "\
 Example:
   weakspot litmus --model tso --witness sb.json corpus/litmus/SB.litmus
-  weakspot certify corpus/litmus/SB.litmus sb.json")]
+  weakspot certify corpus/litmus/SB.litmus sb.json
+  weakspot certify corpus/litmus/*.litmus witnesses/*.json")]
 pub(crate) struct Certify {
-    /// The input that the question was about.
-    pub(crate) input: PathBuf,
-    /// The witness that `--witness` wrote.
-    pub(crate) witness: PathBuf,
+    /// The input that the question was about, and the witness that `--witness` wrote. Of more than two
+    /// files, those that are witnesses are checked, each against the input whose hash it names.
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// One object per witness on a line of its own.
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub(crate) format: Option<String>,
     /// Give up the re-derivation of a claim of completeness after this many states, or events of a log
     /// (by default 1000000), or operations of a history (by default 100).
     #[arg(long, value_name = "N")]

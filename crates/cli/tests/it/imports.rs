@@ -247,7 +247,7 @@ fn declared(text: &str) -> Vec<String> {
 }
 
 /// The paths of all `use` declarations, each with whether it is public, and the text without them.
-fn use_declarations(text: &str) -> (Vec<(bool, String)>, String) {
+pub(crate) fn use_declarations(text: &str) -> (Vec<(bool, String)>, String) {
     let (mut found, mut out) = (Vec::new(), String::new());
     let mut text = text;
     while let Some(at) = find_word(text, "use") {

@@ -24,6 +24,7 @@
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `terminal`: progress lines, and readers that have gone;
+//! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `scale`: many files, limits, interruption;
 //! - `widths`: drawings fit the terminal.
@@ -59,6 +60,7 @@ mod serial_buffered;
 mod serial_program;
 mod terminal;
 mod transcripts;
+mod trust;
 mod widths;
 
 use std::io::Write;

@@ -127,10 +127,8 @@ pub fn check(
     if clauses.iter().any(|c| !c.hit_by.iter().any(|f| chosen.contains(f))) {
         return Err(Rejected::Fences("one of the runs is still possible"));
     }
-    let mut sets = 0;
-    match cheaper(clauses, costs, &mut Vec::new(), costs.total(chosen), &mut sets) {
+    match cheaper(clauses, costs, &mut Vec::new(), costs.total(chosen), &mut 0)? {
         true => Err(Rejected::Fences("a cheaper set forbids all of the runs")),
-        false if sets >= MOST_SETS => Err(Rejected::TooLarge(MOST_SETS)),
         false => Ok(()),
     }
 }
@@ -162,18 +160,24 @@ fn cheaper(
     set: &mut Vec<PlacedFence>,
     most: u64,
     sets: &mut usize,
-) -> bool {
+) -> Result<bool, Rejected> {
     *sets += 1;
-    if *sets >= MOST_SETS || costs.total(set) >= most {
-        return false;
+    if *sets > MOST_SETS {
+        return Err(Rejected::TooLarge(MOST_SETS));
+    }
+    if costs.total(set) >= most {
+        return Ok(false);
     }
     let Some(open) = clauses.iter().find(|c| !c.hit_by.iter().any(|f| set.contains(f))) else {
-        return true;
+        return Ok(true);
     };
-    open.hit_by.iter().any(|&fence| {
+    for &fence in &open.hit_by {
         set.push(fence);
-        let found = cheaper(clauses, costs, set, most, sets);
+        let found = cheaper(clauses, costs, set, most, sets)?;
         set.pop();
-        found
-    })
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

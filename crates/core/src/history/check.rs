@@ -41,8 +41,6 @@ pub fn history(
             for conflict in conflicts {
                 let mut chosen = Vec::new();
                 cycles.check(conflict, &mut chosen)?;
-                chosen.sort_unstable();
-                chosen.dedup();
                 clauses.push(chosen.into_iter().map(|literal| -literal).collect());
             }
             lrat(&clauses, proof).map_err(Rejected::Lrat)

@@ -9,6 +9,7 @@
 mod check;
 mod evidence;
 mod execution;
+mod log;
 mod mode;
 mod order;
 mod orientations;
@@ -29,6 +30,7 @@ pub use execution::{
     BadExecution, Conflicts, Paired, conflict, conflict_cycle, conflict_cycle_before, is_buffered,
     own_write, pair, sc_equivalent, serial_order, serializable, without_commits,
 };
+pub use log::{BadEvent, BadLog, Cut, END, START, TxnReader};
 pub use mode::TraceMode;
 pub use order::{TraceOrder, each_open_tie, open_ties};
 pub use orientations::{

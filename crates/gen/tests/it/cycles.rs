@@ -6,8 +6,7 @@ use weakspot_gen::{Cycle, CycleSyntax, Edge, critical};
 use weakspot_lang::Format;
 
 fn cycle(words: &str) -> Result<Cycle, String> {
-    let edges: Vec<Edge> =
-        words.split(' ').map(|w| Edge::parse(w).expect("a step")).collect();
+    let edges: Vec<Edge> = words.split(' ').map(|w| Edge::parse(w).expect("a step")).collect();
     Cycle::new(&edges).map_err(|error| error.to_string())
 }
 

@@ -149,7 +149,9 @@ impl Rest {
             let same: Vec<&[Stretch]> = later.chunk_by(|a, b| a.way == b.way).collect();
             w.all(&same, |w, stretches| {
                 put_way(w, &stretches[0].way);
-                w.all(stretches, |w, s| [s.from, s.to, s.agent.0].into_iter().for_each(|n| w.put(n)));
+                w.all(stretches, |w, s| {
+                    [s.from, s.to, s.agent.0].into_iter().for_each(|n| w.put(n))
+                });
             });
         }
         w.0

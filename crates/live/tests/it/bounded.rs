@@ -71,7 +71,12 @@ fn explored(system: &System, most: Option<u32>) -> (Rounds, bool) {
 }
 
 /// The same in parts, of which so many are out at most, with so many executions each.
-fn explored_in_parts(system: &System, most: Option<u32>, ahead: usize, each: u64) -> (Rounds, bool) {
+fn explored_in_parts(
+    system: &System,
+    most: Option<u32>,
+    ahead: usize,
+    each: u64,
+) -> (Rounds, bool) {
     let mut strategy = Bounded::new(most);
     let mut parts = Parts::with(Box::new(BoundedWhole::new()), None, ahead, each);
     let mut rounds = Rounds::new();

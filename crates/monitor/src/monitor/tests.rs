@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weakspot_core::testing::Rng;
-use weakspot_core::{Bytes, Drain, LogLoc};
+use weakspot_core::{Bytes, Drain, LogLoc, NotSc};
 
 use super::*;
 use crate::reference;
@@ -188,7 +188,7 @@ fn commits_and_too_many_threads_are_refused() {
     let mut monitor = Monitor::new(&MODELS[..1], Form::All);
     let write = LogEvent::new(0, LogKind::Write, 0);
     let commit = LogEvent::new(0, LogKind::Commit, 0);
-    assert_eq!(monitor.events(&[write, commit]), Err(Refused::Commit(1)));
+    assert_eq!(monitor.events(&[write, commit]), Err(Refused::NotSc(NotSc::Commit(1))));
     let late = LogEvent::new(1024, LogKind::Write, 0);
     assert_eq!(monitor.events(&[write, late]), Err(Refused::Threads(2)));
     let spawn = LogEvent::new(0, LogKind::Spawn, 70_000);

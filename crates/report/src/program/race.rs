@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use weakspot_core::{TriangularRace, Value, Verdict};
+use weakspot_witness::StepJson;
 
 use crate::answer::Answer;
 use crate::json::of_program;
@@ -13,7 +14,6 @@ use crate::run::object::{Run, RunStep};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, plain};
 use crate::text::table::{Style, paragraph};
-use crate::witness::program::StepJson;
 
 /// The answer for one program: what is asked about robustness, with another property.
 #[derive(Clone, Copy, Debug)]

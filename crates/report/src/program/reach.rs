@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Instr, Names, Program, Quantifier, Value, Verdict, Violation};
+use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
@@ -15,7 +16,6 @@ use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, plain};
 use crate::text::table::Style;
-use crate::witness::program::StepJson;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

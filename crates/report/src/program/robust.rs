@@ -6,6 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::Serialize;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Names, Program, Value, Verdict};
+use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
@@ -17,7 +18,6 @@ use crate::text::diagnostic::excerpt_of_two;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, counted, plain};
 use crate::text::table::{Style, paragraph};
-use crate::witness::program::StepJson;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

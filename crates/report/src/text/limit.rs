@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-use serde_json::Value as Json;
-use weakspot_core::{Limit, Names, ThreadId};
+use weakspot_core::{Limit, Names};
+use weakspot_witness::LimitJson;
 
-use crate::json::line::{line, seconds};
 use crate::text::show::thread_name;
 
 /// One line that says what stopped a search: a clause without a full stop.
@@ -59,110 +57,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
     }
 }
 
-/// The limit as a JSON object.
-#[derive(Serialize)]
-pub(crate) struct LimitJson {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_seconds")]
-    seconds: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    entries: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unbounded: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operations: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    executions: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    preemptions: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-}
-
-impl LimitJson {
-    /// Without words.
-    fn plain(limit: &Limit) -> LimitJson {
-        let none = |kind| LimitJson {
-            kind,
-            seconds: None,
-            bytes: None,
-            thread: None,
-            entries: None,
-            unbounded: None,
-            offset: None,
-            operations: None,
-            executions: None,
-            preemptions: None,
-            message: None,
-        };
-        match limit {
-            Limit::Time(time) => LimitJson { seconds: Some(*time), ..none("time") },
-            Limit::Memory(bytes) => LimitJson { bytes: Some(*bytes), ..none("memory") },
-            Limit::Buffer { thread, entries, unbounded } => LimitJson {
-                thread: Some(thread.0),
-                entries: Some(*entries),
-                unbounded: Some(*unbounded),
-                ..none("buffer")
-            },
-            Limit::Interrupted => none("interrupted"),
-            Limit::Torn(offset) => LimitJson { offset: Some(*offset), ..none("torn") },
-            Limit::Window(n) => LimitJson { operations: Some(*n), ..none("window") },
-            Limit::Overlap => none("overlap"),
-            Limit::Executions(n) => LimitJson { executions: Some(*n), ..none("executions") },
-            Limit::Preemptions(n) => LimitJson { preemptions: Some(*n), ..none("preemptions") },
-            Limit::Unrepeatable => none("unrepeatable"),
-            Limit::Loops => none("loops"),
-            Limit::Uncontrolled => none("uncontrolled"),
-        }
-    }
-
-    /// With a `message` that says it in words as well.
-    pub(crate) fn named(limit: &Limit, names: &Names) -> LimitJson {
-        LimitJson { message: Some(limit_text(limit, names)), ..LimitJson::plain(limit) }
-    }
-}
-
-fn some_seconds<S: Serializer>(time: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
-    seconds(&time.unwrap_or_default(), s)
-}
-
-/// The limit as JSON on one line. With `names`, a `message` says it in words as well.
-pub(crate) fn limit_json(limit: &Limit, names: Option<&Names>) -> String {
-    line(&match names {
-        Some(names) => LimitJson::named(limit, names),
-        None => LimitJson::plain(limit),
-    })
-}
-
-/// The limit that [`limit_json`] wrote.
-pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
-    Some(match json.get("kind")?.as_str()? {
-        "time" => Limit::Time(Duration::try_from_secs_f64(json.get("seconds")?.as_f64()?).ok()?),
-        "memory" => Limit::Memory(json.get("bytes")?.as_u64()?),
-        "buffer" => Limit::Buffer {
-            thread: ThreadId(u32::try_from(json.get("thread")?.as_u64()?).ok()?),
-            entries: usize::try_from(json.get("entries")?.as_u64()?).ok()?,
-            unbounded: json.get("unbounded")?.as_bool()?,
-        },
-        "interrupted" => Limit::Interrupted,
-        "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
-        "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
-        "overlap" => Limit::Overlap,
-        "unrepeatable" => Limit::Unrepeatable,
-        "loops" => Limit::Loops,
-        "uncontrolled" => Limit::Uncontrolled,
-        "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
-        "preemptions" => {
-            Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)
-        }
-        _ => return None,
-    })
+/// The limit as JSON, with a `message` that says it in words as well.
+pub(crate) fn named(limit: &Limit, names: &Names) -> LimitJson {
+    LimitJson::new(limit, Some(limit_text(limit, names)))
 }
 
 fn in_seconds(time: Duration) -> String {
@@ -193,11 +90,10 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weakspot_core::ThreadId;
 
     fn check(limit: &Limit, text: &str) {
         assert_eq!(limit_text(limit, &Names::default()), text);
-        let json = serde_json::from_str(&limit_json(limit, None)).unwrap();
-        assert_eq!(limit_of_json(&json).as_ref(), Some(limit));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use weakspot_core::serial::{BufferedReads, TxnCycle, TxnRun};
 use weakspot_core::{
     LogEvent, LogKind, LogLoc, LogTables, Names, Program, Span, ThreadId, TxnKind, Value, Verdict,
 };
+use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::json::{of_record, verdict_key};
@@ -22,7 +23,6 @@ use crate::transactions::log::{
     EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot,
     cycle_json, drawing,
 };
-use crate::witness::program::StepJson;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]

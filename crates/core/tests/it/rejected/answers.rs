@@ -6,7 +6,7 @@ use weakspot_core::serial::{Conflicts, CycleCheck, TraceEvidence, TxnCycle};
 use weakspot_core::testing::trace_of;
 use weakspot_core::{
     Certification, Certified, Claim, Clause, DelayedRun, Effort, Evidence, FenceClaim, FencePlaces,
-    Goal, Limit, Limits, Model, PlacedFence, Program, Verdict,
+    Goal, Limit, Limits, Model, PlacedFence, Program, Quantifier, Verdict,
 };
 
 use super::fences::{COSTS, FIRST, clause, full};
@@ -179,6 +179,22 @@ fn fences() -> Vec<Case> {
             ),
         ),
     ]
+}
+
+/// Fences take runs away, so that they are not asked for a run that is there.
+#[test]
+fn existence_is_no_goal() {
+    let check = |quantifier| {
+        let mut program = sb();
+        program.condition.as_mut().expect("a condition").quantifier = quantifier;
+        let places = FencePlaces::at_points(&program);
+        let answer = Fences { clauses: vec![], verdict: Verdict::Holds, fences: Some(vec![]) };
+        let under = (Model::Sc, Goal::Safe);
+        told(Certified::fences(&places, under, &COSTS, answer, effort(50_000)))
+    };
+    assert_eq!(check(Quantifier::Exists), Ok(()));
+    assert_eq!(check(Quantifier::NotExists), Ok(()));
+    assert_eq!(check(Quantifier::Forall), Err(Rejected::Contradicted));
 }
 
 fn recorded() -> Vec<Case> {

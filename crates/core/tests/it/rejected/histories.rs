@@ -110,11 +110,14 @@ fn questions() -> Vec<Case> {
         let older = derivation(Rule::Older, &[po(w, r)]);
         cycle(&[older], &[derived(w, 0, other), edge(other, Why::Chosen(literal), w)])
     };
-    let refuted = |pairs: &[(u32, u32)], literals: [i32; 2], hints: &[u64]| {
+    let refuted_by = |model, pairs: &[(u32, u32)], literals: [i32; 2], hints: &[u64]| {
         let conflicts = vec![conflict(0, 1, 2, literals[0]), conflict(2, 3, 0, literals[1])];
         let proof = vec![add(3, &[], hints)];
         let evidence = HistoryEvidence::Refuted { pairs: pairs.to_vec(), conflicts, proof };
-        history(&recorded(both), HistoryModel::Sc, &Verdict::Violated, &evidence)
+        history(&recorded(both), model, &Verdict::Violated, &evidence)
+    };
+    let refuted = |pairs: &[(u32, u32)], literals, hints: &[u64]| {
+        refuted_by(HistoryModel::Sc, pairs, literals, hints)
     };
     let split = || refuted(&[(0, 2)], [-1, 1], &[1, 2]);
     let pair = "history/cycle new: no two writes to one variable";
@@ -171,6 +174,8 @@ fn questions() -> Vec<Case> {
         case(pair, split(), refuted(&[(0, 2), (0, 9)], [-1, 1], &[1, 2])),
         case(pair, split(), refuted(&[(0, 2), (1, 3)], [-1, 1], &[1, 2])),
         case(pair, split(), refuted(&[(0, 2), (0, initial_write(1))], [-1, 1], &[1, 2])),
+        // The causal models leave nothing to choose.
+        case(edge, split(), refuted_by(HistoryModel::Ccm, &[(0, 2)], [-1, 1], &[1, 2])),
         // The choice is the other one, or none.
         case(edge, split(), refuted(&[(0, 2)], [1, 1], &[1, 2])),
         case(edge, split(), refuted(&[(0, 2)], [-1, -1], &[1, 2])),
@@ -201,6 +206,15 @@ fn cycles() -> Vec<Case> {
         sc(CORR, changed)
     };
     let there = "history/cycle path: an edge is not there";
+    let no_edge =
+        |edge: HistoryEdge| case(there, good(), bad(&|c| c.derivations[0].path = vec![edge]));
+    // Store buffers keep the order of the accesses to a variable, and no other.
+    let in_order = |text: &str| {
+        let mut local = corr();
+        local.within = Within::Local;
+        local.derivations.iter_mut().for_each(|d| d.within = Within::Local);
+        violated(text, HistoryModel::Tso, local)
+    };
     let no_read = "history/cycle conclude: the path does not end in a read of another write";
     let no_overwriting =
         "history/cycle conclude: the path leads from no write to an overwriting one";
@@ -221,6 +235,16 @@ fn cycles() -> Vec<Case> {
             good(),
             bad(&|c| c.derivations[0].within = Within::Local),
         ),
+        no_edge(po(initial_write(1), 4)),
+        no_edge(po(initial_write(2), 2)),
+        no_edge(po(4, 2)),
+        no_edge(po(0, 4)),
+        no_edge(po(1, 0)),
+        no_edge(po(0, 0)),
+        no_edge(po(0, 2)),
+        no_edge(edge(0, Why::Rf, 1)),
+        no_edge(edge(initial_write(0), Why::Rf, 4)),
+        case(there, in_order(CORR), in_order("wx wy | ry1 rx0")),
         case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges.swap(1, 2))),
         case(
             there,
@@ -326,6 +350,7 @@ fn runs() -> Vec<Case> {
     let not_in_memory = "history/replay issue: the thread's writes are not all in memory";
     let other = "history/replay issue: the read sees another write";
     let committed = |model| holds("wx | rx0", model, &linear("0 c0 1", &[&[0]]));
+    let older = "history/replay commit: an older write is in the buffer";
     let no_buffers = "history/replay replay: SC has no buffers";
     let store = "history/replay store: the store order has another write here";
     vec![
@@ -334,6 +359,20 @@ fn runs() -> Vec<Case> {
         case(end, good(), bad("0 1 2 c0 c2")),
         case(end, good(), bad("0 1 2 3 c0")),
         case(end, good(), tso(steps, &[&[0], &[2, 2]])),
+        // A store order that forgets a write.
+        case(end, good(), tso("0 1 2 3 c0", &[&[0], &[]])),
+        // Without commits, a run under SC shows wCCM as well.
+        case(
+            other,
+            holds("wx | rx0", HistoryModel::Wccm, &linear("0 1", &[&[0]])),
+            holds("wx | rx", HistoryModel::Wccm, &linear("0 1", &[&[0]])),
+        ),
+        // What lies between two writes is no write.
+        case(
+            older,
+            holds("wx rx0 rx0 wy", HistoryModel::Tso, &linear("0 1 2 3 c0 c3", &[&[0], &[3]])),
+            holds("wx rx0 rx0 wy", HistoryModel::Tso, &linear("0 1 2 3 c3 c0", &[&[0], &[3]])),
+        ),
         case(no_buffers, committed(HistoryModel::Wccm), committed(HistoryModel::Ccm)),
         case(no_buffers, committed(HistoryModel::Tso), committed(HistoryModel::Sc)),
         case("history/replay issue: there is no such operation", good(), bad("0 1 2 4 c0 c2")),
@@ -388,4 +427,11 @@ fn runs() -> Vec<Case> {
         case(store, good(), tso(steps, &[&[2], &[0]])),
         case(store, good(), tso(steps, &[&[], &[2]])),
     ]
+}
+
+/// What is wrong is found where it is.
+#[test]
+fn the_first_commit_out_of_order() {
+    let rejected = holds("wx wy", HistoryModel::Tso, &linear("0 1 c1 c0", &[&[0], &[1]]));
+    assert_eq!(rejected, Err(Rejected::HistoryStep(2, "an older write is in the buffer")));
 }

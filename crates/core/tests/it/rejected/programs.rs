@@ -263,6 +263,10 @@ fn races() -> Vec<Case> {
             good(),
             check(Verdict::Holds, &evidence("0 0 1 1y")),
         ),
+        case("replay replay: Start", good(), {
+            let run = Schedule { init: vec![0, 1], ..run("0 0 1 1y") };
+            check(Verdict::Violated, &Evidence::Run(run))
+        }),
         case(
             "certify triangular_race_free: WrongKind",
             check(Verdict::Holds, &SEARCHED),
@@ -309,6 +313,13 @@ fn searches() -> Vec<Case> {
     let assertion = |e| straight(&[&[Instr::Assert(e)]]);
     let asking = |quantifier| Program { condition: Some(both_zero(quantifier)), ..sb() };
     let condition = |program: &Program, verdict, most| certify::search(program, tso, verdict, most);
+    // Under SC one of the loads finds 1; and loads alone find 0.
+    let under_sc =
+        |quantifier, verdict| certify::search(&asking(quantifier), Model::Sc, verdict, most);
+    let loads = Program {
+        condition: Some(both_zero(Quantifier::Forall)),
+        ..straight(&[&[load(X)], &[load(Y)]])
+    };
     let contradicted = "certify search_within: Contradicted";
     let in_all = "certify search_everything_within: Contradicted";
     vec![
@@ -375,5 +386,16 @@ fn searches() -> Vec<Case> {
             condition(&asking(Quantifier::Forall), violated, most),
             condition(&asking(Quantifier::Forall), holds, most),
         ),
+        case(
+            contradicted,
+            under_sc(Quantifier::Exists, violated),
+            under_sc(Quantifier::Exists, holds),
+        ),
+        case(
+            contradicted,
+            under_sc(Quantifier::NotExists, holds),
+            under_sc(Quantifier::NotExists, violated),
+        ),
+        case(contradicted, condition(&loads, holds, most), condition(&loads, violated, most)),
     ]
 }

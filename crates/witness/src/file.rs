@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use weakspot_core::serial::BufferedReads;
 
-use crate::json::push_string;
+use crate::object::push_string;
 
 /// Why a text is not a witness: a clause that says where and what.
 #[derive(Clone, Debug, PartialEq, Eq)]

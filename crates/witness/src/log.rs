@@ -29,8 +29,9 @@ use serde_json::Value as Json;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{DelayedCommit, DelayedRun, EventId, Model};
 
-use crate::json::{Object, model_key, model_of_key};
-use crate::witness::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::keys::{model_key, model_of_key};
+use crate::object::Object;
 
 /// An answer about a log and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

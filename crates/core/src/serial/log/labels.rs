@@ -100,7 +100,7 @@ mod tests {
     /// Whatever comes, a number that was used is never called new.
     #[test]
     fn none_comes_back() {
-        let mut rng = weakspot_core::testing::Rng::new(1);
+        let mut rng = crate::testing::Rng::new(1);
         for _ in 0..20_000 {
             let (mut labels, mut room) = (Labels::default(), rng.below(12));
             let (mut used, mut at) = (HashSet::new(), 0);

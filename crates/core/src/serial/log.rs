@@ -21,7 +21,8 @@ mod variables;
 use std::collections::VecDeque;
 use std::fmt;
 
-use weakspot_core::{LogEvent, LogKind, LogTables, TxnEvent, TxnKind};
+use super::{TxnEvent, TxnKind};
+use crate::{LogEvent, LogKind, LogTables};
 
 use labels::{Label, Labels};
 pub use variables::Cut;
@@ -96,10 +97,10 @@ struct Pending {
     event: u64,
 }
 
-/// What the start of a thread and the end of one have in their numbers beyond those of the events of
-/// the log that they belong to.
-pub(crate) const START: u32 = 1 << 31;
-pub(crate) const END: u32 = 1 << 30;
+/// What the start of a thread has in its number beyond that of the event of the log that it belongs to.
+pub const START: u32 = 1 << 31;
+/// The same for the end of one.
+pub const END: u32 = 1 << 30;
 
 /// So many numbers of transactions are remembered that do not follow the one before.
 const MOST_LABELS: usize = 1 << 20;
@@ -244,7 +245,8 @@ impl TxnReader {
     }
 
     /// The event, without its number if that does not count because the event is in brackets.
-    pub(crate) fn labelled(&self, event: &LogEvent) -> LogEvent {
+    #[must_use]
+    pub fn labelled(&self, event: &LogEvent) -> LogEvent {
         let in_brackets =
             self.threads.get(event.thread as usize).is_some_and(|state| state.depth > 0);
         if in_brackets { LogEvent { txn: 0, ..*event } } else { *event }
@@ -460,18 +462,18 @@ impl TxnReader {
     }
 
     /// The transactions that go on, because events of theirs may come.
-    pub(crate) fn open_transactions(&self) -> impl Iterator<Item = u32> {
+    pub fn open_transactions(&self) -> impl Iterator<Item = u32> {
         self.threads.iter().map(|state| state.txn)
     }
 
     /// The stores that are pending, by the numbers of their events, and their transactions.
-    pub(crate) fn open_stores(&self) -> impl Iterator<Item = (u64, u32)> {
+    pub fn open_stores(&self) -> impl Iterator<Item = (u64, u32)> {
         let pending = self.threads.iter().flat_map(|state| &state.pending);
         pending.map(|store| (store.event, store.txn))
     }
 
     /// The memory that numbers of transactions take.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.threads.iter().map(|state| state.labels.bytes() as u64).sum()
     }
 

@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::ser::{CharEscape, Formatter};
 
 /// Something as JSON on one line, without a line end.
-pub(crate) fn line<T: Serialize + ?Sized>(value: &T) -> String {
+#[must_use]
+pub fn line<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, OneLine);
     // Memory takes everything, and no key is anything but a string.
@@ -57,7 +58,11 @@ impl Formatter for OneLine {
 }
 
 /// A time in seconds, to the microsecond.
-pub(crate) fn seconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn seconds<S: Serializer>(time: &Duration, s: S) -> Result<S::Ok, S::Error> {
     match (time.as_micros() as f64 / 1e6, time.subsec_micros()) {
         (_, 0) => s.serialize_u64(time.as_secs()),
         (seconds, _) => s.serialize_f64(seconds),

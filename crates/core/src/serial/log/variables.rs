@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use weakspot_core::{Bytes, LogLoc};
+use crate::{Bytes, LogLoc};
 
 /// How long all lists of variables of locations together may be.
 const MOST_LISTED: usize = 1 << 24;

@@ -35,11 +35,9 @@ use serde_json::Value as Json;
 use weakspot_core::Model;
 use weakspot_core::serial::{BufferedReads, NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
 
-use crate::json::{model_key, model_of_key};
-use crate::witness::file::{
-    At, BadWitness, beginning, buffered, document, push_buffered, push_list,
-};
-use crate::witness::history::{lrat_of_text, lrat_text};
+use crate::file::{At, BadWitness, beginning, buffered, document, push_buffered, push_list};
+use crate::history::{lrat_of_text, lrat_text};
+use crate::keys::{model_key, model_of_key};
 
 /// An answer about transactions and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use weakspot_core::{Drain, Model, Verdict};
 
 /// The verdict as scripts read it.
-pub(crate) fn verdict_key(verdict: &Verdict) -> &'static str {
+#[must_use]
+pub fn verdict_key(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Violated => "violated",

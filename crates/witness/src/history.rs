@@ -45,8 +45,9 @@ use weakspot_core::{
     LratStep, Rule, Verdict, Why, Within, initial_write, initial_write_var,
 };
 
-use crate::json::{Object, verdict_key};
-use crate::witness::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::keys::verdict_key;
+use crate::object::Object;
 
 /// An answer about a history and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

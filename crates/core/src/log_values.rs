@@ -1,24 +1,58 @@
 //! Whether a log can be one of an SC execution at all: it has no commits, and every read sees what
 //! was there.
 
-use rustc_hash::FxHashMap;
-use weakspot_core::{LogBatch, LogKind, LogTables, Value};
+use std::collections::HashMap;
+use std::fmt;
 
-use crate::engine::Refused;
+use crate::{LogBatch, LogKind, LogTables, Value};
+
+/// Why a log is none of an SC execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSc {
+    /// The event at this place says that a store reached memory late.
+    Commit(u64),
+    /// The event at this place reads something else than what was there last.
+    Stale {
+        /// The place.
+        at: u64,
+        /// What it reads.
+        read: Value,
+        /// What was there last.
+        last: Value,
+    },
+}
+
+impl fmt::Display for NotSc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotSc::Commit(at) => write!(
+                f,
+                "event {} is a commit: monitors watch SC executions, in which stores reach memory \
+                 at once",
+                at + 1
+            ),
+            NotSc::Stale { at, read, last } => write!(
+                f,
+                "event {} reads {read}, but {last} was there last: this is no SC execution",
+                at + 1
+            ),
+        }
+    }
+}
 
 /// Follows the values of a log.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct LogValues {
     /// What each location holds, as far as the log says so. Locations of known bytes, which may
     /// overlap others, are left out.
-    held: FxHashMap<u32, Value>,
+    held: HashMap<u32, Value>,
     events: u64,
 }
 
-impl Values {
+impl LogValues {
     /// Looks at the next events: the first one that SC cannot have, by its place in the batch.
     /// Those after it are not looked at.
-    pub fn follow(&mut self, batch: &LogBatch, tables: &LogTables) -> Option<(usize, Refused)> {
+    pub fn follow(&mut self, batch: &LogBatch, tables: &LogTables) -> Option<(usize, NotSc)> {
         let before = self.events;
         self.events += batch.events.len() as u64;
         let silent = batch.values.is_empty() && self.held.is_empty();
@@ -26,7 +60,7 @@ impl Values {
         for (at, event) in batch.events.iter().enumerate() {
             let place = before + at as u64;
             if event.kind == LogKind::Commit {
-                return Some((at, Refused::Commit(place)));
+                return Some((at, NotSc::Commit(place)));
             }
             if silent {
                 continue;
@@ -43,7 +77,7 @@ impl Values {
             if let (Some(read), Some(&last)) = (read, self.held.get(&event.loc))
                 && read != last
             {
-                return Some((at, Refused::Stale { at: place, read, last }));
+                return Some((at, NotSc::Stale { at: place, read, last }));
             }
             match value {
                 Some(value) => drop(self.held.insert(event.loc, value.value)),

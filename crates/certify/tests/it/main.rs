@@ -1,0 +1,151 @@
+//! The program `weakspot-certify`: many witnesses at once, in text and JSON, and none that was altered.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use weakspot_core::certify;
+use weakspot_core::machine::{Machine, Outcome, Schedule, State};
+use weakspot_core::testing::{Rng, scaled};
+use weakspot_core::{Evidence, Model, Program, Verdict};
+use weakspot_lang::{Format, parse};
+use weakspot_witness::{Witness, input_hash};
+
+const SB: &str = "X86 SB\n{}\n P0          | P1          ;\n MOV [x],$1  | MOV [y],$1  ;\n \
+                  MOV EAX,[y] | MOV EAX,[x] ;\nexists (0:EAX=0 /\\ 1:EAX=0)\n";
+const MP: &str = "X86 MP\n{}\n P0         | P1          ;\n MOV [x],$1 | MOV EAX,[y] ;\n \
+                  MOV [y],$1 | MOV EBX,[x] ;\nexists (1:EAX=1 /\\ 1:EBX=0)\n";
+
+/// A run whose end satisfies the condition, by brute force.
+fn run(program: &Program) -> Option<Schedule> {
+    let machine = Machine { program, model: Model::Tso };
+    let init: Vec<i64> = program.locs.iter().map(|loc| loc.init[0]).collect();
+    let mut todo: Vec<(State, Schedule)> =
+        vec![(machine.initial_state(&init), Schedule { init, steps: vec![] })];
+    while let Some((state, schedule)) = todo.pop() {
+        let evidence = Evidence::Run(schedule.clone());
+        if certify::condition(program, Model::Tso, &Verdict::Holds, &evidence).is_ok() {
+            return Some(schedule);
+        }
+        for step in machine.steps(&state) {
+            if let Outcome::Next(next) = machine.take(&state, step) {
+                let mut longer = schedule.clone();
+                longer.steps.push(step);
+                todo.push((next, longer));
+            }
+        }
+    }
+    None
+}
+
+fn witness(text: &str) -> Witness {
+    let program = parse(Format::Litmus, text).expect("a program").program;
+    let (verdict, evidence) = match run(&program) {
+        Some(run) => (Verdict::Holds, Evidence::Run(run)),
+        None => (Verdict::Violated, Evidence::Exhausted { states: 0 }),
+    };
+    Witness {
+        question: "litmus".to_owned(),
+        input_hash: input_hash(text.as_bytes()),
+        model: Model::Tso,
+        buffered: None,
+        verdict,
+        evidence,
+    }
+}
+
+/// Files in a folder of their own.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+}
+
+/// What is printed, without the folder, and the exit code.
+fn certify(folder: &Folder, options: &[&str], files: &[&Path]) -> (String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_weakspot-certify"))
+        .args(options)
+        .args(files)
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let root = format!("{}/", folder.0.path().display());
+    (text.replace(&root, ""), output.status.code().expect("a code"))
+}
+
+const SHOWN: &str = "the run is one of the machine, and its end decides";
+const SEARCHED: &str = "a search of all states by definition finds the same";
+
+#[test]
+fn one_and_many() {
+    let folder = Folder::new();
+    let (sb, mp) = (folder.write("SB.litmus", SB), folder.write("MP.litmus", MP));
+    let (w, v) = (witness(SB), witness(MP));
+    let (w, v) = (folder.write("w.json", &w.to_json()), folder.write("v.json", &v.to_json()));
+    assert_eq!(certify(&folder, &[], &[&sb, &w]), (format!("certified: {SHOWN}\n"), 0));
+    assert_eq!(certify(&folder, &[], &[&mp, &v]), (format!("certified: {SEARCHED}\n"), 0));
+    // In any order.
+    let both = format!("v.json: certified: {SEARCHED}\nw.json: certified: {SHOWN}\n");
+    assert_eq!(certify(&folder, &[], &[&v, &sb, &mp, &w]), (both, 0));
+    let json = "{\"file\":\"SB.litmus\",\"question\":\"certify\",\"witness\":\"w.json\",\"verdict\":\
+                \"certified\",\"message\":\"the run is one of the machine, and its end decides\",\
+                \"schema\":1}\n";
+    assert_eq!(certify(&folder, &["--json"], &[&sb, &w]), (json.to_owned(), 0));
+    // The worst one is the exit code.
+    let few = certify(&folder, &["--max-states", "2"], &[&sb, &mp, &v, &w]);
+    assert_eq!(few.1, 3, "{}", few.0);
+    let bad = witness(SB).to_json().replacen("\"holds\"", "\"violated\"", 1);
+    let bad = folder.write("bad.json", &bad);
+    let (said, code) = certify(&folder, &[], &[&sb, &mp, &v, &bad, &w]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("bad.json: rejected: the verdict needs evidence of another kind"));
+    let (said, code) = certify(&folder, &[], &[&mp, &v, &w]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("w.json: error: none of the files is the input"), "{said}");
+    let (said, code) = certify(&folder, &[], &[&mp, &w]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.starts_with("error: the witness is about another input"), "{said}");
+    assert_eq!(certify(&folder, &[], &[&sb]).1, 2);
+    assert_eq!(certify(&folder, &["--what"], &[&sb, &w]).1, 2);
+    assert_eq!(certify(&folder, &[], &[&sb, &mp, &sb]).1, 2);
+}
+
+/// Whatever is changed in a witness, it never shows the other verdict.
+#[test]
+fn altered_witnesses() {
+    let (sb, mp) = (witness(SB).to_json(), witness(MP).to_json());
+    let flip = |text: &str| match text.contains("\"holds\"") {
+        true => text.replacen("\"holds\"", "\"violated\"", 1),
+        false => text.replacen("\"violated\"", "\"holds\"", 1),
+    };
+    let folder = Folder::new();
+    let inputs = [folder.write("SB.litmus", SB), folder.write("MP.litmus", MP)];
+    let mut files: Vec<PathBuf> = inputs.to_vec();
+    for seed in 0..scaled(2_000) as u64 {
+        let mut rng = Rng::new(seed);
+        let mut text = flip(if rng.one_in(2) { &sb } else { &mp }).into_bytes();
+        for _ in 0..rng.below(3) {
+            // Behind the head, so that it stays one about this input with this verdict.
+            let from = text.windows(10).position(|w| w == b"\"evidence\"").expect("evidence");
+            let at = from + 10 + rng.below(text.len() - from - 10);
+            match rng.below(3) {
+                0 if text[at].is_ascii_digit() => text[at] = b'0' + rng.below(3) as u8,
+                1 => drop(text.remove(at)),
+                _ => text[at] = b"01,[]{} "[rng.below(8)],
+            }
+        }
+        files.push(folder.write(&format!("{seed}.json"), &String::from_utf8_lossy(&text)));
+    }
+    for files in files[2..].chunks(200) {
+        let all: Vec<&Path> = inputs.iter().chain(files).map(PathBuf::as_path).collect();
+        let (said, _) = certify(&folder, &[], &all);
+        assert!(!said.contains(": certified"), "{said}");
+    }
+}
