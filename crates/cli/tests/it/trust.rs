@@ -7,7 +7,8 @@ use crate::imports::use_declarations;
 use crate::root;
 
 /// The files of `core/src` that check evidence.
-const CHECKERS: [&str; 12] = [
+const CHECKERS: [&str; 13] = [
+    "evidence/abstraction.rs",
     "evidence/certify.rs",
     "evidence/certified.rs",
     "evidence/fence_proof.rs",
