@@ -106,7 +106,8 @@ impl Runtime for Child<'_> {
 }
 
 impl Child<'_> {
-    fn command(&self, config: &Config, shown: bool) -> Result<Command> {
+    /// The program with the library inside of it, as a command.
+    pub(crate) fn command(&self, config: &Config, shown: bool) -> Result<Command> {
         let Program { command, folder, variables, .. } = self.program;
         let [program, args @ ..] = &command[..] else {
             return Err(Error::new("no program was named"));

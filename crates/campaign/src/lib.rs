@@ -23,6 +23,7 @@ mod answer;
 mod child;
 mod config;
 mod consequences;
+mod debug;
 mod error;
 mod explore;
 mod facts;
@@ -34,6 +35,7 @@ mod judge;
 mod lines;
 mod log;
 mod measure;
+mod names;
 mod native;
 mod question;
 mod races;
@@ -51,13 +53,13 @@ mod variables;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
     Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
-    ShownFailure, ShownOvertaking, ShownStep, Transactions,
+    ShownFailure, ShownOvertaking, ShownStep, Stop, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};
 pub use facts::Facts;
 pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
-pub use log::{Logged, Replayed, thread_name};
+pub use log::{Logged, Replayed};
 pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
 pub use runtime::{Control, Ended, Runtime, Start};

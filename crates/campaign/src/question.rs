@@ -20,6 +20,8 @@ pub struct Question {
     pub under: Model,
     /// Which executions.
     pub strategy: Strategy,
+    /// The memory that is known to be shared, as when a schedule was found.
+    pub shared: Vec<(u64, u64)>,
     /// At most so many.
     pub executions: Option<u64>,
     /// Each with at most so many steps.
@@ -46,6 +48,10 @@ pub struct Question {
     pub advice: bool,
     /// Whether the execution is wanted as a log; only for [`Strategy::Replay`].
     pub log: bool,
+    /// Whether somebody wants to debug it; the same.
+    pub debug: bool,
+    /// Whether who sleeps goes on only when nobody else can, in the order of deadlines.
+    pub virtual_time: bool,
     /// Whether somebody looks at explanations, which take executions of their own.
     pub details: bool,
     /// How long exploring may take.

@@ -130,6 +130,17 @@ impl<'a> Cargo<'a> {
         Ok(Cargo { words, quiet, host, metadata })
     }
 
+    /// The folder of what is built.
+    pub fn folder(&self) -> PathBuf {
+        match self.words.value("--target-dir") {
+            Some(folder) => PathBuf::from(folder),
+            None => {
+                let target = self.metadata["target_directory"].as_str().unwrap_or("target");
+                Path::new(target).join("weakspot")
+            }
+        }
+    }
+
     /// Builds what a command of cargo would build, and gives the programs.
     pub fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
         let mut build = cargo(self.words);
@@ -138,15 +149,10 @@ impl<'a> Cargo<'a> {
         if self.words.value("--target").is_none() {
             build.args(["--target", &self.host]);
         }
-        let target = match self.words.value("--target-dir") {
-            Some(folder) => PathBuf::from(folder),
-            None => {
-                let target = self.metadata["target_directory"].as_str().unwrap_or("target");
-                let own = Path::new(target).join("weakspot");
-                build.arg("--target-dir").arg(&own);
-                own
-            }
-        };
+        let target = self.folder();
+        if self.words.value("--target-dir").is_none() {
+            build.arg("--target-dir").arg(&target);
+        }
         let tools = std::path::absolute(target.join("weakspot-tools"));
         foreign::compilers(&mut build, &self.host, &tools.context("there is no current folder")?)?;
         if self.quiet {

@@ -97,12 +97,13 @@ impl Runtime {
     }
 
     /// Reports once that the program changes something outside of itself.
-    pub fn changes_outside(&mut self, what: &'static str, pc: usize) {
-        let reporter = &mut self.reporter;
-        if !reporter.outside.contains(&what) {
+    pub fn changes_outside(&mut self, what: &'static str) {
+        if !self.reporter.outside.contains(&what) {
+            let calls = self.calls();
+            let reporter = &mut self.reporter;
             reporter.outside.push(what);
-            let place = reporter.place(pc);
-            reporter.send(&Message::Outside { what: what.to_owned(), place });
+            let places = calls.iter().filter_map(|&pc| reporter.place(pc)).collect();
+            reporter.send(&Message::Outside { what: what.to_owned(), places });
         }
     }
 
@@ -122,6 +123,9 @@ impl Runtime {
         }
         if counts.exits > 0 {
             send(Message::Exits(counts.exits));
+        }
+        if counts.transactions > 0 {
+            send(Message::Transactions(counts.transactions));
         }
         let harness = usize::from(self.config.harness);
         send(Message::Threads(self.exploration.threads().saturating_sub(harness) as u64));
