@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use weakspot_core::{DelayedRun, Model, Verdict};
-use weakspot_live::wire::{Config, TracedStep};
+use weakspot_live::wire::TracedStep;
 
+use crate::accepted::Accepted;
 use crate::advice::Advice;
 use crate::findings::{Failure, Overtaking, Seen};
 use crate::log::{Logged, Replayed};
@@ -36,19 +37,6 @@ pub struct Answer {
     pub advice: Option<Advice>,
     /// The execution that was asked for.
     pub log: Option<Logged>,
-    /// Where a debugger stops in it, if somebody wants that.
-    pub stop: Option<Stop>,
-}
-
-/// Where a debugger stops in an execution.
-#[derive(Clone, Debug)]
-pub struct Stop {
-    /// What is there, in words.
-    pub what: String,
-    /// Where that is in the program, when it runs.
-    pub(crate) address: u64,
-    /// How it is executed.
-    pub(crate) config: Config,
 }
 
 /// What a verdict is about.
@@ -94,15 +82,6 @@ pub enum Consequence {
     Unnoticed,
     /// That is not known.
     Unknown,
-}
-
-/// Why a pair is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accepted {
-    /// A list says so.
-    Baseline,
-    /// A comment in the source says so.
-    Benign,
 }
 
 /// Something that went wrong.

@@ -30,6 +30,8 @@ pub struct Program {
     pub name: String,
     /// Where it runs, if not here.
     pub folder: Option<PathBuf>,
+    /// Where its sources are named from, if not from here.
+    pub root: Option<PathBuf>,
     /// What it finds in its environment.
     pub variables: Vec<(&'static str, OsString)>,
     /// Whether it was written in Rust, and made by cargo.
@@ -106,8 +108,7 @@ impl Runtime for Child<'_> {
 }
 
 impl Child<'_> {
-    /// The program with the library inside of it, as a command.
-    pub(crate) fn command(&self, config: &Config, shown: bool) -> Result<Command> {
+    fn command(&self, config: &Config, shown: bool) -> Result<Command> {
         let Program { command, folder, variables, .. } = self.program;
         let [program, args @ ..] = &command[..] else {
             return Err(Error::new("no program was named"));

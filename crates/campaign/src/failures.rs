@@ -1,7 +1,7 @@
 //! Executions that failed, with what there is to say about them.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, Related, SLEPT, TracedStep};
+use weakspot_live::wire::{CALLS, Place, Related, SLEPT, TracedStep};
 use weakspot_live::{Op, OpKind, Order, late};
 
 use crate::answer::{ShownFailure, ShownStep};
@@ -54,7 +54,7 @@ pub(crate) fn show_failures(
             shared: explored.known(&failure.seen),
             text: names.in_words(&failure.text),
             thread: failure.thread.map(|thread| names.thread(thread)),
-            frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
+            frames: frames(failure, seen, symbols),
             related: related(seen, &names, symbols),
             late,
             threads: (0..threads).map(|thread| names.thread(thread)).collect(),
@@ -63,6 +63,16 @@ pub(crate) fn show_failures(
         });
     }
     Ok(shown)
+}
+
+/// Where it fails; in code that is only called by the user's own, where that calls it.
+fn frames(failure: &Failure, seen: &[Related], symbols: &Symbols) -> Vec<String> {
+    let Some(place) = failure.place else { return Vec::new() };
+    if symbols.frames(place).iter().any(Frame::is_own) {
+        return symbols.lines(place);
+    }
+    let calls = seen.iter().filter(|related| related.what == CALLS);
+    symbols.own_lines(&[place].into_iter().chain(calls.map(|r| r.place)).collect::<Vec<_>>())
 }
 
 /// Other places that have to do with a failure: what, who, and the source. If there are several for one
@@ -76,6 +86,9 @@ fn related(
     for calls in seen.chunk_by(|a, b| (&a.what, a.thread) == (&b.what, b.thread)) {
         let places: Vec<Place> = calls.iter().map(|related| related.place).collect();
         let (what, thread) = (&calls[0].what, calls[0].thread.map(|t| names.thread(t)));
+        if what == CALLS {
+            continue;
+        }
         if what != SLEPT {
             told.push((what.clone(), thread, symbols.own_lines(&places)));
         } else if places.iter().any(|&place| symbols.frames(place).iter().any(Frame::is_own)) {

@@ -18,7 +18,7 @@ use crate::findings::Overtaking;
 use crate::question::is_executable;
 use crate::races::once_per_lines;
 use crate::replay::Replays;
-use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy, consequences, debug};
+use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy, consequences};
 
 /// Answers a question with what was explored.
 pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored) -> Result<Answer> {
@@ -62,12 +62,6 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         }
         _ => None,
     };
-    let stop = match &question.strategy {
-        Strategy::Replay(schedule) if question.debug => {
-            Some(debug::stop(schedule, base, explored, &replays)?)
-        }
-        _ => None,
-    };
     Ok(Answer {
         executions: explored.executions,
         steps: explored.steps,
@@ -80,7 +74,6 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         transactions,
         advice,
         log,
-        stop,
     })
 }
 

@@ -23,7 +23,6 @@ mod answer;
 mod child;
 mod config;
 mod consequences;
-mod debug;
 mod error;
 mod explore;
 mod facts;
@@ -50,10 +49,11 @@ mod tests;
 mod unseen;
 mod variables;
 
+pub use accepted::Accepted;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
-    ShownFailure, ShownOvertaking, ShownStep, Stop, Transactions,
+    Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
+    ShownOvertaking, ShownStep, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};

@@ -172,13 +172,17 @@ fn threads(steps: &[TracedStep], symbols: &Symbols) -> HashMap<u16, String> {
             functions.extend(symbols.function(address).map(|function| (thread, function)));
         }
     }
-    // The function that a thread of Rust begins with is one of the standard library.
+    // The function that a thread of Rust begins with is one of the standard library, and the closure that
+    // this calls may itself only call others.
+    let is_closure = |function: &String| function.contains("{closure");
     for step in steps.iter().filter(|step| step.kind != OpKind::Commit) {
-        if let (false, Some(place)) = (functions.contains_key(&step.thread), step.place) {
+        let known = functions.get(&step.thread);
+        if let (true, Some(place)) = (known.is_none_or(|f| !is_closure(f)), step.place) {
             let frames = symbols.frames(place);
             let own = frames.iter().rev().find(|frame| frame.is_own());
             let function = own.and_then(|frame| frame.function.clone());
-            functions.extend(function.map(|function| (step.thread, function)));
+            let better = function.filter(|function| known.is_none() || is_closure(function));
+            functions.extend(better.map(|function| (step.thread, function)));
         }
     }
     let name =
@@ -186,11 +190,22 @@ fn threads(steps: &[TracedStep], symbols: &Symbols) -> HashMap<u16, String> {
     functions.into_iter().filter(|(thread, _)| *thread > 0).map(name).collect()
 }
 
-/// The last word of the name of a function, without what it is a closure of or an instance for.
-fn short(function: &str) -> &str {
-    let path = function.split(['<', '(']).find(|part| !part.is_empty()).unwrap_or(function);
-    let mut words = path.trim_end_matches(':').rsplit("::");
-    words.find(|word| !word.starts_with('{') && !word.is_empty()).unwrap_or(function)
+/// The last word of the name of a function, without its types, or of the one that it is a closure of.
+fn short(function: &str) -> String {
+    let mut path = String::new();
+    let mut depth = 0_u32;
+    for c in function.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            c if depth == 0 => path.push(c),
+            _ => {}
+        }
+    }
+    let mut words = path.rsplit("::");
+    let word = words.find(|word| !word.starts_with('{') && !word.is_empty());
+    word.unwrap_or(function).to_owned()
 }
 
 #[cfg(test)]
@@ -208,6 +223,8 @@ mod tests {
         check("push(malloc(1));", None);
         assert_eq!(short("psop::tests::mp::{closure#0}"), "mp");
         assert_eq!(short("worker"), "worker");
-        assert_eq!(short("queue<int>::push(int)"), "queue");
+        assert_eq!(short("queue<int>::push(int)"), "push");
+        assert_eq!(short("<spin::once::Once<i32>>::call_once::<f<u8>>"), "call_once");
+        assert_eq!(short("<a::B>::run::{closure#1}"), "run");
     }
 }

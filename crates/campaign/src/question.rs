@@ -48,8 +48,6 @@ pub struct Question {
     pub advice: bool,
     /// Whether the execution is wanted as a log; only for [`Strategy::Replay`].
     pub log: bool,
-    /// Whether somebody wants to debug it; the same.
-    pub debug: bool,
     /// Whether who sleeps goes on only when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
     /// Whether somebody looks at explanations, which take executions of their own.

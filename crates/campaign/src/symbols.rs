@@ -151,12 +151,6 @@ impl Symbols {
         }
     }
 
-    /// Where a place is when the program runs.
-    pub(crate) fn address(&self, place: Place) -> Option<u64> {
-        let base = place.module.map_or(Some(0), |m| Some(self.modules.get(usize::from(m))?.base));
-        Some(base? + place.offset)
-    }
-
     /// The function of the user's own code that begins at an address.
     pub(crate) fn function(&self, address: u64) -> Option<String> {
         let number = self.modules.iter().position(|m| (m.base..m.end).contains(&address))?;

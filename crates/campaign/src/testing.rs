@@ -197,7 +197,6 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         under: Model::Sc,
         strategy,
         shared: Vec::new(),
-        debug: false,
         virtual_time: false,
         executions: None,
         steps: 100_000,

@@ -37,6 +37,8 @@ pub struct Built {
     pub file: PathBuf,
     /// The root of its package.
     pub folder: PathBuf,
+    /// The root of the workspace, from which the compiler names sources.
+    pub root: PathBuf,
     /// The name of its package.
     pub package: String,
     /// The version of that.
@@ -273,6 +275,7 @@ impl<'a> Cargo<'a> {
             linked: linked.clone(),
             name,
             file: file.into(),
+            root: self.metadata["workspace_root"].as_str().map_or(folder.clone(), PathBuf::from),
             folder,
             package: text("name").to_owned(),
             version: text("version").to_owned(),

@@ -61,6 +61,7 @@ impl Subject {
             command,
             name: words.join(" "),
             folder: None,
+            root: None,
             variables: Vec::new(),
             rust: false,
             harness: false,
@@ -119,11 +120,6 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let counted = verdicts.iter().filter(|judged| !judged.advisory);
     answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
     show::show((args, number), subject, &found, listener.elapsed(), &mut answer)?;
-    if let Some(stop) = &found.stop {
-        print!("{}", std::mem::take(&mut answer.out));
-        eprintln!("gdb stops at {}", stop.what);
-        child.debug(stop)?;
-    }
     answer.results.push(Outcome {
         executions: found.executions,
         threads: found.threads,

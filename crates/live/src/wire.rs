@@ -184,6 +184,10 @@ pub struct Place {
 /// the innermost first, as far as that can be seen.
 pub const SLEPT: &str = "slept";
 
+/// The calls that led to where an execution fails, if executions are traced: one for each, the innermost
+/// first, as far as that can be seen.
+pub const CALLS: &str = "calls";
+
 /// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {

@@ -1,7 +1,7 @@
 //! What the library reports: [messages](weakspot_live::wire), a line each, written to the descriptor
 //! that the configuration names.
 
-use weakspot_live::wire::{Message, Place, Related, SLEPT};
+use weakspot_live::wire::{CALLS, Message, Place, Related, SLEPT};
 
 use crate::Runtime;
 use crate::sys;
@@ -87,7 +87,12 @@ impl Runtime {
             Some(Related { what: what.to_owned(), thread, place: self.reporter.place(pc)? })
         });
         let related = related.collect();
-        let slept = self.slept();
+        let mut slept = self.slept();
+        if self.config.trace && pc != 0 && thread == Some(self.threads.current()) {
+            let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
+            let (what, thread) = (CALLS, thread.map(|t| t as u16));
+            slept.extend(calls.map(|place| Related { what: what.to_owned(), thread, place }));
+        }
         self.reporter.finding(kind, thread, pc, text, (related, slept), (execution, schedule));
     }
 

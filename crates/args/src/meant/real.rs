@@ -93,7 +93,6 @@ pub struct RunArgs {
     pub fence_transactions: bool,
     pub fences: bool,
     pub log: Option<PathBuf>,
-    pub gdb: bool,
     pub shared: Shared,
 }
 
@@ -135,7 +134,6 @@ fn explore(
         fence_transactions,
         fences,
         log,
-        gdb,
         shared,
     } = typed;
     let transactional = [
@@ -197,10 +195,6 @@ fn explore(
     refuse(
         &[("--log", log.is_some() && replay.is_none())],
         "writes one execution: expected --replay SCHEDULE, too",
-    )?;
-    refuse(
-        &[("--gdb", gdb && replay.is_none())],
-        "stops in one execution: expected --replay SCHEDULE, too",
     )?;
     let watched = [
         ("--model", !model.is_empty()),
@@ -266,7 +260,6 @@ fn explore(
         fence_transactions,
         fences,
         log: file("--log", log)?,
-        gdb,
         shared,
     })
 }

@@ -215,9 +215,6 @@ pub(crate) struct Explore {
     /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
     #[arg(long)]
     pub(crate) fences: bool,
-    /// Stop the execution that is replayed in gdb: at a store that is late, or where it fails.
-    #[arg(long)]
-    pub(crate) gdb: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,

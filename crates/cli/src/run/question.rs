@@ -32,7 +32,6 @@ pub(super) fn with_kept(args: &RunArgs, entry: &Entry) -> Result<RunArgs> {
         output: args.output,
         fences: args.fences,
         log: args.log.clone(),
-        gdb: args.gdb,
         shared: args.shared.clone(),
         ..kept.run
     })
@@ -85,7 +84,6 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         fence_transactions: args.fence_transactions,
         advice: args.fences,
         log: args.log.is_some(),
-        debug: args.gdb,
         virtual_time: args.virtual_time,
         details: args.shared.format == OutputFormat::Json || !args.shared.quiet,
         timeout: args.shared.timeout,

@@ -176,8 +176,8 @@ impl Part<'_> {
             Part::Pairs(pairs) => robustness(explored, pairs, None, found, look),
             Part::OnlyPairs(pairs, failed) => {
                 let open = match &failed.verdict {
-                    Verdict::Unknown(limit) => Some(limit),
-                    Verdict::Holds | Verdict::Violated => None,
+                    Verdict::Unknown(limit) if pairs.advisory => Some(limit),
+                    _ => None,
                 };
                 robustness(explored, pairs, open, found, look)
             }
