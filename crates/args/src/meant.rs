@@ -121,6 +121,8 @@ pub struct Shared {
     pub format: OutputFormat,
     /// Where the evidence of the answer goes, if anywhere.
     pub witness: Option<PathBuf>,
+    /// Where the answers go as a page, if anywhere.
+    pub report: Option<PathBuf>,
     /// When to give up on a question.
     pub timeout: Duration,
     /// When to stop following a log, which takes as long as it takes unless the user named a time.
@@ -161,11 +163,12 @@ fn shared(
     threads: Option<&typed::Threads>,
     witness: Option<typed::Witness>,
 ) -> Result<Shared, Usage> {
-    let typed::Shared { format, timeout, memory, quiet, verbose, progress, color } = typed;
+    let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color } = typed;
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Shared {
         format: format.unwrap_or(OutputFormat::Text),
         witness: file("--witness", witness.and_then(|typed| typed.witness))?,
+        report: file("--report", report)?,
         timeout: timeout.unwrap_or(TIMEOUT),
         reading: None,
         memory: memory.unwrap_or(MEMORY),

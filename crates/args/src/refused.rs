@@ -56,11 +56,6 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["fence"], &["witness"], "`robust` and `reach` write witnesses of single runs"),
     (
-        &["run", "cargo run"],
-        &["threads"],
-        "one execution after the other is explored; `weakspot cargo test` explores tests side by side",
-    ),
-    (
         &["run", "cargo test", "cargo run"],
         &["witness"],
         "--replay SCHEDULE --log FILE writes an execution",

@@ -239,7 +239,7 @@ fn conflicts() {
         ),
         (
             "reach --algorithm dual -m sc,tso a",
-            "--algorithm lazy, unroll and dual answer for TSO only: expected --model tso",
+            "--algorithm lazy, unroll and dual answer for TSO and PSO only: expected --model tso or pso",
         ),
         (
             "reach --algorithm dual --buffer-limit 3 a",
@@ -289,10 +289,6 @@ fn conflicts() {
             "plume has room for one history, not for --count 2",
         ),
         ("record --cpus 3 FILE", "--cpus is about random clients: leave out FILE"),
-        (
-            "run --threads 7 a",
-            "`weakspot run` has no --threads: one execution after the other is explored; `weakspot cargo test` explores tests side by side",
-        ),
         (
             "run --witness w.json a",
             "`weakspot run` has no --witness: --replay SCHEDULE --log FILE writes an execution",

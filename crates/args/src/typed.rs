@@ -116,6 +116,9 @@ pub(crate) struct Shared {
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&OutputFormat::ALL, &[]))]
     pub(crate) format: Option<OutputFormat>,
+    /// Write the answers as a page to look at, too: one HTML file that needs no network.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Give up on a question after this time, from opening its file [default: 60s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,

@@ -138,15 +138,14 @@ pub(crate) fn output_of(
 
 /// Reads the name of an output format where there is neither a graph nor a table.
 pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
-    output_of(&[OutputFormat::Text, OutputFormat::Json], &[OutputFormat::Dot, OutputFormat::Csv])
+    use OutputFormat::{Csv, Dot, Github, Json, Sarif, Text};
+    output_of(&[Text, Json, Sarif, Github], &[Dot, Csv])
 }
 
 /// Reads the name of an output format for tests.
 pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
-    output_of(
-        &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Junit],
-        &[OutputFormat::Dot, OutputFormat::Csv],
-    )
+    use OutputFormat::{Csv, Dot, Github, Json, Junit, Sarif, Text};
+    output_of(&[Text, Json, Junit, Sarif, Github], &[Dot, Csv])
 }
 
 /// What to replay.

@@ -27,8 +27,8 @@ pub(crate) struct Question {
 pub(crate) const QUESTIONS: &[Question] = &[
     reach_tso("auto", |p, m, l| by_reach(p, m, Algorithm::Auto, l)),
     reach_tso("eager", |p, m, l| by_reach(p, m, Algorithm::Eager(Strategy::Auto), l)),
-    reach_tso("lazy", |p, _, l| by_lazy(p, Lazily::Whole, l)),
-    reach_tso("unroll", |p, _, l| by_lazy(p, Lazily::Unrolled, l)),
+    reach_tso("lazy", |p, m, l| by_lazy(p, m, Lazily::Whole, l)),
+    reach_tso("unroll", |p, m, l| by_lazy(p, m, Lazily::Unrolled, l)),
     reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
     robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
     robust_against(Model::Tso, "attack", |p, m, l| by_robust(p, m, Decide::Attack, l)),
@@ -58,9 +58,8 @@ fn by_reach(p: &Program, m: Model, algorithm: Algorithm, l: &Limits) -> Result<F
     Ok(Found { verdict: found.verdict, states: found.states, queries: None })
 }
 
-/// TSO only.
-fn by_lazy(p: &Program, lazily: Lazily, l: &Limits) -> Result<Found, NoAnswer> {
-    let (found, asked) = reach_lazily(p, lazily, l, &mut Silent)?;
+fn by_lazy(p: &Program, m: Model, lazily: Lazily, l: &Limits) -> Result<Found, NoAnswer> {
+    let (found, asked) = reach_lazily(p, m, lazily, l, &mut Silent)?;
     let queries = Some(asked.sc + asked.oracle);
     Ok(Found { verdict: found.verdict.clone(), states: found.states, queries })
 }

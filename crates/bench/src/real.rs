@@ -219,6 +219,7 @@ fn measure(
         strategy: Strategy::Auto,
         shared: Vec::new(),
         virtual_time: false,
+        workers: 1,
         executions: None,
         steps: STEPS,
         spins: 32,

@@ -10,10 +10,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tempfile::TempDir;
 use weakspot_build::runtime;
+use weakspot_live::Parts;
 use weakspot_live::wire::{Config, Message, VARIABLE};
 
-use crate::{Ended, Error, Result, Runtime, Start};
+use crate::{Ended, Error, Result, Runtime, Shared, Start};
+
+mod workers;
 
 /// How long the library has to end by itself: after its time is over, and when it is asked to.
 const OVERTIME: Duration = Duration::from_secs(5);
@@ -75,20 +79,8 @@ pub struct Child<'a> {
 impl Runtime for Child<'_> {
     fn run(&self, start: &Start<'_>, hear: &mut dyn FnMut(Message) -> bool) -> Result<Ended> {
         let (reader, writer) = pipe().map_err(Error::because("failed to make a pipe"))?;
-        // The child opens the pipe by this name: what it inherits would have to be inherited by all.
-        let report = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
-        let config = Config { report: Some(report), ..start.config.clone() };
-        let shown = self.shown && start.output;
-        let mut command = self.command(&config, shown)?;
-        let failed = "failed to make a folder for the program to run in";
-        let scratch = self.scratch.then(|| {
-            tempfile::Builder::new().prefix("weakspot-").tempdir().map_err(Error::because(failed))
-        });
-        let scratch = scratch.transpose()?;
-        if let Some(folder) = &scratch {
-            command.current_dir(folder.path()).env("TMPDIR", folder.path());
-        }
-        let mut child = Group::start(command, &self.program.name)?;
+        let config = Config { report: Some(name_of(&writer)), ..start.config.clone() };
+        let (mut child, _scratch) = self.begin(&config, start.output)?;
         let lines = listen(reader);
         let ended = child.follow(start, &lines, hear);
         let status = child.end()?;
@@ -105,9 +97,33 @@ impl Runtime for Child<'_> {
         }
         Ok(ended.unwrap_or_else(|| Ended::Silent(status_text(status))))
     }
+
+    fn run_parts(
+        &self,
+        start: &Start<'_>,
+        workers: usize,
+        parts: &mut Parts,
+        hear: &mut dyn FnMut(usize, Message) -> bool,
+    ) -> Result<Shared> {
+        workers::run(self, start, workers, parts, hear)
+    }
 }
 
 impl Child<'_> {
+    /// Starts the program; the folder that is made for it goes with what is returned.
+    fn begin(&self, config: &Config, output: bool) -> Result<(Group, Option<TempDir>)> {
+        let mut command = self.command(config, self.shown && output)?;
+        let failed = "failed to make a folder for the program to run in";
+        let scratch = self.scratch.then(|| {
+            tempfile::Builder::new().prefix("weakspot-").tempdir().map_err(Error::because(failed))
+        });
+        let scratch = scratch.transpose()?;
+        if let Some(folder) = &scratch {
+            command.current_dir(folder.path()).env("TMPDIR", folder.path());
+        }
+        Ok((Group::start(command, &self.program.name)?, scratch))
+    }
+
     fn command(&self, config: &Config, shown: bool) -> Result<Command> {
         let Program { command, folder, variables, .. } = self.program;
         let [program, args @ ..] = &command[..] else {
@@ -146,6 +162,11 @@ impl Child<'_> {
             .process_group(0);
         Ok(child)
     }
+}
+
+/// By this name a child opens a pipe: what it inherits would have to be inherited by all.
+fn name_of(pipe: &impl AsRawFd) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), pipe.as_raw_fd())
 }
 
 /// A child and the processes that it starts, none of which outlives this.
@@ -277,6 +298,12 @@ fn tell(line: &str, hear: &mut dyn FnMut(Message) -> bool) -> Result<Heard> {
 /// The lines of the pipe. A thread of its own reads them, so that others can look at the clock.
 fn listen(pipe: std::io::PipeReader) -> Receiver<String> {
     let (sender, receiver) = channel();
+    pass_on(pipe, move |line| sender.send(line).is_ok());
+    receiver
+}
+
+/// Passes on the lines of a pipe as long as somebody wants them.
+fn pass_on(pipe: std::io::PipeReader, to: impl Fn(String) -> bool + Send + 'static) {
     std::thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
@@ -286,13 +313,12 @@ fn listen(pipe: std::io::PipeReader) -> Receiver<String> {
                 break;
             }
             let text = String::from_utf8_lossy(&line).into_owned();
-            if sender.send(text).is_err() {
+            if !to(text) {
                 break;
             }
             line.clear();
         }
     });
-    receiver
 }
 
 /// The file of a program: as it is named, or in the folders of PATH.

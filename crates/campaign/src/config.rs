@@ -21,6 +21,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
     Config {
         fd: 2,
         report: None,
+        parts: None,
         models: question.models.clone(),
         under: question.under,
         delayed: Vec::new(),

@@ -9,6 +9,7 @@ use weakspot_live::{Choices, Plan};
 use crate::config::merged;
 use crate::findings::{Findings, Seen};
 use crate::heard::Heard;
+use crate::sharing;
 use crate::symbols::Symbols;
 use crate::{Campaign, Ended, Error, Question, Result, Start, Strategy, Until};
 
@@ -261,14 +262,28 @@ impl Exploration<'_> {
     ) -> Result<(Ended, Heard)> {
         let Campaign { runtime, control, .. } = self.campaign;
         let config = self.config(phase.plan.clone(), left, most.unwrap_or(0), shared);
+        let enough = |heard: &Heard| heard.is_enough(self.until) || self.leaves_time(heard);
+        if self.is_shared(phase)
+            && let Some(followed) = sharing::follow(&self.campaign, &config, left, shared, &enough)?
+        {
+            return Ok(followed);
+        }
         let mut heard = Heard::nothing(shared.len());
         let stop = || control.interrupted();
         let start = Start { config: &config, output: true, most: left, stop: &stop };
         let ended = runtime.run(&start, &mut |message| {
             heard.hear(message, control);
-            heard.is_enough(self.until) || self.leaves_time(&heard)
+            enough(&heard)
         })?;
         Ok((ended, heard))
+    }
+
+    /// Whether several of the program may follow a strategy. Who stops at the first finding explores
+    /// alone: which one is the first must not depend on who is faster. `dpor` is followed in parts even by one,
+    /// so that the answer does not depend on how many there are.
+    fn is_shared(&self, phase: &Phase) -> bool {
+        let several = self.campaign.question.workers > 1 || phase.plan == Plan::Dpor;
+        several && self.until == Until::End && phase.most.is_none()
     }
 
     /// Whether it is time to look for the consequences of what was found.

@@ -67,6 +67,15 @@ pub struct Unserializable {
     pub seen: Seen,
 }
 
+impl Unserializable {
+    /// Both together, where they were seen first.
+    pub(crate) fn with(self, other: Unserializable) -> Unserializable {
+        let executions = self.seen.executions + other.seen.executions;
+        let first = if other.seen.first < self.seen.first { other } else { self };
+        Unserializable { seen: Seen { executions, ..first.seen } }
+    }
+}
+
 /// In which executions something was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {

@@ -96,6 +96,64 @@ impl Heard {
         self
     }
 
+    /// What several heard who explored parts of a whole. Executions are counted in the order of the parts:
+    /// `first` says which one of all it was that was a certain one of whoever heard of it.
+    pub(crate) fn joined(all: Vec<Heard>, first: &dyn Fn(usize, u64) -> u64) -> Heard {
+        let mut all = all.into_iter();
+        let mut joined = all.next().unwrap_or_else(|| Heard::nothing(0));
+        joined.counted(&|execution| first(0, execution));
+        for (i, mut heard) in all.enumerate() {
+            heard.counted(&|execution| first(i + 1, execution));
+            joined.overtakings.items.append(&mut heard.overtakings.items);
+            joined.failures.items.append(&mut heard.failures.items);
+            joined.before.append(&mut heard.before);
+            joined.outside.append(&mut heard.outside);
+            joined.unsupported.append(&mut heard.unsupported);
+            joined.mixed.append(&mut heard.mixed);
+            joined.volatile = joined.volatile.or(heard.volatile);
+            joined.unserializable = match (joined.unserializable, heard.unserializable) {
+                (Some(one), Some(other)) => Some(one.with(other)),
+                (one, other) => one.or(other),
+            };
+            joined.threads = joined.threads.max(heard.threads);
+            joined.diverged = joined.diverged.or(heard.diverged);
+            joined.defect = joined.defect.or(heard.defect);
+            joined.idle += heard.idle;
+            joined.exits += heard.exits;
+            joined.cut += heard.cut;
+            joined.executions += heard.executions;
+            joined.steps += heard.steps;
+        }
+        joined.outside.sort_unstable();
+        joined.outside.dedup();
+        joined.unsupported.sort_unstable();
+        joined.unsupported.dedup();
+        joined.mixed.dedup();
+        // Each thing once, where it was seen first.
+        let mut found = Findings {
+            overtakings: std::mem::take(&mut joined.overtakings.items),
+            failures: std::mem::take(&mut joined.failures.items),
+            unserializable: None,
+        };
+        found.overtakings.sort_by_key(|o| o.seen.first);
+        found.failures.sort_by_key(|f| (f.seen.schedule.is_empty(), f.seen.first));
+        let mut once = Findings::none();
+        once.add(found, 0);
+        joined.overtakings.items = once.overtakings;
+        joined.failures.items = once.failures;
+        joined
+    }
+
+    /// Counts executions otherwise.
+    fn counted(&mut self, first: &dyn Fn(u64) -> u64) {
+        let overtakings = self.overtakings.items.iter_mut().map(|o| &mut o.seen);
+        let failures = self.failures.items.iter_mut().map(|f| &mut f.seen);
+        let unserializable = self.unserializable.iter_mut().map(|u| &mut u.seen);
+        for seen in overtakings.chain(failures).chain(unserializable) {
+            seen.first = first(seen.first);
+        }
+    }
+
     /// Whether what was found is all that is wanted.
     pub(crate) fn is_enough(&self, until: Until) -> bool {
         match until {
@@ -201,6 +259,7 @@ impl Heard {
                 (self.executions, self.steps) = (executions, steps);
                 self.done = Some(how);
             }
+            Message::Rest { .. } => {}
             Message::Defect(text) => self.defect = Some(text),
         }
     }

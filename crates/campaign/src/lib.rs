@@ -40,6 +40,7 @@ mod question;
 mod races;
 mod replay;
 mod runtime;
+mod sharing;
 mod sources;
 mod symbols;
 #[cfg(test)]
@@ -62,7 +63,7 @@ pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
 pub use log::{Logged, Replayed};
 pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
-pub use runtime::{Control, Ended, Runtime, Start};
+pub use runtime::{Control, Ended, Runtime, Shared, Start};
 pub use sources::Patch;
 pub use symbols::has_harness;
 

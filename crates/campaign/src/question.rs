@@ -22,6 +22,8 @@ pub struct Question {
     pub strategy: Strategy,
     /// The memory that is known to be shared, as when a schedule was found.
     pub shared: Vec<(u64, u64)>,
+    /// How many of the program explore it at a time.
+    pub workers: usize,
     /// At most so many.
     pub executions: Option<u64>,
     /// Each with at most so many steps.

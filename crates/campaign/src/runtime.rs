@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use weakspot_live::Parts;
 use weakspot_live::wire::{Config, Message};
 
 use crate::Result;
@@ -11,6 +12,28 @@ pub trait Runtime {
     /// Runs it once, as `start` says, and passes on what is reported until `hear` says that this is
     /// enough. Who is stopped is asked for its last messages.
     fn run(&self, start: &Start<'_>, hear: &mut dyn FnMut(Message) -> bool) -> Result<Ended>;
+
+    /// Runs several of it at a time, at most so many, which explore parts of a whole. Messages come with
+    /// the number of who has sent them.
+    fn run_parts(
+        &self,
+        start: &Start<'_>,
+        workers: usize,
+        parts: &mut Parts,
+        hear: &mut dyn FnMut(usize, Message) -> bool,
+    ) -> Result<Shared>;
+}
+
+/// What came of an exploration that several share.
+pub struct Shared {
+    /// Why the messages end.
+    pub ended: Ended,
+    /// Whether all parts have to be made again, because bytes turned out to be shared that were not known
+    /// to be.
+    pub again: bool,
+    /// For each of those who explored: the parts that it was given, and how many executions it had had
+    /// before each of them.
+    pub given: Vec<Vec<(u64, u64)>>,
 }
 
 /// How the program is run.

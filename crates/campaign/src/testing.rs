@@ -7,9 +7,11 @@ use std::time::Duration;
 use weakspot_core::Model;
 use weakspot_live::testing::{Buffers, State, System};
 use weakspot_live::wire::{Config, Message, Place, PlacedFence, TracedStep};
-use weakspot_live::{Choice, Choices, Ended as End, Op, Order, Plan, Step, Watch, preventing};
+use weakspot_live::{
+    Choice, Choices, Ended as End, Op, Order, Parts, Plan, Step, Watch, preventing,
+};
 
-use crate::{Control, Ended, Facts, Isolate, Question, Result, Runtime, Start, Strategy, Until};
+use crate::{Control, Ended, Facts, Isolate, Question, Result, Runtime, Shared, Start, Strategy, Until};
 
 /// A program that is only data, as a runtime.
 pub(crate) struct Fake<'a> {
@@ -33,6 +35,29 @@ fn place(at: u64) -> Place {
 
 impl Runtime for Fake<'_> {
     fn run(&self, start: &Start<'_>, hear: &mut dyn FnMut(Message) -> bool) -> Result<Ended> {
+        self.explore(start, None, hear)
+    }
+
+    /// All parts by one.
+    fn run_parts(
+        &self,
+        start: &Start<'_>,
+        _workers: usize,
+        parts: &mut Parts,
+        hear: &mut dyn FnMut(usize, Message) -> bool,
+    ) -> Result<Shared> {
+        let ended = self.explore(start, Some(parts), &mut |message| hear(0, message))?;
+        Ok(Shared { ended, again: false, given: Vec::new() })
+    }
+}
+
+impl Fake<'_> {
+    fn explore(
+        &self,
+        start: &Start<'_>,
+        mut parts: Option<&mut Parts>,
+        hear: &mut dyn FnMut(Message) -> bool,
+    ) -> Result<Ended> {
         let config = start.config;
         // Whatever is told has to be understood by the real one.
         assert_eq!(Config::parse(&config.to_string()).as_ref(), Ok(config));
@@ -52,6 +77,11 @@ impl Runtime for Fake<'_> {
         let system = &System { buffers, ..self.system.clone() };
         hear(Message::Module { base: 0, end: 1, path: "fake".to_owned() });
         let (mut executions, mut all_steps) = (0, 0);
+        let mut part = parts.as_deref_mut().and_then(Parts::hand_out);
+        if let Some((_, text)) = &part {
+            assert!(strategy.start(text));
+        }
+        let mut before = 0;
         let how = loop {
             if (start.stop)() {
                 return Ok(Ended::Stopped);
@@ -59,7 +89,16 @@ impl Runtime for Fake<'_> {
             if config.executions > 0 && executions >= config.executions {
                 break "limit";
             }
-            if !strategy.begin() {
+            let begun = strategy.begin();
+            if let (false, Some(parts), Some((number, _))) = (begun, &mut parts, &part) {
+                assert!(parts.hand_in(*number, strategy.rest(), executions - before));
+                before = executions;
+                part = parts.hand_out();
+                let Some((_, text)) = &part else { break "parts" };
+                assert!(strategy.start(text));
+                continue;
+            }
+            if !begun {
                 break if strategy.complete() { "complete" } else { "incomplete" };
             }
             watch.begin();
@@ -198,6 +237,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         strategy,
         shared: Vec::new(),
         virtual_time: false,
+        workers: 1,
         executions: None,
         steps: 100_000,
         spins: 32,

@@ -15,7 +15,7 @@ use crate::args::HistoryCheckArgs;
 use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
 use crate::interrupt;
-use crate::job::{Job, is_unread, line_of};
+use crate::job::{Job, Written, is_unread, line_of};
 use crate::pool::{self, Answer, Listener};
 
 /// A window that takes longer than this is left undecided, not to fall behind for good.
@@ -317,9 +317,9 @@ impl Followed<'_> {
         let answers: Vec<HistoryAnswer<'_>> =
             verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all: false });
-        self.job.answer.out += &written;
+        self.job.write(&written);
         for (_, verdict) in &verdicts {
-            self.job.say("", verdict);
+            self.job.say(&Written::default(), verdict);
         }
         part(self.job.take());
     }

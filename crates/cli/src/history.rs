@@ -17,7 +17,7 @@ use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_his
 use crate::args::{HistoryCheckArgs, OutputFormat};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::job::{self, Job, is_unread, line_of, summarise};
+use crate::job::{self, Job, Written, is_unread, line_of, summarise};
 use crate::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
@@ -168,7 +168,7 @@ impl Asked<'_> {
         for (found, _) in good {
             self.write_witness(read, &found);
             let verdict = &found.answer.verdict;
-            self.job.say("", verdict);
+            self.job.say(&Written::default(), verdict);
             self.job.answer.results.push((found.model, Some(verdict.clone())));
         }
     }
@@ -203,7 +203,7 @@ impl Asked<'_> {
         let are_all = self.job.models.len() == HistoryModel::ALL.len();
         let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all });
-        self.job.answer.out += &written;
+        self.job.write(&written);
         if shared.format == OutputFormat::Dot && draws_nothing && !shared.quiet {
             self.job.answer.err +=
                 &format!("{}: nothing is violated, so there is no cycle to draw\n", self.job.file);

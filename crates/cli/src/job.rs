@@ -54,6 +54,13 @@ pub(crate) fn summarise(
     }
 }
 
+/// An answer as it is written, and as an object for the page of `--report`.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    object: String,
+}
+
 /// The answers to one input, while they are made.
 pub(crate) struct Job<'a, T, M = Model> {
     pub(crate) shared: &'a Shared,
@@ -97,13 +104,30 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// An answer as it is written.
-    pub(crate) fn written(&self, answer: &dyn weakspot_report::Answer) -> String {
-        self.shared.format.of(answer, style(self.shared))
+    pub(crate) fn written(&self, answer: &dyn weakspot_report::Answer) -> Written {
+        self.written_with(answer, answer)
+    }
+
+    /// The same, with more on the page of `--report`.
+    pub(crate) fn written_with(
+        &self,
+        answer: &dyn weakspot_report::Answer,
+        of_page: &dyn weakspot_report::Answer,
+    ) -> Written {
+        let style = style(self.shared);
+        let object = self.shared.report.as_ref().map(|_| OutputFormat::Json.of(of_page, style));
+        Written { text: self.shared.format.of(answer, style), object: object.unwrap_or_default() }
+    }
+
+    /// Writes answers whose verdicts are said one by one.
+    pub(crate) fn write(&mut self, written: &Written) {
+        self.answer.out += &written.text;
+        self.answer.objects += &written.object;
     }
 
     /// Says an answer.
-    pub(crate) fn say(&mut self, written: &str, verdict: &Verdict) {
-        self.answer.out += written;
+    pub(crate) fn say(&mut self, written: &Written, verdict: &Verdict) {
+        self.write(written);
         self.answer.exit = self.answer.exit.max(Exit::of(verdict));
     }
 
@@ -131,14 +155,21 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
         kind: Option<&str>,
     ) {
         self.answer.exit = Exit::Bad;
-        if self.shared.format != OutputFormat::Json {
+        let (json, page) = (self.shared.format.is_of_objects(), self.shared.report.is_some());
+        if !json && !page {
             return;
         }
         let (file, question) = (self.file.as_str(), self.question);
         for model in model.map_or(self.models.to_vec(), |model| vec![model]) {
             let model = Some(model.key());
             let refusal = Refusal { file, question, model, message, place, kind };
-            self.answer.out += &refusal.json();
+            let refusal = refusal.json();
+            if page {
+                self.answer.objects += &refusal;
+            }
+            if json {
+                self.answer.out += &refusal;
+            }
         }
     }
 

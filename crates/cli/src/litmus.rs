@@ -18,6 +18,9 @@ use crate::exit::Exit;
 use crate::job::{Job, summarise};
 use crate::pool::{self, Answer, Listener};
 
+/// So many final states are listed on a page.
+const MOST_STATES: usize = 10_000;
+
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
@@ -111,7 +114,13 @@ impl Litmus<'_> {
             shown: (is_shown && not_shown.is_none()).then_some(shown),
         };
         let result = LitmusResult::of(&answer);
-        let written = self.job.written(&answer);
+        // A page has room for the states, and for a run.
+        let of_page = LitmusAnswer {
+            with_outcomes: answer.with_outcomes || found.set.len() <= MOST_STATES,
+            shown: run.as_ref().map(|run| LitmusShown { run: Some(run), ..shown }),
+            ..answer
+        };
+        let written = self.job.written_with(&answer, &of_page);
         self.job.say(&written, &judged.verdict);
         self.job.answer.results.push(result);
         if let Some(message) = not_shown {
@@ -140,7 +149,7 @@ impl Litmus<'_> {
         self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
     }
 
-    /// The run that `--show` or `--format dot` asks for.
+    /// The run that `--show`, `--format dot` or `--report` asks for.
     fn run_to_show(
         &self,
         parsed: &Parsed,
@@ -149,7 +158,9 @@ impl Litmus<'_> {
         judged: &Judgement,
     ) -> Result<Option<weakspot_core::machine::Schedule>, String> {
         let wanted = self.args.show.as_deref().unwrap_or_default();
-        if self.args.show.is_none() && self.args.common.shared.format != OutputFormat::Dot {
+        let shared = &self.args.common.shared;
+        let draws = shared.format == OutputFormat::Dot || shared.report.is_some();
+        if self.args.show.is_none() && !draws {
             return Ok(None);
         }
         let outcome = if wanted.trim().is_empty() {

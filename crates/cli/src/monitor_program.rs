@@ -205,13 +205,13 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         run: run.as_ref(),
         monitored: found.monitored,
     };
-    let written = job.written(&answer);
+    let mut written = job.written(&answer);
     // In text, the table of all programs comes first.
-    let (out, details) = match job.shared.format {
-        OutputFormat::Text => (String::new(), written),
-        _ => (written, String::new()),
+    let details = match job.shared.format {
+        OutputFormat::Text => std::mem::take(&mut written.text),
+        _ => String::new(),
     };
-    job.say(&out, &verdict);
+    job.say(&written, &verdict);
     write_witness(job, source, found, &verdict, run.map(Evidence::Run));
     details
 }

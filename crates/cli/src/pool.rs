@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
+use weakspot_report::{github, page, sarif};
 
-use crate::args::{Common, Shared, When};
+use crate::args::{Common, OutputFormat, Shared, When};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::output::spare_inputs;
-use crate::signed::signed;
+use crate::output::{self, spare_inputs};
+use crate::signed::{TOOL, signed};
 use crate::terminal::{self, Bytes, Count};
 
 /// What one input came to.
@@ -25,6 +26,8 @@ pub(crate) struct Answer<T> {
     pub(crate) out: String,
     /// For standard error.
     pub(crate) err: String,
+    /// For the page that `--report` asks for: JSON Lines.
+    pub(crate) objects: String,
     /// The worst end.
     pub(crate) exit: Exit,
     /// For the summary.
@@ -34,7 +37,8 @@ pub(crate) struct Answer<T> {
 impl<T> Answer<T> {
     /// Nothing said yet.
     pub(crate) fn new() -> Answer<T> {
-        Answer { out: String::new(), err: String::new(), exit: Exit::Holds, results: Vec::new() }
+        let [out, err, objects] = [const { String::new() }; 3];
+        Answer { out, err, objects, exit: Exit::Holds, results: Vec::new() }
     }
 }
 
@@ -137,7 +141,13 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
             });
         }
         drop(sender);
-        let mut said = Said { exit: Exit::Holds, results: Vec::new(), inputs: 0 };
+        let mut said = Said {
+            exit: Exit::Holds,
+            results: Vec::new(),
+            objects: String::new(),
+            found: String::new(),
+            inputs: 0,
+        };
         let printed = print(inputs, shared, receiver, &mut said);
         if printed.is_err() {
             interrupt::ask();
@@ -153,7 +163,12 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
         }
     });
     terminal::clear();
-    let Said { exit, results, .. } = printed?;
+    let Said { exit, results, objects, .. } = printed?;
+    if let Some(path) = &shared.report {
+        let command: Vec<String> = std::env::args().collect();
+        let command = shlex::try_join(command.iter().map(String::as_str))?;
+        output::write(path, page(&TOOL, &command, &objects))?;
+    }
     Ok((exit, results))
 }
 
@@ -161,6 +176,9 @@ pub(crate) fn run_in_parts<I: Named, T: Send>(
 struct Said<T> {
     exit: Exit,
     results: Vec<T>,
+    /// For the page, and for a log that is written in the end.
+    objects: String,
+    found: String,
     /// How many inputs that is all about.
     inputs: usize,
 }
@@ -193,13 +211,18 @@ fn print<I: Named, T>(
                     News::Part(part) => {
                         said.exit = said.exit.max(part.exit);
                         said.results.extend(part.results);
+                        said.objects += &part.objects;
                         if !(part.err.is_empty() && part.out.is_empty()) {
                             terminal::clear();
                         }
                         if !part.err.is_empty() {
                             eprint!("{}", part.err);
                         }
-                        out.write_all(signed(shared.format, &part.out).as_bytes())?;
+                        match shared.format {
+                            OutputFormat::Sarif => said.found += &part.out,
+                            OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
+                            format => out.write_all(signed(format, &part.out).as_bytes())?,
+                        }
                     }
                     News::End(time) => {
                         ended = true;
@@ -221,6 +244,9 @@ fn print<I: Named, T>(
         line.show(said.inputs, inputs.len());
     }
     terminal::clear();
+    if shared.format == OutputFormat::Sarif {
+        out.write_all(sarif(&TOOL, &said.found).as_bytes())?;
+    }
     out.flush()
 }
 

@@ -16,7 +16,7 @@ use weakspot_report::error_json;
 
 use self::kept::Kept;
 use self::question::{question, with_kept};
-use crate::args::{OutputFormat, ProgramOutput, Replay, RunArgs, RunProgramArgs};
+use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -85,7 +85,7 @@ pub(crate) fn answered(args: &RunArgs, subject: &Subject) -> Answer<Outcome> {
         answer.exit = Exit::Bad;
         answer.err = format!("error: {error:#}\n");
         let name = subject.program.name.clone();
-        if args.shared.format == OutputFormat::Json {
+        if args.shared.format.is_of_objects() {
             answer.out = error_json(&name, "run", None, &format!("{error:#}"), None) + "\n";
         }
         let (remarks, verdicts) = (Vec::new(), Vec::new());

@@ -330,7 +330,7 @@ impl<'a> Asked<'a> {
             self.warn(current, warning);
         }
         // People have read them.
-        if self.args.shared.format == OutputFormat::Json {
+        if self.args.shared.format.is_of_objects() {
             remarks.extend(warnings);
         }
         for &model in &self.args.model {

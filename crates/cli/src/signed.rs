@@ -8,7 +8,7 @@ use weakspot_report::Tool;
 use crate::args::OutputFormat;
 
 /// What says in the first object of an output who wrote it.
-const TOOL: Tool = Tool {
+pub(crate) const TOOL: Tool = Tool {
     name: "weakspot",
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("WEAKSPOT_COMMIT"),

@@ -52,4 +52,4 @@ pub use transactions::{
     AddedFence, FencedProgram, SerialBy, Serializable, fence_program, serializable,
 };
 pub use tso::dual::dual_reach;
-pub use tso::lazy::{At, Emulation, First, Lazily, Queries, extend, reach_lazily};
+pub use tso::lazy::{At, Emulation, First, Lazily, Queries, extend, extend_pso, reach_lazily};

@@ -60,12 +60,18 @@ pub(crate) fn decided(
         (Algorithm::Auto, Model::Sc) => by_sc(program, limits, progress)?,
         (Algorithm::Auto, _) => portfolio::reach(program, model, limits, progress)?,
         (Algorithm::Eager(strategy), _) => eager(program, model, strategy, limits, progress)?,
-        (Algorithm::Lazy, Model::Tso) => lazy::lazy(program, limits, progress)?,
-        (Algorithm::Unroll, Model::Tso) => lazy::unroll(program, limits, progress)?,
-        (Algorithm::Dual, Model::Tso) => dual::decided(program, limits, progress)?
-            .ok_or(NoAnswer::NotApplicable("the complete procedure needs data that are finite"))?,
+        (Algorithm::Lazy, Model::Tso | Model::Pso(_)) => {
+            lazy::lazy(program, model, limits, progress)?
+        }
+        (Algorithm::Unroll, Model::Tso | Model::Pso(_)) => {
+            lazy::unroll(program, model, limits, progress)?
+        }
+        (Algorithm::Dual, Model::Tso | Model::Pso(_)) => dual::decided(
+            program, model, limits, progress,
+        )?
+        .ok_or(NoAnswer::NotApplicable("the complete procedure needs data that are finite"))?,
         (Algorithm::Lazy | Algorithm::Unroll | Algorithm::Dual, _) => {
-            return Err(NoAnswer::NotApplicable("this algorithm is made for TSO"));
+            return Err(NoAnswer::NotApplicable("this algorithm is not made for this model"));
         }
     })
 }

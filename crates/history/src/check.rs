@@ -15,13 +15,14 @@ use crate::causal::causal;
 use crate::gradual::chains::{Chains, coherence};
 use crate::gradual::enumerate;
 use crate::gradual::found::Found;
-use crate::gradual::greedy::{Greedy, greedy};
+use crate::gradual::greedy::{Greedy, Place, greedy};
 use crate::gradual::linear::linear;
-use crate::gradual::part::{Part, closed};
+use crate::gradual::part::{Part, closed, mentioned};
 use crate::gradual::sat;
 use crate::gradual::saturate::saturate;
 use crate::gradual::search::search;
 use crate::graph::explain::Ppo;
+use crate::graph::extra::Extra;
 
 /// Whether the history satisfies the model.
 ///
@@ -103,9 +104,11 @@ fn stronger_run(
     };
     let chains = Chains::new(ops, Ppo::of(stronger));
     let Ok(extra) = coherence(&chains) else { return Ok(None) };
-    Ok(match greedy(&chains, &extra, 2, meter)? {
-        Greedy::Run(order) => Some(linear(ops, stronger, &order)),
-        Greedy::Stuck(_) => None,
+    // No more than the definitions would cost.
+    let pains = Pains { work: WORK.min(ops.threads() as u64), patience: PATIENCE };
+    Ok(match run(&chains, &extra, pains, &mut DecidedBy::Greedy, meter)? {
+        Tried::Found(Found::Run(order)) => Some(linear(ops, stronger, &order)),
+        _ => None,
     })
 }
 
@@ -122,8 +125,62 @@ fn by_stages(ops: &History, model: HistoryModel, method: Method, meter: &mut Met
     Answer { verdict, evidence: evidence.map(Arc::new), decided_by: stage }
 }
 
-/// How often a greedy run may go back before the next stage is tried: so many steps per operation.
-const PATIENCE: u64 = 64;
+/// How often a greedy run may go back before the next stage is tried: so many steps per operation;
+/// and if it is the last hope before saturation.
+const PATIENCE: u64 = 4;
+const MORE_PATIENCE: u64 = 64;
+
+/// How much work a run from a guess may be: so much per operation.
+const WORK: u64 = 2000;
+
+/// How hard to look for a run.
+#[derive(Clone, Copy)]
+struct Pains {
+    /// Per operation for a run from a guess.
+    work: u64,
+    /// Of the last greedy run.
+    patience: u64,
+}
+
+/// What came of the search for a run without saturation.
+enum Tried {
+    Found(Found),
+    /// The greedy run was stuck at this place, or tired there.
+    Stuck(Place),
+}
+
+/// Looks for a run: a greedy one, and if that takes too many steps, which is because there are
+/// many threads, one from a guess when each operation happened. Guesses are of no use where many
+/// threads write few variables, because there the writes to one variable are too near each other.
+fn run(
+    chains: &Chains<'_>,
+    extra: &Extra,
+    pains: Pains,
+    stage: &mut DecidedBy,
+    meter: &mut Meter<'_>,
+) -> Result<Tried, Limit> {
+    let ops = chains.ops;
+    let is_crowded = 8 * ops.vars() < ops.threads();
+    *stage = DecidedBy::Greedy;
+    let patience = if is_crowded { pains.patience } else { PATIENCE };
+    let place = match greedy(chains, extra, patience, meter)? {
+        Greedy::Run(order) => return Ok(Tried::Found(Found::Run(order))),
+        Greedy::Stuck(place) => return Ok(Tried::Stuck(place)),
+        Greedy::Tired(place) => place,
+    };
+    if let Some(found) = sat::guessed(chains, extra, pains.work * ops.len() as u64, meter)? {
+        *stage = DecidedBy::Sat;
+        return Ok(Tried::Found(found));
+    }
+    if patience == pains.patience {
+        return Ok(Tried::Stuck(place));
+    }
+    drop(place);
+    Ok(match greedy(chains, extra, pains.patience, meter)? {
+        Greedy::Run(order) => Tried::Found(Found::Run(order)),
+        Greedy::Stuck(place) | Greedy::Tired(place) => Tried::Stuck(place),
+    })
+}
 
 fn strong(
     ops: &History,
@@ -139,22 +196,32 @@ fn strong(
             Ok(extra) => extra,
             Err(evidence) => return Ok(Found::Contradiction(evidence)),
         };
-        match greedy(&chains, &extra, PATIENCE, meter)? {
-            Greedy::Run(order) => {
-                *stage = DecidedBy::Greedy;
-                return Ok(Found::Run(order));
-            }
-            Greedy::Stuck(place) if method.saturate => {
-                // The reason is rarely far from where the run was stuck.
-                for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
-                    let part = Part::new(ops, closed(ops, place.around(&chains, count)));
-                    let saturated = saturate(&part.ops, ppo, true, meter)?;
-                    if let Err(evidence) = saturated {
-                        return Ok(Found::Contradiction(part.evidence(evidence)));
+        let pains = Pains { work: WORK, patience: MORE_PATIENCE };
+        let place = match run(&chains, &extra, pains, stage, meter)? {
+            Tried::Found(Found::Contradiction(evidence)) => {
+                let part = Part::new(ops, closed(ops, mentioned(&evidence)));
+                return Ok(Found::Contradiction(match saturate(&part.ops, ppo, true, meter)? {
+                    // A cycle says more than a proof by cases.
+                    Err(cycle) => {
+                        *stage = DecidedBy::Saturation;
+                        part.evidence(cycle)
                     }
-                }
+                    Ok(_) => evidence,
+                }));
             }
-            Greedy::Stuck(_) => {}
+            Tried::Found(found) => return Ok(found),
+            Tried::Stuck(place) => place,
+        };
+        *stage = DecidedBy::Saturation;
+        // The reason is rarely far from where the run was stuck.
+        for count in [1 << 10, 1 << 14].into_iter().filter(|count| 4 * count < ops.len()) {
+            if !method.saturate {
+                break;
+            }
+            let part = Part::new(ops, closed(ops, place.around(&chains, count)));
+            if let Err(evidence) = saturate(&part.ops, ppo, true, meter)? {
+                return Ok(Found::Contradiction(part.evidence(evidence)));
+            }
         }
     }
     let orders = match saturate(ops, ppo, method.saturate, meter)? {
@@ -162,7 +229,7 @@ fn strong(
         Ok(orders) => orders,
     };
     if matches!(method.complete, Complete::Auto | Complete::Search)
-        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, PATIENCE, meter)?
+        && let Greedy::Run(order) = greedy(&orders.chains, &orders.extra, MORE_PATIENCE, meter)?
     {
         *stage = DecidedBy::Greedy;
         return Ok(Found::Run(order));

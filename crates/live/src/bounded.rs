@@ -25,6 +25,12 @@
 
 use std::collections::VecDeque;
 
+mod whole;
+
+pub use whole::BoundedWhole;
+
+use whole::{Part, Rest, Stretch};
+
 use crate::strategy::undecided;
 use crate::{Agent, Choice, Diverged, Ended, Next, OpKind, Strategy};
 
@@ -59,6 +65,8 @@ pub struct Bounded {
     cut: bool,
     finished: bool,
     diverged: Option<Diverged>,
+    /// How many executions there may still be, if this is a part of a whole.
+    part: Option<u64>,
 }
 
 /// An execution: another one up to a step, then this agent, then plain.
@@ -103,6 +111,7 @@ impl Bounded {
             cut: false,
             finished: false,
             diverged: None,
+            part: None,
         }
     }
 
@@ -114,6 +123,10 @@ impl Bounded {
 
     /// Takes the next execution from what is to be done.
     fn take(&mut self) -> Option<Departure> {
+        if let Some(left) = &mut self.part {
+            *left -= 1;
+            return if *left > 0 { self.free.pop() } else { None };
+        }
         loop {
             if let Some(departure) = self.free.pop() {
                 return Some(departure);
@@ -132,6 +145,20 @@ impl Bounded {
             self.rounds.rotate_left(1);
             self.round += 1;
         }
+    }
+
+    /// Where an execution departs from the plain one.
+    fn way(&self, mut execution: u32) -> Vec<(u32, Agent)> {
+        let mut way = Vec::new();
+        while let Some(&Departure { parent, step, agent }) = self.executions.get(execution as usize)
+        {
+            if parent != NOBODY {
+                way.push((step, agent));
+            }
+            execution = parent;
+        }
+        way.reverse();
+        way
     }
 
     /// Who runs if nobody departs: a store leaves its buffer at once if it is not held back, then
@@ -227,16 +254,8 @@ impl Strategy for Bounded {
                 return false;
             };
             self.parent = departure.parent;
+            self.plan = self.way(departure.parent);
             self.plan.push((departure.step, departure.agent));
-            let mut above = departure.parent;
-            while let Some(&Departure { parent, step, agent }) = self.executions.get(above as usize)
-            {
-                if parent != NOBODY {
-                    self.plan.push((step, agent));
-                }
-                above = parent;
-            }
-            self.plan.reverse();
         }
         self.begun = true;
         self.planned = 0;
@@ -291,5 +310,41 @@ impl Strategy for Bounded {
 
     fn diverged(&self) -> Option<Diverged> {
         self.diverged
+    }
+
+    fn start(&mut self, part: &str) -> bool {
+        let Some(part) = Part::parse(part) else { return false };
+        *self = Bounded::new(self.most);
+        self.round = part.round;
+        // The first one is not taken, it is begun.
+        self.part = Some(part.most + u64::from(!part.ways.is_empty()));
+        for way in part.ways.iter().rev() {
+            self.begun = true;
+            let mut above = NOBODY;
+            let Some((&(step, agent), before)) = way.split_last() else { return false };
+            for &(step, agent) in [(0, Agent::thread(0))].iter().chain(before) {
+                self.executions.push(Departure { parent: above, step, agent });
+                above = self.executions.len() as u32 - 1;
+            }
+            self.free.push(Departure { parent: above, step, agent });
+        }
+        part.most > 0
+    }
+
+    fn rest(&mut self) -> String {
+        let way = |d: &Departure| [self.way(d.parent), vec![(d.step, d.agent)]].concat();
+        let ways = self.free.iter().rev().map(way).collect();
+        let later = |cost: usize| {
+            let ranges = self.rounds[cost].iter();
+            let stretch = |r: &Range| Stretch {
+                way: self.way(r.parent).into(),
+                from: r.from,
+                to: r.to,
+                agent: r.agent,
+            };
+            ranges.map(stretch).collect()
+        };
+        let cut = self.cut || self.diverged.is_some();
+        Rest { cut, ways, later: [later(1), later(2)] }.text()
     }
 }

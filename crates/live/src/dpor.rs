@@ -47,13 +47,20 @@
 //! Memory: one execution, its clocks, and its trees, which the number of races bounds, not the
 //! number of executions.
 
+use rustc_hash::FxHashSet;
+
 use crate::{Agent, Choice, Diverged, Ended, Next, Op, OpKind, Strategy};
 
 mod order;
+mod part;
 mod wakeup;
+mod whole;
+
+pub use whole::DporWhole;
 
 use order::{Order, Race, Step, woken_between};
-use wakeup::{Branch, Wanted, insert, may_begin, take};
+use part::{Found, Given, Left, Part, Rest};
+use wakeup::{Branch, Relation, Wanted, begins, insert, may_begin, take};
 
 /// The strategy `dpor`.
 #[derive(Clone, Debug)]
@@ -75,6 +82,25 @@ pub struct Dpor {
     finished: bool,
     cut: bool,
     diverged: Option<Diverged>,
+    /// How many executions there may still be.
+    most: u64,
+    /// The part of a whole that is explored.
+    shared: Shared,
+}
+
+/// What is known of a part of a whole that others explore, too.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    /// The states on the way to it, for its first execution, and the branch that it is.
+    way: Vec<Given>,
+    branch: Option<Branch>,
+    /// How many there are: they belong to all.
+    states: usize,
+    /// What is to be explored from these.
+    found: Vec<Found>,
+    known: FxHashSet<u64>,
+    /// The first step of the part has ended the program.
+    early: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -85,6 +111,8 @@ struct Node {
     sleep: Vec<Agent>,
     /// Who must not go first, because it would end the program.
     barred: Vec<Agent>,
+    /// Who need not go first, because others explore that meanwhile.
+    taken: Vec<Agent>,
     /// What is still to be explored.
     tree: Vec<Branch>,
 }
@@ -105,6 +133,8 @@ impl Dpor {
             finished: false,
             cut: false,
             diverged: None,
+            most: u64::MAX,
+            shared: Shared::default(),
         }
     }
 
@@ -129,7 +159,7 @@ impl Dpor {
 
     /// A state that was not seen before.
     fn enter(&mut self, next: &[Next]) {
-        let (mut sleep, mut barred) = (Vec::new(), Vec::new());
+        let (mut sleep, mut barred, mut others) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(above) = self.nodes.len().checked_sub(1) {
             let taken = self.order.steps[above].op;
             let stays = |agent: &&Agent| {
@@ -137,6 +167,7 @@ impl Dpor {
             };
             sleep.extend(self.nodes[above].sleep.iter().filter(stays));
             barred.extend(self.nodes[above].barred.iter().filter(stays));
+            others.extend(self.nodes[above].taken.iter().filter(stays));
             let before = self.nodes[above].seen..self.seen.len();
             for n in next {
                 if woken_between(&self.seen[before.clone()], n) {
@@ -145,7 +176,7 @@ impl Dpor {
             }
         }
         let tree = std::mem::take(&mut self.then);
-        self.nodes.push(Node { seen: self.seen.len(), sleep, barred, tree });
+        self.nodes.push(Node { seen: self.seen.len(), sleep, barred, taken: others, tree });
         self.seen.extend_from_slice(next);
     }
 
@@ -155,7 +186,7 @@ impl Dpor {
         let node = self.nodes.last_mut()?;
         if !node.tree.is_empty() {
             let can = |agent| next.iter().any(|n| n.agent == agent && n.enabled);
-            let branch = take(&mut node.tree, &node.sleep, can)?;
+            let branch = take(&mut node.tree, &node.sleep, &node.taken, can)?;
             return Some(self.follow(branch));
         }
         // Whoever is still asleep at the end of a sequence makes it one that was explored.
@@ -175,6 +206,29 @@ impl Dpor {
         let waits = next.iter().filter(|n| n.enabled);
         let after = waits.clone().find(|n| Some(n.agent) > last).or_else(|| waits.clone().next());
         after.map(|n| n.agent)
+    }
+
+    /// Who goes first on the way to a part, from a state that was just entered; nothing if that is
+    /// not on the way.
+    fn given(&mut self, at: usize, next: &[Next]) -> Option<Option<Agent>> {
+        let given = self.shared.way.get_mut(at)?;
+        let node = self.nodes.last_mut()?;
+        let agent = given.agent;
+        let Given { sleep, barred, taken, tree, .. } = given;
+        let own = [&mut node.sleep, &mut node.barred, &mut node.taken];
+        for (own, given) in own.into_iter().zip([sleep, barred, taken]) {
+            *own = std::mem::take(given);
+        }
+        node.tree = std::mem::take(tree);
+        if !next.iter().any(|n| n.agent == agent && n.enabled) {
+            return Some(None);
+        }
+        if at + 1 == self.shared.states
+            && let Some(branch) = self.shared.branch.take()
+        {
+            self.follow(branch);
+        }
+        Some(Some(agent))
     }
 
     /// Takes the first step of a branch, and remembers the rest.
@@ -198,7 +252,15 @@ impl Dpor {
                     true
                 })
             });
-            if !woken {
+            let taken = &self.nodes[first].taken;
+            if !woken || taken.iter().any(|&agent| begins(&self.order, agent, &sequence)) {
+                continue;
+            }
+            if first < self.shared.states {
+                let found = Found::new(first, sequence, &self.order);
+                if self.shared.known.insert(found.hash()) {
+                    self.shared.found.push(found);
+                }
                 continue;
             }
             let mut tree = std::mem::take(&mut self.nodes[first].tree);
@@ -243,7 +305,8 @@ impl Dpor {
             && let Some(n) = self.seen(first).iter().find(|n| n.agent == agent)
             && self.order.index_before(agent, first) + 1 == index
         {
-            if !n.ready() || self.nodes[first].barred.contains(&agent) {
+            let Node { barred, taken, .. } = &self.nodes[first];
+            if !n.ready() || barred.contains(&agent) || taken.contains(&agent) {
                 return None;
             }
             (last.op, last.sure) = (n.op, true);
@@ -287,7 +350,8 @@ impl Dpor {
 
 impl Node {
     fn lets(&self, agent: Agent) -> bool {
-        !self.sleep.contains(&agent) && !self.barred.contains(&agent)
+        let without = [&self.sleep, &self.barred, &self.taken];
+        !without.iter().any(|agents| agents.contains(&agent))
     }
 }
 
@@ -297,7 +361,12 @@ impl Strategy for Dpor {
         if !std::mem::replace(&mut self.begun, true) {
             return true;
         }
+        self.most -= 1;
         while let Some(at) = self.nodes.len().checked_sub(1) {
+            if at < self.shared.states {
+                self.shared.early = std::mem::take(&mut self.early);
+                break;
+            }
             let done = self.order.steps[at].agent;
             self.order.truncate(at);
             let node = &mut self.nodes[at];
@@ -305,17 +374,23 @@ impl Strategy for Dpor {
             if early { &mut node.barred } else { &mut node.sleep }.push(done);
             let mut tree = std::mem::take(&mut self.nodes[at].tree);
             let can = |agent| self.seen(at).iter().any(|n| n.agent == agent && n.enabled);
-            let branch = take(&mut tree, &self.nodes[at].sleep, can);
+            let branch = take(&mut tree, &self.nodes[at].sleep, &self.nodes[at].taken, can);
+            let branch = branch.and_then(|branch| Some((self.op(at, branch.agent)?, branch)));
+            if let (Some((_, branch)), 0) = (&branch, self.most) {
+                tree.insert(0, branch.clone());
+            }
             self.nodes[at].tree = tree;
-            if let Some(branch) = branch
-                && let Some(op) = self.op(at, branch.agent)
-            {
+            if let Some((op, branch)) = branch {
+                if self.most == 0 {
+                    return false;
+                }
                 let agent = self.follow(branch);
                 self.order.push(agent, op);
                 return true;
             }
             self.forget(at);
         }
+        self.nodes.clear();
         self.finished = true;
         false
     }
@@ -336,7 +411,11 @@ impl Strategy for Dpor {
             self.forget(at);
         }
         self.enter(next);
-        let Some(agent) = self.pick(next, last) else { return Choice::Stop };
+        let found = match self.given(at, next) {
+            Some(given) => given,
+            None => self.pick(next, last),
+        };
+        let Some(agent) = found else { return Choice::Stop };
         let Some(op) = self.op(at, agent) else { return Choice::Stop };
         self.order.push(agent, op);
         self.depth += 1;
@@ -354,6 +433,12 @@ impl Strategy for Dpor {
             }
             self.order.truncate(self.depth);
         }
+        if self.depth < self.shared.states {
+            // The way to the part could not be followed.
+            let agent = self.shared.way.get(self.depth).map_or(Agent::thread(0), |way| way.agent);
+            self.diverged.get_or_insert(Diverged { step: self.depth, agent });
+        }
+        self.shared.way.clear();
         self.then.clear();
         self.doubt = false;
         self.forget(self.depth);
@@ -370,5 +455,28 @@ impl Strategy for Dpor {
 
     fn diverged(&self) -> Option<Diverged> {
         self.diverged
+    }
+
+    fn start(&mut self, part: &str) -> bool {
+        let Some(Part { most, way, branch }) = Part::parse(part) else { return false };
+        let states = way.len();
+        *self = Dpor::new(self.order.buffered());
+        self.most = most;
+        self.shared = Shared { way, branch, states, ..Shared::default() };
+        most > 0
+    }
+
+    fn rest(&mut self) -> String {
+        let from = self.shared.states;
+        let left = (from..self.nodes.len()).map(|at| {
+            let Node { sleep, barred, taken, tree, .. } = self.nodes[at].clone();
+            // Nobody has gone on from the last one.
+            let agent = self.order.steps.get(at).map_or(Agent::thread(0), |step| step.agent);
+            Left { agent, seen: self.seen(at).to_vec(), sleep, barred, taken, tree }
+        });
+        let cut = self.cut || self.order.blurred || self.diverged.is_some();
+        let left = left.collect();
+        let (early, found) = (self.shared.early, std::mem::take(&mut self.shared.found));
+        Rest { cut, early, left, found }.text()
     }
 }

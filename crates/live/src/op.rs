@@ -106,6 +106,22 @@ pub enum OpKind {
     End,
 }
 
+/// All kinds, each at the place that is its number.
+const KINDS: [OpKind; 17] = {
+    use OpKind::*;
+    [
+        Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit, Join,
+        Yield, Commit, Free, Begin, End,
+    ]
+};
+
+impl OpKind {
+    /// The kind with this number.
+    pub(crate) fn numbered(number: u64) -> Option<OpKind> {
+        KINDS.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
 /// Whether a step waits for the buffer of its thread.
 #[must_use]
 pub fn waits(kind: OpKind) -> bool {
@@ -137,6 +153,12 @@ impl Op {
             && other.touches()
             && self.addr < other.addr.saturating_add(u64::from(other.len))
             && other.addr < self.addr.saturating_add(u64::from(self.len))
+    }
+
+    /// The same where stores may go into buffers: those are seen by nobody else.
+    pub(crate) fn conflicts_in(self, other: Op, buffered: bool) -> bool {
+        let hidden = |op: Op| buffered && op.kind == OpKind::Write;
+        self.conflicts(other) && !hidden(self) && !hidden(other)
     }
 
     /// Whether it is about bytes of memory.

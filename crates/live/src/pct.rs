@@ -17,7 +17,7 @@
 
 use weakspot_core::testing::Rng;
 
-use crate::random::generator;
+use crate::random::{generator, stretch};
 use crate::{Agent, Choice, Ended, Next, OpKind, Strategy};
 
 /// How long the first execution is taken to be.
@@ -32,6 +32,8 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     execution: u64,
+    /// Where a part ends.
+    end: u64,
     rng: Rng,
     /// Most steps of an execution so far.
     longest: usize,
@@ -54,6 +56,7 @@ impl Pct {
             seed,
             depth: depth.max(1),
             execution: 0,
+            end: u64::MAX,
             rng: Rng::new(seed),
             longest: 0,
             steps: 0,
@@ -95,6 +98,9 @@ impl Pct {
 
 impl Strategy for Pct {
     fn begin(&mut self) -> bool {
+        if self.execution >= self.end {
+            return false;
+        }
         self.rng = generator(self.seed, self.execution);
         self.execution += 1;
         self.steps = 0;
@@ -140,5 +146,16 @@ impl Strategy for Pct {
 
     fn complete(&self) -> bool {
         false
+    }
+
+    fn start(&mut self, part: &str) -> bool {
+        let Some((from, end, longest)) = stretch(part) else { return false };
+        (self.execution, self.end) = (from, end);
+        self.longest = usize::try_from(longest).unwrap_or(usize::MAX);
+        true
+    }
+
+    fn rest(&mut self) -> String {
+        self.longest.to_string()
     }
 }

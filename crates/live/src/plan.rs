@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bounded, Choices, Dpor, Pct, Random, Replay, Rf, Strategy};
+use crate::random::Numbered;
+use crate::{
+    Bounded, BoundedWhole, Choices, Dpor, DporWhole, Pct, Random, Replay, Rf, Strategy, Whole,
+};
 
 /// A strategy and its parameters. As text: `bounded`, `bounded:3`, `dpor`, `rf`, `random:SEED`,
 /// `pct:DEPTH:SEED`, `replay:TOKEN`.
@@ -42,6 +45,19 @@ impl Plan {
             Plan::Random { seed } => Box::new(Random::new(*seed)),
             Plan::Pct { depth, seed } => Box::new(Pct::new(*seed, *depth)),
             Plan::Replay(schedule) => Box::new(Replay::new(schedule.clone())),
+        }
+    }
+}
+
+impl Plan {
+    /// The same for several workers, if that is possible.
+    #[must_use]
+    pub fn whole(&self) -> Option<Box<dyn Whole>> {
+        match self {
+            Plan::Bounded(_) => Some(Box::new(BoundedWhole::new())),
+            Plan::Dpor => Some(Box::new(DporWhole::new())),
+            Plan::Random { .. } | Plan::Pct { .. } => Some(Box::new(Numbered::default())),
+            Plan::Rf | Plan::Replay(_) => None,
         }
     }
 }

@@ -7,13 +7,15 @@
 
 use weakspot_core::testing::Rng;
 
-use crate::{Agent, Choice, Ended, Next, Strategy};
+use crate::{Agent, Choice, Ended, Next, Strategy, Whole};
 
 /// The strategy `random`. It never ends: the caller counts executions.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
     execution: u64,
+    /// Where a part ends.
+    end: u64,
     rng: Rng,
 }
 
@@ -21,12 +23,15 @@ impl Random {
     /// The same seed, the same executions.
     #[must_use]
     pub fn new(seed: u64) -> Random {
-        Random { seed, execution: 0, rng: Rng::new(seed) }
+        Random { seed, execution: 0, end: u64::MAX, rng: Rng::new(seed) }
     }
 }
 
 impl Strategy for Random {
     fn begin(&mut self) -> bool {
+        if self.execution >= self.end {
+            return false;
+        }
         self.rng = generator(self.seed, self.execution);
         self.execution += 1;
         true
@@ -52,6 +57,44 @@ impl Strategy for Random {
     fn complete(&self) -> bool {
         false
     }
+
+    fn start(&mut self, part: &str) -> bool {
+        let Some((from, end, _)) = stretch(part) else { return false };
+        (self.execution, self.end) = (from, end);
+        true
+    }
+}
+
+/// Executions by their numbers, for several workers: a part is a stretch of them. With it goes how long
+/// the longest was, as far as that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Numbered {
+    next: u64,
+    longest: u64,
+}
+
+impl Whole for Numbered {
+    fn next(&mut self, most: u64) -> Option<String> {
+        let from = self.next;
+        self.next = from.saturating_add(most);
+        Some(format!("{from},{},{}", self.next, self.longest))
+    }
+
+    fn merge(&mut self, rest: &str) -> bool {
+        let longest = if rest.is_empty() { Some(0) } else { rest.parse().ok() };
+        self.longest = self.longest.max(longest.unwrap_or(0));
+        longest.is_some()
+    }
+
+    fn complete(&self) -> bool {
+        false
+    }
+}
+
+/// The first execution of a part, the first after it, and the longest before.
+pub(crate) fn stretch(part: &str) -> Option<(u64, u64, u64)> {
+    let mut numbers = part.split(',').map(|word| word.parse().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
 /// Numbers for one execution, unrelated to those of the others.

@@ -24,6 +24,16 @@ pub trait Strategy {
     fn diverged(&self) -> Option<Diverged> {
         None
     }
+
+    /// Explores this part of a [`Whole`](crate::Whole) next, and nothing else; whether it is understood.
+    fn start(&mut self, _part: &str) -> bool {
+        false
+    }
+
+    /// What the part has led to, for the whole. There is nothing left of it to be begun.
+    fn rest(&mut self) -> String {
+        String::new()
+    }
 }
 
 /// What an agent is about to do.

@@ -159,12 +159,22 @@ pub enum Message {
     },
     /// The end.
     Done {
-        /// `complete`, `incomplete`, `limit`, `timeout`, `defect`.
+        /// `complete`, `incomplete`, `limit`, `timeout`, `defect`; of one who has explored parts `parts`, or
+        /// `again` if all parts have to be made again because of bytes that turned out to be shared.
         how: String,
         /// Executions.
         executions: u64,
         /// Steps of all of them.
         steps: u64,
+    },
+    /// What a part of an exploration that others share has led to; the next one is waited for.
+    Rest {
+        /// Executions so far.
+        executions: u64,
+        /// Steps of all of them.
+        steps: u64,
+        /// For the [whole](crate::Whole).
+        rest: String,
     },
     /// The library itself failed.
     Defect(String),
@@ -324,6 +334,11 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             executions: word()?.parse().ok()?,
             steps: word()?.parse().ok()?,
         },
+        "rest" => Message::Rest {
+            executions: word()?.parse().ok()?,
+            steps: word()?.parse().ok()?,
+            rest: unescape(word()?)?,
+        },
         "defect" => Message::Defect(unescape(word()?)?),
         _ => return None,
     })
@@ -400,6 +415,9 @@ impl fmt::Display for Message {
             }
             Message::Done { how, executions, steps } => {
                 write!(f, "done {how} {executions} {steps}")
+            }
+            Message::Rest { executions, steps, rest } => {
+                write!(f, "rest {executions} {steps} {}", escape(rest))
             }
             Message::Defect(text) => write!(f, "defect {}", escape(text)),
         }

@@ -108,11 +108,22 @@ pub enum Format {
     Csv,
     /// Reports of tests in the XML of JUnit.
     Junit,
+    /// Findings for editors and services that show them.
+    Sarif,
+    /// Annotations for GitHub.
+    Github,
 }
 
 impl Format {
     /// Those that most commands know.
-    pub const ALL: [Format; 4] = [Format::Text, Format::Json, Format::Dot, Format::Csv];
+    pub const ALL: [Format; 6] =
+        [Format::Text, Format::Json, Format::Dot, Format::Csv, Format::Sarif, Format::Github];
+
+    /// Whether it is made from the objects of JSON.
+    #[must_use]
+    pub fn is_of_objects(self) -> bool {
+        matches!(self, Format::Json | Format::Sarif | Format::Github)
+    }
 
     /// What it is called on the command line.
     #[must_use]
@@ -123,6 +134,8 @@ impl Format {
             Format::Dot => "dot",
             Format::Csv => "csv",
             Format::Junit => "junit",
+            Format::Sarif => "sarif",
+            Format::Github => "github",
         }
     }
 
@@ -135,6 +148,8 @@ impl Format {
             Format::Dot => "Graphviz: the execution or cycle that decides the answer",
             Format::Csv => "Commas: the rows of `bench`, the summary of many files",
             Format::Junit => "XML as JUnit writes it, for services that show tests",
+            Format::Sarif => "SARIF 2.1: findings for editors and services that show them",
+            Format::Github => "Annotations on the lines of a pull request, for GitHub Actions",
         }
     }
 
@@ -155,7 +170,8 @@ impl Format {
                 }
                 text
             }
-            Format::Json => answer.json(),
+            // Of the others, whoever prints them makes the rest.
+            Format::Json | Format::Sarif | Format::Github => answer.json(),
             Format::Dot => answer.dot(),
             Format::Csv | Format::Junit => String::new(),
         }

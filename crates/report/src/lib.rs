@@ -8,8 +8,10 @@
 mod answer;
 mod bench;
 mod csv;
+mod exchange;
 mod history;
 mod json;
+mod page;
 mod program;
 mod real;
 mod real_advice;
@@ -25,11 +27,13 @@ pub use answer::{Answer, Format, Head, ModelName};
 pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use bench::programs::{BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_text};
 pub use csv::Rows;
+pub use exchange::{github, sarif};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, history_model_name,
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
+pub use page::page;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusShown, observation};
 pub use program::race::RaceAnswer;

@@ -47,6 +47,7 @@ use crate::config::Config;
 use crate::execution::crashes::SilentPlaces;
 use crate::execution::exits::Exits;
 use crate::execution::exploration::Exploration;
+use crate::execution::parts::Parts;
 use crate::execution::monitors::Monitors;
 use crate::execution::panics::Said;
 use crate::execution::signals::Signals;
@@ -86,6 +87,8 @@ pub(crate) struct Runtime {
     pub scheduler: Scheduler,
     /// How far the exploration is, and how the execution goes.
     pub exploration: Exploration,
+    /// Which parts of the whole are explored.
+    pub parts: Parts,
     /// Who touched which bytes.
     pub shadow: Shadow,
     /// Variables on stacks that others use.

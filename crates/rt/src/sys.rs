@@ -105,6 +105,15 @@ pub fn waits(fd: i32) -> bool {
     flags & libc::O_NONBLOCK as isize == 0
 }
 
+/// Waits for a while until something can be read, or its end is there; whether it is so.
+pub fn is_readable(fd: i32, millis: i64) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let span = libc::timespec { tv_sec: 0, tv_nsec: millis * 1_000_000 };
+    let args = [&raw mut poll as usize, 1, &raw const span as usize, 0, 8, 0];
+    // SAFETY: the kernel reads `span` and writes `poll`.
+    unsafe { call(libc::SYS_ppoll, args) == 1 }
+}
+
 /// Moves a descriptor to a number from `lowest` on; negative if there is none.
 pub fn move_up(fd: i32, lowest: i32) -> i32 {
     if fd < 0 {

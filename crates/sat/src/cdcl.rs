@@ -30,8 +30,8 @@ pub trait Theory {
     /// All variables have values: whether that is a solution (0), or how many variables to add.
     fn complete(&mut self) -> usize;
 
-    /// The value that a variable gets first.
-    fn first_value(&self, var: usize) -> bool;
+    /// The value that a variable is to try; `saved` is the one that it had last.
+    fn first_value(&mut self, var: usize, saved: Option<bool>) -> bool;
 
     /// The work that was done since the last time.
     fn take_work(&mut self) -> u64;
@@ -58,8 +58,8 @@ impl Theory for NoTheory {
         0
     }
 
-    fn first_value(&self, _: usize) -> bool {
-        false
+    fn first_value(&mut self, _: usize, saved: Option<bool>) -> bool {
+        saved.unwrap_or(false)
     }
 
     fn take_work(&mut self) -> u64 {
@@ -81,6 +81,9 @@ pub struct Solver {
     trail: Vec<Lit>,
     /// Per decision the length of the trail before it.
     levels: Vec<usize>,
+    /// Literals that follow from nothing, but are not yet among those of level 0, and their
+    /// clauses.
+    units: Vec<(Lit, u32)>,
     /// How much of the trail was propagated, and how much the theory has heard of.
     propagated: usize,
     theory_head: usize,
@@ -134,6 +137,7 @@ impl Solver {
             heap: Heap::new(),
             trail: Vec::new(),
             levels: Vec::new(),
+            units: Vec::new(),
             propagated: 0,
             theory_head: 0,
             proof: with_proof.then(Proof::default),
@@ -184,18 +188,31 @@ impl Solver {
 
     /// Looks for values that make all clauses true and satisfy the theory; whether there are any.
     pub fn solve(&mut self, theory: &mut dyn Theory, meter: &mut Meter<'_>) -> Result<bool, Limit> {
+        Ok(self.solve_within(u64::MAX, theory, meter)?.unwrap_or(false))
+    }
+
+    /// The same, but gives up after so many units of work, with `None`.
+    pub fn solve_within(
+        &mut self,
+        most: u64,
+        theory: &mut dyn Theory,
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<bool>, Limit> {
         self.clauses.fix();
-        if self.contradiction {
-            return Ok(false);
-        }
         let (mut restarts, mut conflicts, mut forget) = (1, 0, FORGET);
+        let mut left = most;
         loop {
+            if self.contradiction {
+                return Ok(Some(false));
+            }
             let work = std::mem::take(&mut self.work) + theory.take_work() + 1;
             meter.work(work, || self.bytes() + theory.bytes())?;
+            let Some(rest) = left.checked_sub(work) else { return Ok(None) };
+            left = rest;
             if let Err(conflict) = self.propagate(theory) {
                 conflicts += 1;
                 if !self.resolve(conflict, theory) {
-                    return Ok(false);
+                    return Ok(Some(false));
                 }
                 self.heap.decay();
                 continue;
@@ -204,6 +221,7 @@ impl Solver {
                 restarts += 1;
                 conflicts = 0;
                 self.backtrack(0, theory);
+                self.enqueue_units();
                 if self.clauses.learned() > forget {
                     forget += FORGET / 4;
                     self.forget();
@@ -212,7 +230,7 @@ impl Solver {
             }
             if !self.decide(theory) {
                 match theory.complete() {
-                    0 => return Ok(true),
+                    0 => return Ok(Some(true)),
                     more => self.grow(more),
                 }
             }
@@ -238,11 +256,11 @@ impl Solver {
         self.clauses.bytes() + proof + (self.vars.capacity() * (size_of::<Var>() + 96)) as u64
     }
 
-    fn decide(&mut self, theory: &dyn Theory) -> bool {
+    fn decide(&mut self, theory: &mut dyn Theory) -> bool {
         while let Some(var) = self.heap.pop() {
-            let value = self.vars[var as usize].saved;
-            let lit = Lit::new(var, value.unwrap_or_else(|| theory.first_value(var as usize)));
-            if self.value(lit).is_none() {
+            if self.value(Lit::new(var, true)).is_none() {
+                let saved = self.vars[var as usize].saved;
+                let lit = Lit::new(var, theory.first_value(var as usize, saved));
                 self.levels.push(self.trail.len());
                 self.enqueue(lit, Reason::Decision);
                 return true;
@@ -350,8 +368,7 @@ impl Solver {
                 let rank = lits.len() as u32;
                 let clause = self.clauses.learn(&lits, id, rank);
                 if next < top || lits.len() == 1 && top > 0 {
-                    self.backtrack(next, theory);
-                    self.enqueue(lits[0], Reason::Clause(clause));
+                    self.assert(&lits, clause, next, theory);
                     return true;
                 }
                 self.backtrack(top, theory);
@@ -370,9 +387,41 @@ impl Solver {
         levels.sort_unstable();
         levels.dedup();
         let learned = self.clauses.learn(&lits, id, levels.len() as u32);
-        self.backtrack(next as usize, theory);
-        self.enqueue(lits[0], Reason::Clause(learned));
+        self.assert(&lits, learned, next as usize, theory);
         true
+    }
+
+    /// Goes back to level `next`, where a clause makes its first literal true. If the literal
+    /// follows from nothing, that is level 0; then only the last decision is withdrawn, because
+    /// all others would be made again, and level 0 hears of the literal later.
+    fn assert(&mut self, lits: &[Lit], clause: u32, next: usize, theory: &mut dyn Theory) {
+        match *lits {
+            [lit] if self.levels.len() > 1 => {
+                self.units.push((lit, clause));
+                self.backtrack((self.vars[lit.var()].level as usize).saturating_sub(1), theory);
+            }
+            _ => self.backtrack(next, theory),
+        }
+        self.enqueue(lits[0], Reason::Clause(clause));
+        self.enqueue_units();
+    }
+
+    /// Makes those literals true again that follow from nothing.
+    fn enqueue_units(&mut self) {
+        for at in 0..self.units.len() {
+            let (lit, clause) = self.units[at];
+            match self.value(lit) {
+                None => self.enqueue(lit, Reason::Clause(clause)),
+                Some(false) if self.levels.is_empty() => {
+                    self.learn(&[], clause);
+                    self.contradiction = true;
+                }
+                Some(_) => {}
+            }
+        }
+        if self.levels.is_empty() {
+            self.units.clear();
+        }
     }
 
     /// The clause to learn: the first that has one literal of the current level only. That literal

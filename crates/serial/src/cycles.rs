@@ -158,8 +158,8 @@ impl Theory for Validity<'_> {
         0
     }
 
-    fn first_value(&self, _: usize) -> bool {
-        false
+    fn first_value(&mut self, _: usize, saved: Option<bool>) -> bool {
+        saved.unwrap_or(false)
     }
 
     fn take_work(&mut self) -> u64 {

@@ -35,17 +35,18 @@ pub struct ReachArgs {
 pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let typed::Reach { files, algorithm, witness, buffers, common } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
-    let tso_only =
+    let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
-    let models = if tso_only { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
+    let models = if no_buffers { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
     let common = super::common(common, models, Some(&buffers), Some(witness))?;
-    if tso_only && common.model != [TSO] {
+    if no_buffers && common.model.contains(&Model::Sc) {
         return Err(Usage(
-            "--algorithm lazy, unroll and dual answer for TSO only: expected --model tso"
+            "--algorithm lazy, unroll and dual answer for TSO and PSO only: expected --model tso \
+             or pso"
                 .to_owned(),
         ));
     }
-    let buffer_limit = [("--buffer-limit", buffers.buffer_limit.is_some() && tso_only)];
+    let buffer_limit = [("--buffer-limit", buffers.buffer_limit.is_some() && no_buffers)];
     refuse(&buffer_limit, "is for --algorithm auto and eager: the others explore no buffers")?;
     let algorithm = match algorithm {
         ReachAlgorithm::Auto => Algorithm::Auto,

@@ -23,14 +23,14 @@ pub struct RunProgramArgs {
 }
 
 pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
-    let typed::Run { command, explore } = typed;
+    let typed::Run { command, explore, threads } = typed;
     let first = command.first().map(|word| word.to_string_lossy());
     if let Some(option) = first.filter(|word| word.starts_with('-')) {
         return Err(Usage(format!(
             "there is no option {option}; `weakspot run --help` lists them"
         )));
     }
-    Ok(RunProgramArgs { command, run: self::explore(explore, None, TIMEOUT)? })
+    Ok(RunProgramArgs { command, run: alone(explore, &threads)? })
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage
     if let Some(jobs) = threads.threads {
         args.insert(0, format!("--jobs={jobs}"));
     }
-    let run = self::explore(explore, Some(&threads), TEST_TIMEOUT)?;
+    let run = self::explore(explore, &threads, TEST_TIMEOUT)?;
     Ok(CargoTestArgs { no_run, run, args, rest })
 }
 
@@ -59,8 +59,14 @@ pub struct CargoRunArgs {
 }
 
 pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
-    let typed::CargoRun { explore, args, rest } = typed;
-    Ok(CargoRunArgs { run: self::explore(explore, None, TIMEOUT)?, args, rest })
+    let typed::CargoRun { explore, threads, args, rest } = typed;
+    Ok(CargoRunArgs { run: alone(explore, &threads)?, args, rest })
+}
+
+/// How one program is explored, with all processors.
+fn alone(typed: typed::Explore, threads: &typed::Threads) -> Result<RunArgs, Usage> {
+    let run = explore(typed, threads, TIMEOUT)?;
+    Ok(RunArgs { workers: run.shared.threads, ..run })
 }
 
 /// How a program is explored, however it came to be.
@@ -77,6 +83,8 @@ pub struct RunArgs {
     pub seed: u64,
     pub depth: usize,
     pub replay: Option<Replay>,
+    /// How many of the program explore it at a time.
+    pub workers: usize,
     pub executions: Option<u64>,
     pub steps: u64,
     pub spins: u32,
@@ -105,7 +113,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn explore(
     typed: typed::Explore,
-    threads: Option<&typed::Threads>,
+    threads: &typed::Threads,
     timeout: Duration,
 ) -> Result<RunArgs, Usage> {
     let typed::Explore {
@@ -224,7 +232,7 @@ fn explore(
     )?;
     let shared = Shared {
         timeout: shared.timeout.unwrap_or(timeout),
-        ..super::shared(shared, threads, None)?
+        ..super::shared(shared, Some(threads), None)?
     };
     refuse_csv(&shared)?;
     if shared.format == OutputFormat::Dot {
@@ -234,6 +242,7 @@ fn explore(
         ));
     }
     Ok(RunArgs {
+        workers: 1,
         all_count: !model.is_empty(),
         model: distinct(or(model, &[TSO, PSO]))?,
         robust,

@@ -80,11 +80,11 @@ pub(crate) enum ReachAlgorithm {
     Auto,
     /// Explore the store buffers themselves; ends if they are bounded.
     Eager,
-    /// Ask about SC only, and add delays where they matter; TSO only.
+    /// Ask about SC only, and add delays where they matter; TSO and PSO.
     Lazy,
-    /// The same with loops unrolled; TSO only.
+    /// The same with loops unrolled; TSO and PSO.
     Unroll,
-    /// The complete procedure for finite data; TSO only.
+    /// The complete procedure for finite data; TSO and PSO.
     Dual,
 }
 

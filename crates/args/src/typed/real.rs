@@ -45,7 +45,10 @@ would let an access overtake a store; failed assertions, crashes and deadlocks
 are reported, too. Holds only if all executions were explored, up to the order
 of steps that do not conflict. What the program reads from the outside (files,
 time, random numbers) should not change.",
-    mut_arg("format", |a| a.value_parser(plain()))
+    mut_arg("format", |a| a.value_parser(plain())),
+    mut_arg("threads", |a| a.help(
+        "How many of the program explore it at a time; by default one per processor. The answer is the same"
+    ))
 )]
 pub(crate) struct Run {
     /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.
@@ -58,6 +61,8 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
     pub(crate) explore: Explore,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
 }
 
 /// Explore the tests or a program of an unmodified Rust crate.
@@ -122,11 +127,16 @@ The crate is built as `cargo run` would, with instrumentation, in
 target/weakspot; nothing in it changes. The program is explored as by `weakspot
 run`; an exit code that is not 0 is a failure, too. Options of `cargo run` are
 taken, too, in any order; after `--` come arguments of the program.",
-    mut_arg("format", |a| a.value_parser(plain()))
+    mut_arg("format", |a| a.value_parser(plain())),
+    mut_arg("threads", |a| a.help(
+        "How many of the program explore it at a time; by default one per processor. The answer is the same"
+    ))
 )]
 pub(crate) struct CargoRun {
     #[command(flatten)]
     pub(crate) explore: Explore,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
     /// What `cargo run` gets.
     #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
     pub(crate) args: Vec<String>,

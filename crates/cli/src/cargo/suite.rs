@@ -70,7 +70,7 @@ pub(super) fn explore(
                 executions: outcome.executions,
                 verdicts: outcome.verdicts.into_iter().map(judged).collect(),
                 alone: outcome.threads == Some(1),
-                text: if shared.format == OutputFormat::Json { String::new() } else { said },
+                text: if shared.format.is_of_objects() { String::new() } else { said },
             };
             out += &test_line(&tested.shown());
             if end == TestEnd::Unknown && !shared.quiet {
@@ -88,7 +88,13 @@ pub(super) fn explore(
         } else if shared.format == OutputFormat::Junit {
             (answer.out, answer.err) = (String::new(), String::new());
         }
-        pool::Answer { out: answer.out, err: answer.err, exit: answer.exit, results }
+        pool::Answer {
+            out: answer.out,
+            err: answer.err,
+            objects: answer.objects,
+            exit: answer.exit,
+            results,
+        }
     })?;
     for (binary, error) in failed {
         exit = exit.max(Exit::Bad);
@@ -103,7 +109,7 @@ pub(super) fn explore(
             text: format!("error: {binary}: {error}\n"),
         };
         match shared.format {
-            OutputFormat::Json => eprint!("{}", error.text),
+            format if format.is_of_objects() => eprint!("{}", error.text),
             _ if lines => print!("{}", test_line(&error.shown())),
             _ => {}
         }

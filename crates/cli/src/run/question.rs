@@ -11,9 +11,7 @@ use weakspot_report::model_key;
 
 use super::Subject;
 use super::kept::Entry;
-use crate::args::{
-    Command, Isolate, OutputFormat, ProgramOutput, Replay, RunArgs, RunStrategy, SPINS,
-};
+use crate::args::{Command, Isolate, ProgramOutput, Replay, RunArgs, RunStrategy, SPINS};
 
 /// How many steps an execution may have unless the user says something else.
 const STEPS: u64 = 100_000;
@@ -33,6 +31,7 @@ pub(super) fn with_kept(args: &RunArgs, entry: &Entry) -> Result<RunArgs> {
         fences: args.fences,
         log: args.log.clone(),
         shared: args.shared.clone(),
+        workers: args.workers,
         ..kept.run
     })
 }
@@ -67,6 +66,7 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         under: args.under.unwrap_or(Model::Sc),
         strategy,
         shared,
+        workers: args.workers,
         executions: args.executions,
         steps: args.steps,
         spins: args.spins,
@@ -85,7 +85,7 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         advice: args.fences,
         log: args.log.is_some(),
         virtual_time: args.virtual_time,
-        details: args.shared.format == OutputFormat::Json || !args.shared.quiet,
+        details: args.shared.format.is_of_objects() || !args.shared.quiet,
         timeout: args.shared.timeout,
         // The library around the program needs some memory, too.
         memory: args.shared.memory / 4,

@@ -19,12 +19,33 @@ use weakspot_report::{
 
 use super::kept::Entry;
 use super::{Outcome, Subject, log, question};
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::RunArgs;
 use crate::job::style;
 use crate::pool::Answer;
 
 /// Adds what is said about what was found.
 pub(super) fn show(
+    (args, number): (&RunArgs, Option<u64>),
+    subject: &Subject,
+    found: &campaign::Answer,
+    time: Duration,
+    answer: &mut Answer<Outcome>,
+) -> Result<()> {
+    let json = args.shared.format.is_of_objects();
+    show_as(json, (args, number), subject, found, time, answer)?;
+    if args.shared.report.is_some() {
+        let mut page = Answer::new();
+        show_as(true, (args, number), subject, found, time, &mut page)?;
+        answer.objects += &page.out;
+    }
+    if let (Some(path), Some(logged)) = (&args.log, &found.log) {
+        log::write(path, logged)?;
+    }
+    Ok(())
+}
+
+fn show_as(
+    json: bool,
     (args, number): (&RunArgs, Option<u64>),
     subject: &Subject,
     found: &campaign::Answer,
@@ -49,7 +70,6 @@ pub(super) fn show(
         time,
     };
     let shared = &args.shared;
-    let json = shared.format == OutputFormat::Json;
     let look = Look { args, number, subject, json, style: style(shared), fork: found.fork };
     let (advisory, counts): (Vec<_>, Vec<_>) =
         parts(found, look.json).into_iter().partition(Part::advisory);
@@ -78,9 +98,6 @@ pub(super) fn show(
     }
     if let Some(found) = &found.advice {
         answer.out += &advice(&explored, found, look);
-    }
-    if let (Some(path), Some(logged)) = (&args.log, &found.log) {
-        log::write(path, logged)?;
     }
     if look.style.details && !look.json {
         answer.out += &real_statistics(&explored, look.style);

@@ -456,7 +456,10 @@ fn help() {
                                              values: litmus, weak, trencher, memorax]
               -j, --threads <N>              How many files to work on at a time, or, with one file, how many
                                              threads search; by default one per processor
-              -f, --format <FORMAT>          What to print [default: text] [possible values: text, json]
+              -f, --format <FORMAT>          What to print [default: text] [possible values: text, json, sarif,
+                                             github]
+                  --report <FILE.html>       Write the answers as a page to look at, too: one HTML file that
+                                             needs no network
                   --timeout <TIME>           Give up on a question after this time, from opening its file
                                              [default: 60s]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this

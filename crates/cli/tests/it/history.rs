@@ -422,10 +422,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution or cycle that decides the answer
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:   For people
+                      - json:   JSON Lines, one object per file and model
+                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - csv:    Commas: the rows of `bench`, the summary of many files
+                      - sarif:  SARIF 2.1: findings for editors and services that show them
+                      - github: Annotations on the lines of a pull request, for GitHub Actions
+
+                  --report <FILE.html>
+                      Write the answers as a page to look at, too: one HTML file that needs no network
 
                   --timeout <TIME>
                       Give up on a question after this time [default: 60s; with --follow none]; with --follow

@@ -593,7 +593,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, dot, csv]
+              [possible values: text, json, dot, csv, sarif, github]
 
             For more information, try '--help'.
             --- exit 2
@@ -709,10 +709,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution or cycle that decides the answer
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:   For people
+                      - json:   JSON Lines, one object per file and model
+                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - csv:    Commas: the rows of `bench`, the summary of many files
+                      - sarif:  SARIF 2.1: findings for editors and services that show them
+                      - github: Annotations on the lines of a pull request, for GitHub Actions
+
+                  --report <FILE.html>
+                      Write the answers as a page to look at, too: one HTML file that needs no network
 
                   --timeout <TIME>
                       Give up on a question after this time, from opening its file [default: 60s]
@@ -770,9 +775,9 @@ fn help() {
                       Possible values:
                       - auto:   Several side by side, the first answer counts
                       - eager:  Explore the store buffers themselves; ends if they are bounded
-                      - lazy:   Ask about SC only, and add delays where they matter; TSO only
-                      - unroll: The same with loops unrolled; TSO only
-                      - dual:   The complete procedure for finite data; TSO only
+                      - lazy:   Ask about SC only, and add delays where they matter; TSO and PSO
+                      - unroll: The same with loops unrolled; TSO and PSO
+                      - dual:   The complete procedure for finite data; TSO and PSO
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
@@ -802,10 +807,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - dot:  Graphviz: the execution or cycle that decides the answer
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:   For people
+                      - json:   JSON Lines, one object per file and model
+                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - csv:    Commas: the rows of `bench`, the summary of many files
+                      - sarif:  SARIF 2.1: findings for editors and services that show them
+                      - github: Annotations on the lines of a pull request, for GitHub Actions
+
+                  --report <FILE.html>
+                      Write the answers as a page to look at, too: one HTML file that needs no network
 
                   --timeout <TIME>
                       Give up on a question after this time, from opening its file [default: 60s]

@@ -1,9 +1,13 @@
-//! Everything that a program asks, under TSO, by asking about SC only: Algorithm 1 of the lazy TSO
-//! reachability paper with robustness as its oracle.
+//! Everything that a program asks, under TSO or PSO, by asking about SC only: Algorithm 1 of the
+//! lazy TSO reachability paper with robustness as its oracle.
 //!
-//! While SC finds no violation, ask whether the program is robust. If it is, SC and TSO reach the
-//! same states, and there is none. If not, the answer names a path σ of one thread, from a store to
-//! a load that overtakes it. Extend the program so that it can do just this under SC, and repeat.
+//! While SC finds no violation, ask whether the program is robust. If it is, SC and the model reach
+//! the same states, and there is none. If not, the answer names a path σ of one thread, from a
+//! store to an access that overtakes it. Extend the program so that it can do just this under SC,
+//! and repeat.
+//!
+//! Under PSO all is about the reading in which an update waits for the stores to its own address
+//! only. In the other one an update has a fence before it, which makes the same of it.
 //!
 //! Two forms. [`lazy`] extends the program as it is. Lemma 1 of the paper is stated for programs
 //! without cycles, but its proof does not use that; the tests check it with cycles, too. [`unroll`]
@@ -31,14 +35,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weakspot_core::certify::Rejected;
 use weakspot_core::machine::{Machine, Outcome, Schedule, Step};
 use weakspot_core::{
-    Certified, Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program,
+    Certified, Drain, Edge, Evidence, Fence, Instr, Limit, Limits, Model, Point, PointId, Program,
     Progress, Quantifier, Snapshot, ThreadId, Verdict, Violation,
 };
 
-pub(crate) use blocks::asks_about_the_inside;
-use blocks::can_hide_a_combination;
+use blocks::{asks_about_the_inside, can_hide_a_combination};
 pub use emulation::{At, Emulation};
-pub use extend::{First, extend};
+pub use extend::{First, extend, extend_pso};
 use unroll::unroll as unrolled;
 
 use crate::answer::{NoAnswer, Reach};
@@ -71,38 +74,42 @@ pub struct Queries {
     pub oracle: u64,
 }
 
-/// Answers everything that `program` asks under TSO.
+/// Answers everything that `program` asks under TSO or PSO.
 pub(crate) fn lazy(
     program: &Program,
+    model: Model,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    answer(program, Lazily::Whole, limits, progress).map(|(answer, _)| answer)
+    answer(program, model, Lazily::Whole, limits, progress).map(|(answer, _)| answer)
 }
 
-/// Answers everything that `program` asks under TSO, by unrolling its loops.
+/// Answers everything that `program` asks under TSO or PSO, by unrolling its loops.
 pub(crate) fn unroll(
     program: &Program,
+    model: Model,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    answer(program, Lazily::Unrolled, limits, progress).map(|(answer, _)| answer)
+    answer(program, model, Lazily::Unrolled, limits, progress).map(|(answer, _)| answer)
 }
 
-/// Answers everything that `program` asks under TSO, and tells how many questions it took.
+/// Answers everything that `program` asks under TSO or PSO, and tells how many questions it took.
 pub fn reach_lazily(
     program: &Program,
+    model: Model,
     lazily: Lazily,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<(Certified<Reach>, Queries), NoAnswer> {
     let limits = limits.begin();
-    let (answer, queries) = answer(program, lazily, &limits, progress)?;
-    Ok((answer.certified(program, Model::Tso, &limits)?, queries))
+    let (answer, queries) = answer(program, model, lazily, &limits, progress)?;
+    Ok((answer.certified(program, model, &limits)?, queries))
 }
 
 fn answer(
     program: &Program,
+    model: Model,
     lazily: Lazily,
     limits: &Limits,
     progress: &mut dyn Progress,
@@ -110,6 +117,7 @@ fn answer(
     let exists = program.condition.as_ref().is_some_and(|c| c.quantifier == Quantifier::Exists);
     let mut work = Work {
         original: program,
+        model,
         limits: limits.begin(),
         progress,
         wanted: exists,
@@ -118,7 +126,7 @@ fn answer(
         held: 0,
     };
     let decided = match lazily {
-        Lazily::Whole => work.decide(Emulation::of(program))?,
+        Lazily::Whole => work.decide(work.first(Emulation::of(program)))?,
         Lazily::Unrolled => work.decide_unrolled()?,
     };
     let algorithm = match lazily {
@@ -138,18 +146,27 @@ fn answer(
             let violation = Some(Violation::FinalStates);
             answer(Verdict::Violated, violation, Some(Evidence::Exhausted { states }))
         }
-        Decided::Robust(_) if can_hide_a_combination(program) => {
+        Decided::Robust(_) if hides_something(program, model) => {
             let limits = match work.remaining() {
                 Ok(limits) => limits,
                 Err(limit) => return answer(Verdict::Unknown(limit), None, None),
             };
-            let mut found = eager(program, Model::Tso, Strategy::Auto, &limits, work.progress)?;
+            let mut found = eager(program, model, Strategy::Auto, &limits, work.progress)?;
             found.states += states;
             Ok((found, queries))
         }
         Decided::NothingLeft | Decided::Robust(_) => {
             answer(Verdict::Holds, None, Some(Evidence::Exhausted { states }))
         }
+    }
+}
+
+/// Whether a program that is robust against `model` may still do more than under SC inside of its
+/// atomic blocks, where the questions look.
+fn hides_something(program: &Program, model: Model) -> bool {
+    match model {
+        Model::Pso(_) => asks_about_the_inside(program),
+        _ => can_hide_a_combination(program),
     }
 }
 
@@ -185,6 +202,7 @@ enum Round {
 
 struct Work<'a> {
     original: &'a Program,
+    model: Model,
     limits: Limits,
     progress: &'a mut dyn Progress,
     /// A final state is asked for that has not been found yet.
@@ -196,6 +214,22 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// An emulation to start with, under [`Work::emulated`].
+    fn first(&self, mut emulation: Emulation) -> Emulation {
+        if self.model == Model::Pso(Drain::All) {
+            emulation.fence_updates();
+        }
+        emulation
+    }
+
+    /// The model on which emulations do what the program does.
+    fn emulated(&self) -> Model {
+        match self.model {
+            Model::Pso(_) => Model::Pso(Drain::Own),
+            other => other,
+        }
+    }
+
     /// Algorithm 1.
     fn decide(&mut self, mut r: Emulation) -> Result<Decided, NoAnswer> {
         let mut witnesses = 1;
@@ -213,7 +247,7 @@ impl Work<'_> {
             };
             match sc {
                 Sc::Violated(violation, run) => {
-                    let run = r.original_run(self.original, &run)?;
+                    let run = r.original_run(self.original, self.model, &run)?;
                     return Ok(Decided::Violated(violation, run));
                 }
                 Sc::Unknown(limit) => return Ok(Decided::Unknown(limit)),
@@ -255,7 +289,7 @@ impl Work<'_> {
                 return Ok(Decided::Unknown(Limit::Memory(most)));
             }
             let p = unrolled(self.original, backward);
-            let mut robust = match self.decide(p.emulation)? {
+            let mut robust = match self.decide(self.first(p.emulation))? {
                 Decided::Robust(r) => r,
                 other => return Ok(other),
             };
@@ -369,6 +403,7 @@ impl Work<'_> {
         witnesses: usize,
         stop: &AtomicBool,
     ) -> Result<Round, NoAnswer> {
+        let model = self.emulated();
         let mut r = r.clone();
         let mut named = BTreeSet::new();
         for _ in 0..witnesses {
@@ -381,8 +416,7 @@ impl Work<'_> {
             let limits = limits.holding(if self.limits.workers > 1 { half } else { 0 });
             let mut progress = Adding { inner: self.progress, states: self.states, stop };
             let asked = with_fences(&r.program, &named);
-            let found =
-                robust::decided(&asked, Model::Tso, Decide::Pending, &limits, &mut progress)?;
+            let found = robust::decided(&asked, model, Decide::Pending, &limits, &mut progress)?;
             self.states += found.states;
             match found.verdict {
                 Verdict::Unknown(limit) => return Ok(Round::Unknown(limit)),
@@ -390,10 +424,10 @@ impl Work<'_> {
                 Verdict::Holds => named.clear(),
                 Verdict::Violated => {
                     let wrong = NoAnswer::Rejected(Rejected::WrongState);
-                    let (thread, sigma) = overtaken_path(&asked, &found).ok_or(wrong.clone())?;
-                    r = extend(&r, thread, &sigma, First::Removed).ok_or(wrong)?;
+                    let sigma = overtaken_path(&asked, model, &found).ok_or(wrong.clone())?;
+                    r = sigma.extend(&r, model).ok_or(wrong)?;
                     self.held = r.bytes();
-                    named.insert(thread);
+                    named.insert(sigma.thread);
                 }
             }
         }
@@ -451,29 +485,52 @@ fn with_fences(program: &Program, threads: &BTreeSet<ThreadId>) -> Program {
     program
 }
 
-/// σ: what the delaying thread does in a robustness witness from its store to the last load that
+/// σ: what the delaying thread does in a robustness witness from its store to the last access that
 /// overtakes it.
-fn overtaken_path(program: &Program, witness: &Robust) -> Option<(ThreadId, Vec<At>)> {
+struct Sigma {
+    thread: ThreadId,
+    path: Vec<At>,
+    /// Whether each is a store to the address of the first.
+    meets: Vec<bool>,
+}
+
+impl Sigma {
+    fn extend(&self, r: &Emulation, model: Model) -> Option<Emulation> {
+        match model {
+            Model::Pso(_) => extend_pso(r, self.thread, &self.path, &self.meets),
+            _ => extend(r, self.thread, &self.path, First::Removed),
+        }
+    }
+}
+
+fn overtaken_path(program: &Program, model: Model, witness: &Robust) -> Option<Sigma> {
     let Some(Evidence::Run(run)) = &witness.evidence else { return None };
     let reordered = witness.reordered?;
-    let machine = Machine { program, model: Model::Tso };
+    let machine = Machine { program, model };
     let Some(&Step::Execute { thread: delayer, .. }) = run.steps.get(reordered.store) else {
         return None;
     };
     let mut state = machine.initial_state(&run.init);
-    let mut path = Vec::new();
+    let mut sigma = Sigma { thread: delayer, path: Vec::new(), meets: Vec::new() };
+    let mut first = None;
     for (i, &step) in run.steps.iter().enumerate().take(reordered.access + 1) {
         if let Step::Execute { thread, edge, .. } = step
             && thread == delayer
             && i >= reordered.store
         {
-            let point = state.threads[thread.index()].point;
-            path.push(At { point, edge: edge as usize });
+            let local = &state.threads[thread.index()];
+            sigma.path.push(At { point: local.point, edge: edge as usize });
+            let stored = match &program.edge(thread, local.point, edge as usize).instr {
+                Instr::Store { addr, .. } => addr.eval(&local.regs).ok(),
+                _ => None,
+            };
+            first = first.or(stored);
+            sigma.meets.push(stored.is_some() && stored == first);
         }
         let Outcome::Next(next) = machine.take(&state, step) else { return None };
         state = next;
     }
-    Some((delayer, path))
+    Some(sigma)
 }
 
 /// Adds what was done before to the states of the search at work.

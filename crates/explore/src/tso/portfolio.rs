@@ -4,22 +4,19 @@
 //! then. After that it goes on beside the others, each in a thread of its own, and the first that
 //! knows the answer stops the rest:
 //! - *eager* ends on every program whose buffers are bounded;
-//! - *lazy* (TSO) finds violations behind long buffers, and knows robust programs to be safe;
-//! - *robust* (PSO): a robust program does what it does under SC;
-//! - *dual* (TSO) ends on every program with finite data.
+//! - *lazy* asks about SC and robustness: it finds violations behind long buffers or few late
+//!   stores, and knows robust programs to be safe;
+//! - *dual* ends on every program with finite data.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use weakspot_core::{
-    Evidence, Limit, Limits, Model, Program, Progress, Snapshot, Verdict, Violation,
-};
+use weakspot_core::{Limit, Limits, Model, Program, Progress, Snapshot, Verdict};
 
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::buffers::reach::{by_sc, eager};
-use crate::robust::{self, Decide};
+use crate::buffers::reach::eager;
 use crate::tso::{dual, lazy};
 
 /// How long the search of the store buffers is alone.
@@ -49,10 +46,10 @@ pub(crate) fn reach(
     };
     let buffers: Racer<'_> =
         &|limits, progress| eager(program, model, Strategy::Auto, limits, progress).map(Some);
-    let lazily: Racer<'_> = &|limits, progress| lazy::lazy(program, limits, progress).map(Some);
-    let dually: Racer<'_> = &|limits, progress| dual::decided(program, limits, progress);
-    let robustly: Racer<'_> = &|limits, progress| by_robustness(program, model, limits, progress);
-    let mut racers = if model == Model::Tso { vec![lazily, dually] } else { vec![robustly] };
+    let lazily: Racer<'_> =
+        &|limits, progress| lazy::lazy(program, model, limits, progress).map(Some);
+    let dually: Racer<'_> = &|limits, progress| dual::decided(program, model, limits, progress);
+    let mut racers = vec![lazily, dually];
     if eager_goes_on {
         racers.push(buffers);
     }
@@ -76,48 +73,6 @@ pub(crate) fn reach(
         unknown.verdict = Verdict::Unknown(Limit::Interrupted);
     }
     Ok(unknown)
-}
-
-/// A robust program does under `model` what it does under SC, outside of its atomic blocks.
-fn by_robustness(
-    program: &Program,
-    model: Model,
-    limits: &Limits,
-    progress: &mut dyn Progress,
-) -> Result<Option<Reach>, NoAnswer> {
-    if lazy::asks_about_the_inside(program) {
-        return Ok(None);
-    }
-    let robust = robust::decided(program, model, Decide::Pending, limits, progress)?;
-    let unknown = |limit, states| Reach {
-        verdict: Verdict::Unknown(limit),
-        violation: None,
-        evidence: None,
-        states,
-        algorithm: "robust",
-    };
-    match robust.verdict {
-        Verdict::Violated => return Ok(None),
-        Verdict::Unknown(limit) => return Ok(Some(unknown(limit, robust.states))),
-        Verdict::Holds => {}
-    }
-    let mut answer = by_sc(program, limits, progress)?;
-    answer.states += robust.states;
-    answer.algorithm = "robust";
-    if let Some(Evidence::Run(run)) = &mut answer.evidence {
-        // An assertion fails in the last step, which then has no state behind it.
-        let last = match answer.violation {
-            Some(Violation::Assertion(_)) => run.steps.pop(),
-            _ => None,
-        };
-        let Some(mut plain) = run.committing_at_once(program, model) else { return Ok(None) };
-        plain.steps.extend(last);
-        *run = plain;
-    }
-    if let Some(Evidence::Exhausted { states }) = &mut answer.evidence {
-        *states = answer.states;
-    }
-    Ok(Some(answer))
 }
 
 /// `None` if an algorithm cannot tell.
@@ -236,8 +191,10 @@ impl Progress for Lane<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use weakspot_core::{Drain, Silent};
+
+    use super::*;
+    use crate::robust::{self, Decide};
 
     /// The block of q sees y but not x. It fails before its end, so the program is robust.
     #[test]
@@ -254,8 +211,8 @@ mod tests {
         let model = Model::Pso(Drain::All);
         let robust = robust::decided(&program, model, Decide::Pending, &limits, &mut Silent);
         assert_eq!(robust.expect("an answer").verdict, Verdict::Holds);
-        let answer = by_robustness(&program, model, &limits, &mut Silent);
-        assert!(answer.expect("no fault").is_none());
+        let answer = lazy::lazy(&program, model, &limits, &mut Silent).expect("no fault");
+        assert_eq!((answer.verdict, answer.algorithm), (Verdict::Violated, "eager"));
         let answer = reach(&program, model, &limits, &mut Silent);
         assert_eq!(answer.expect("an answer").verdict, Verdict::Violated);
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use weakspot_core::testing::{Rng, Size, check_programs, scaled};
 use weakspot_core::{
-    BinOp, Condition, Edge, Evidence, Expr, Fence, Instr, Limit, Limits, Location, Model, Point,
-    PointId, Program, Progress, Quantifier, RegId, Silent, Snapshot, Span, Thread, Undeclared,
-    Verdict, certify, reference,
+    BinOp, Condition, Drain, Edge, Evidence, Expr, Fence, Instr, Limit, Limits, Location, Model,
+    Point, PointId, Program, Progress, Quantifier, RegId, Silent, Snapshot, Span, Thread,
+    Undeclared, Verdict, certify, reference,
 };
 use weakspot_explore::{Algorithm, Lazily, reach, reach_lazily};
 use weakspot_lang::Format;
@@ -95,13 +95,18 @@ impl Counts {
 }
 
 /// Whether an answer is wrong. Unknowns are counted.
-fn is_wrong(program: &Program, algorithm: Algorithm, patience: usize, counts: &Counts) -> bool {
+fn is_wrong(
+    program: &Program,
+    (model, algorithm): (Model, Algorithm),
+    patience: usize,
+    counts: &Counts,
+) -> bool {
     const MOST: usize = 5_000;
     let mut patience = Patience(patience);
-    if reference::reachable(program, Model::Tso, MOST).is_none() {
+    if reference::reachable(program, model, MOST).is_none() {
         return false;
     }
-    let Ok(answer) = reach(program, Model::Tso, algorithm, &LIMITS, &mut patience) else {
+    let Ok(answer) = reach(program, model, algorithm, &LIMITS, &mut patience) else {
         return true;
     };
     let count = match answer.verdict {
@@ -111,16 +116,25 @@ fn is_wrong(program: &Program, algorithm: Algorithm, patience: usize, counts: &C
     };
     count.fetch_add(1, Ordering::Relaxed);
     !matches!(answer.verdict, Verdict::Unknown(_))
-        && certify::search_everything(program, Model::Tso, &answer.verdict, MOST).is_err()
+        && certify::search_everything(program, model, &answer.verdict, MOST).is_err()
 }
 
-fn compare(seed: u64, count: usize, size: Size, algorithm: Algorithm, patience: usize) -> Counts {
+fn compare(
+    seed: u64,
+    count: usize,
+    size: Size,
+    models: &[Model],
+    algorithm: Algorithm,
+    patience: usize,
+) -> Counts {
     let counts = Counts::default();
-    check_programs(seed, count, size, &[Model::Tso], &|program, _| {
-        is_wrong(&ask(program), algorithm, patience, &counts)
+    check_programs(seed, count, size, models, &|program, model| {
+        is_wrong(&ask(program), (model, algorithm), patience, &counts)
     });
     counts
 }
+
+const PSO: [Model; 2] = [Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 /// Without loops both must answer, and rightly.
 #[test]
@@ -128,9 +142,32 @@ fn straight_programs_agree_with_the_reference() {
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
     for (algorithm, count) in [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500))] {
         let (holds, violated, unknown) =
-            compare(1_000_000, count, size, algorithm, usize::MAX).get();
+            compare(1_000_000, count, size, &[Model::Tso], algorithm, usize::MAX).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
         assert!(holds > count / 8 && violated > count / 3 && unknown == 0, "{counts}");
+    }
+}
+
+/// The same under PSO, with both readings of what an update waits for. There are more ways to be
+/// late: a few programs take more extensions than there is patience.
+#[test]
+fn straight_programs_agree_with_the_reference_under_pso() {
+    let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
+    for (algorithm, count) in [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500))] {
+        let (holds, violated, unknown) =
+            compare(1_200_000, count, size, &PSO, algorithm, 200).get();
+        let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
+        assert!(holds > count / 8 && violated > count / 3 && unknown < count / 20, "{counts}");
+    }
+}
+
+#[test]
+fn programs_with_loops_agree_with_the_reference_under_pso() {
+    let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
+    for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
+        let (holds, violated, unknown) = compare(2_200_000, count, size, &PSO, algorithm, 25).get();
+        let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
+        assert!(holds > count / 10 && violated > count / 10 && unknown < count / 4, "{counts}");
     }
 }
 
@@ -139,7 +176,8 @@ fn straight_programs_agree_with_the_reference() {
 fn programs_with_loops_agree_with_the_reference() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
     for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
-        let (holds, violated, unknown) = compare(2_000_000, count, size, algorithm, 25).get();
+        let (holds, violated, unknown) =
+            compare(2_000_000, count, size, &[Model::Tso], algorithm, 25).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
         assert!(holds > count / 10 && violated > count / 10 && unknown < count / 5, "{counts}");
     }
@@ -228,8 +266,9 @@ end
     for lazily in [Lazily::Whole, Lazily::Unrolled] {
         for workers in [1, 2] {
             let limits = Limits { workers, ..limits };
-            let (answer, queries) = reach_lazily(&program, lazily, &limits, &mut Silent)
-                .expect("nothing is wrong with the program");
+            let (answer, queries) =
+                reach_lazily(&program, Model::Tso, lazily, &limits, &mut Silent)
+                    .expect("nothing is wrong with the program");
             assert_eq!(answer.verdict, Verdict::Unknown(Limit::Time(time)));
             assert!(queries.oracle > 3, "{queries:?}");
         }
@@ -259,7 +298,7 @@ transition p2 pf check == r2 0
 end
 ",
     );
-    let (answer, _) = reach_lazily(&program, Lazily::Unrolled, &LIMITS, &mut Silent)
+    let (answer, _) = reach_lazily(&program, Model::Tso, Lazily::Unrolled, &LIMITS, &mut Silent)
         .expect("nothing is wrong with the program");
     assert_eq!((answer.verdict.clone(), answer.algorithm), (Verdict::Holds, "unroll"));
 }

@@ -12,6 +12,8 @@
 //! In the end every edge leads from something that entered D earlier or at the same time, so a
 //! cycle is among operations that entered together, and only there it is looked for.
 
+use std::ops::Range;
+
 use weakspot_core::{History, HistoryEvidence, Limit, OpKind, Within};
 use weakspot_sat::Meter;
 
@@ -134,16 +136,21 @@ impl<'a> Own<'a> {
                 }
             }
         };
-        past.step(thread, op, &mut |w| enter(w, &mut todo));
+        let mut count = 0;
+        let mut enter_all = |new: Range<u32>, todo: &mut Vec<u32>| {
+            count += new.len() as u64;
+            new.filter(|&op| ops.writes(op)).for_each(|w| enter(w, todo));
+        };
+        past.step(thread, op, &mut |new| enter_all(new, &mut todo));
         if ops.kind(op) == OpKind::Update {
-            enter(op, &mut todo);
+            enter_all(op..op + 1, &mut todo);
         }
         while let Some(w) = todo.pop() {
             for (_, edge) in extra.leading_to(w) {
-                past.add(edge.from, &mut |w| enter(w, &mut todo));
+                past.add(edge.from, &mut |new| enter_all(new, &mut todo));
             }
         }
-        let work = past.work() - before + 1;
+        let work = past.work() - before + 1 + count;
         meter
             .work(work, || past.bytes() + extra.bytes() + clocks.bytes() + entered.len() as u64 * 4)
     }

@@ -3,7 +3,7 @@
 //! thread (`clocks.rs`), and of the writes to a variable in a thread the last one in the past
 //! speaks for those before it (`past.rs`).
 //!
-//! CC and CCv take time n·k for n operations and k threads. CM (`memory.rs`) takes n·k per thread
+//! CC and CCv take time n·k for n operations and k threads, of which only the clocks are the rule. CM (`memory.rs`) takes n·k per thread
 //! and round, and rarely needs more than three rounds. CCM and wCCM take n·k on top of it.
 
 pub(crate) mod convergent_memory;
@@ -14,7 +14,7 @@ pub(crate) mod weak;
 use std::sync::Arc;
 
 use weakspot_core::{
-    History, HistoryEvidence, HistoryModel, INITIAL, Limit, Verdict, Within, initial_write,
+    History, HistoryEvidence, HistoryModel, Limit, Verdict, Within, initial_write,
 };
 use weakspot_sat::Meter;
 
@@ -60,14 +60,14 @@ pub(crate) enum Conflict {
 pub(crate) fn conflicts<'a>(
     ops: &'a History,
     clocks: &'a Clocks,
-    last: &'a [u32],
+    last: impl Iterator<Item = (usize, u32)> + 'a,
     read: u32,
     w: Option<u32>,
 ) -> impl Iterator<Item = (u32, Conflict)> + 'a {
     let thread = w.map_or(0, |w| ops.thread_of(w));
     let row = w.map(|w| clocks.row(w));
-    last.iter().enumerate().filter_map(move |(other, &w1)| {
-        if w1 == INITIAL || w1 == read {
+    last.filter_map(move |(other, w1)| {
+        if w1 == read {
             return None;
         }
         let (Some(w), Some(row)) = (w, row) else { return Some((w1, Conflict::Later)) };

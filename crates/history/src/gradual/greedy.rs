@@ -27,8 +27,10 @@ use crate::graph::store::Readers;
 pub(crate) enum Greedy {
     /// With everything done, in this order.
     Run(Vec<u32>),
-    /// Stuck, or tired of going back.
+    /// Stuck: no other choice helps, as far as is known.
     Stuck(Place),
+    /// Tired of going back.
+    Tired(Place),
 }
 
 /// Where a run was stuck.
@@ -49,15 +51,17 @@ pub(crate) fn greedy(
 ) -> Result<Greedy, Limit> {
     let mut run = Run::new(chains, extra);
     let mut patience = PATIENCE + patience * chains.ops.len() as u64;
+    let mut tired = false;
     loop {
         if let Some(chain) = run.ready.pop() {
             if let Some(circle) = run.advance(chain as usize) {
                 let back = run.learn(&circle);
-                let undone = back.map(|back| run.rewind(back));
-                match undone.and_then(|undone| patience.checked_sub(undone + 16)) {
-                    Some(rest) => patience = rest,
-                    None => break,
-                }
+                let Some(undone) = back.map(|back| run.rewind(back)) else { break };
+                let Some(rest) = patience.checked_sub(undone + 16) else {
+                    tired = true;
+                    break;
+                };
+                patience = rest;
             }
         } else if let Some(chain) = run.choose() {
             run.write(chain);
@@ -68,7 +72,12 @@ pub(crate) fn greedy(
     }
     let all = run.trail.len() == chains.ops.len();
     let trail = run.trail.iter().map(|&(op, _)| op).collect();
-    Ok(if all { Greedy::Run(trail) } else { Greedy::Stuck(Place { trail, heads: run.heads }) })
+    let heads = run.heads;
+    Ok(match (all, tired) {
+        (true, _) => Greedy::Run(trail),
+        (false, true) => Greedy::Tired(Place { trail, heads }),
+        (false, false) => Greedy::Stuck(Place { trail, heads }),
+    })
 }
 
 impl Place {

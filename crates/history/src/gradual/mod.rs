@@ -3,6 +3,7 @@
 
 pub(crate) mod chains;
 pub(crate) mod enumerate;
+pub(crate) mod estimate;
 pub(crate) mod found;
 pub(crate) mod greedy;
 pub(crate) mod linear;

@@ -25,6 +25,7 @@ use crate::graph::walk::{Link, LinkKind};
 use weakspot_sat::Meter;
 
 mod fixed;
+mod overwritten;
 
 use fixed::{Fixed, first_order, overtaken};
 
@@ -50,6 +51,13 @@ pub(crate) struct Order<'a> {
     /// All operations in order, and where each is.
     order: Vec<u32>,
     place: Vec<u32>,
+    /// Per variable its writes in order, and per write where it is among them.
+    stores: Vec<Vec<u32>>,
+    rank: Vec<u32>,
+    /// How much of the order was looked at, and which writes in there have to be looked at again:
+    /// their reads may not see them.
+    looked_at: usize,
+    suspects: Vec<u32>,
     search: Search,
     work: u64,
     /// The bytes of what this is built on.
@@ -111,11 +119,45 @@ impl<'a> Order<'a> {
             let explain = Explain::strong(ops, chains.ppo, extra);
             return Ok(Err(explain.cycle(Within::Global, &cycle)));
         };
+        drop(readers);
+        let order = Order::with(chains, &orders.extra, fixed, order, below);
+        Ok(Ok(Order { more, ..order }))
+    }
+
+    /// The order that these guesses give; `None` if there is no order at all.
+    pub(crate) fn guessed(
+        chains: &'a Chains<'a>,
+        extra: &'a Extra,
+        guesses: &[u32],
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<Order<'a>>, Limit> {
+        let below = chains.bytes() + extra.bytes();
+        meter.room(below + 160 * guesses.len() as u64 + 32 * extra.len() as u64)?;
+        let fixed = Fixed::new(chains, extra);
+        let Some(order) = fixed.by_guesses(guesses) else { return Ok(None) };
+        Ok(Some(Order::with(chains, extra, fixed, order, below)))
+    }
+
+    fn with(
+        chains: &'a Chains<'a>,
+        extra: &'a Extra,
+        fixed: Fixed,
+        order: Vec<u32>,
+        below: u64,
+    ) -> Order<'a> {
+        let readers = Readers::new(chains.ops);
         let mut place = vec![0; order.len()];
         for (at, &op) in order.iter().enumerate() {
             place[op as usize] = at as u32;
         }
-        let n = ops.len();
+        let n = order.len();
+        let mut stores = vec![Vec::new(); chains.ops.vars()];
+        let mut rank = vec![0; n];
+        for &op in order.iter().filter(|&&op| chains.ops.writes(op)) {
+            let list: &mut Vec<u32> = &mut stores[chains.ops.var(op) as usize];
+            rank[op as usize] = list.len() as u32;
+            list.push(op);
+        }
         let search = Search {
             round: 0,
             after: vec![0; n],
@@ -124,10 +166,10 @@ impl<'a> Order<'a> {
             forwards: Vec::new(),
             backwards: Vec::new(),
         };
-        Ok(Ok(Order {
+        Order {
             chains,
-            extra: &orders.extra,
-            more,
+            extra,
+            more: None,
             readers,
             fixed,
             pairs: Vec::new(),
@@ -139,10 +181,14 @@ impl<'a> Order<'a> {
             into: vec![Vec::new(); n],
             order,
             place,
+            stores,
+            rank,
+            looked_at: 0,
+            suspects: Vec::new(),
             search,
             work: 0,
             below,
-        }))
+        }
     }
 
     /// The operations in order.
@@ -284,6 +330,39 @@ impl<'a> Order<'a> {
         true
     }
 
+    /// Whether a choice closes no cycle.
+    pub(crate) fn is_possible(&mut self, lit: Lit) -> bool {
+        let (a, b) = self.ordered(lit);
+        let place = |op: u32| self.place[op as usize];
+        let low = place(b);
+        let reads = self.readers.of(a as usize).filter(|&r| r != b);
+        let late: Vec<u32> = reads.chain([a]).filter(|&op| place(op) > low).collect();
+        let Some(high) = late.iter().map(|&op| place(op)).max() else { return true };
+        let search = &mut self.search;
+        search.next_round();
+        late.iter().for_each(|&op| search.before[op as usize] = search.round);
+        search.forwards.clear();
+        search.forwards.push(b);
+        search.after[b as usize] = search.round;
+        let mut at = 0;
+        while let Some(&op) = search.forwards.get(at) {
+            at += 1;
+            let fixed = self.fixed.leaving(op).iter().map(|&(next, _)| next);
+            let chosen = self.out[op as usize].iter().map(|&edge| self.edges[edge as usize].to);
+            for next in fixed.chain(chosen) {
+                self.work += 1;
+                if search.before[next as usize] == search.round {
+                    return false;
+                }
+                if self.place[next as usize] < high && search.after[next as usize] != search.round {
+                    search.after[next as usize] = search.round;
+                    search.forwards.push(next);
+                }
+            }
+        }
+        true
+    }
+
     /// What was found backwards now comes before what was found forwards, in the same places.
     fn reorder(&mut self) {
         let Search { forwards, backwards, .. } = &mut self.search;
@@ -297,6 +376,7 @@ impl<'a> Order<'a> {
             place[op as usize] = at;
             self.order[at as usize] = op;
         }
+        self.look_again();
     }
 
     /// A write that comes before another one, or before what reads it, now that everything found
@@ -359,32 +439,6 @@ impl<'a> Order<'a> {
             end = before;
         }
         lits
-    }
-
-    /// Pairs of writes that the order must not keep as it is: one that is read, and one between it
-    /// and the read; and whether the second is nearer to the first. At most `most` for each.
-    pub(crate) fn violations(&mut self, most: usize) -> Vec<(u32, u32, bool)> {
-        let ops = self.chains.ops;
-        let mut found = Vec::new();
-        let mut next_write = vec![NONE; ops.len()];
-        let mut next_of = vec![NONE; ops.vars()];
-        self.work += ops.len() as u64;
-        for &op in self.order.iter().rev().filter(|&&op| ops.writes(op)) {
-            let next = &mut next_of[ops.var(op) as usize];
-            next_write[op as usize] = std::mem::replace(next, op);
-            let reads = self.readers.of(op as usize).map(|r| self.place[r as usize]);
-            let last = reads.max().unwrap_or(0);
-            let mut next = next_write[op as usize];
-            for _ in 0..most {
-                let Some(&at) = self.place.get(next as usize).filter(|&&at| at < last) else {
-                    break;
-                };
-                let nearer = at - self.place[op as usize] < last - at;
-                found.push((op, next, nearer));
-                next = next_write[next as usize];
-            }
-        }
-        found
     }
 
     /// A cycle of these choices and what holds anyway, short if the choices are few.

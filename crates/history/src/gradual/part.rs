@@ -35,6 +35,27 @@ pub(crate) fn closed(ops: &History, some: impl IntoIterator<Item = u32>) -> Vec<
     all
 }
 
+/// The operations that the evidence of a contradiction speaks of.
+pub(crate) fn mentioned(evidence: &HistoryEvidence) -> Vec<u32> {
+    let cycles = match evidence {
+        HistoryEvidence::Cycle(cycle) => std::slice::from_ref(cycle),
+        HistoryEvidence::Refuted { conflicts, .. } => conflicts,
+        _ => &[],
+    };
+    let mut some = Vec::new();
+    for cycle in cycles {
+        for derivation in &cycle.derivations {
+            some.extend(derivation.path.iter().flat_map(|edge| [edge.from, edge.to]));
+            if let Rule::Overtaken { read } = derivation.rule {
+                some.push(read);
+            }
+        }
+        some.extend(cycle.edges.iter().flat_map(|edge| [edge.from, edge.to]));
+    }
+    some.retain(|&node| initial_write_var(node).is_none());
+    some
+}
+
 impl Part {
     /// The part with these operations. They are in rising order, and [`closed`].
     pub(crate) fn new(ops: &History, kept: Vec<u32>) -> Part {

@@ -11,12 +11,17 @@
 use weakspot_core::Limit;
 use weakspot_sat::{Lit, Meter, Solver, Theory};
 
+use crate::gradual::chains::Chains;
+use crate::gradual::estimate::estimate;
 use crate::gradual::found::Found;
 use crate::gradual::order::Order;
 use crate::gradual::refuted::refuted;
 use crate::gradual::saturate::Orders;
+use crate::graph::extra::Extra;
 
 mod plain;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use plain::plain;
 
@@ -34,6 +39,29 @@ pub(crate) fn complete(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Fou
     Ok(Found::Contradiction(evidence))
 }
 
+/// The same from an order that guesses give, without saturation: what is needed of it turns up as
+/// conflicts. `None` if that is too much work, and if the edges are cyclic.
+pub(crate) fn guessed(
+    chains: &Chains<'_>,
+    extra: &Extra,
+    most_work: u64,
+    meter: &mut Meter<'_>,
+) -> Result<Option<Found>, Limit> {
+    let Some(guesses) = estimate(chains.ops, meter)? else { return Ok(None) };
+    let Some(order) = Order::guessed(chains, extra, &guesses, meter)? else { return Ok(None) };
+    drop(guesses);
+    let mut theory = OrderTheory { order, first: Vec::new() };
+    let mut solver = Solver::new(true);
+    Ok(match solver.solve_within(most_work, &mut theory, meter)? {
+        None => None,
+        Some(true) => Some(Found::Run(theory.order.into_run())),
+        Some(false) => {
+            let evidence = refuted(&mut theory.order, &solver.proof(), meter)?;
+            Some(Found::Contradiction(evidence))
+        }
+    })
+}
+
 /// Choices between writes.
 struct OrderTheory<'a> {
     order: Order<'a>,
@@ -41,7 +69,9 @@ struct OrderTheory<'a> {
     first: Vec<bool>,
 }
 
-/// Of so many writes between a write and a read of it the order is decided at once.
+/// Of so many writes between a write and a read of it the order is decided at once. No more than
+/// these: pairs that are near each other are to be decided one after the other, so that little is
+/// undone when they conflict.
 const AT_ONCE: usize = 4;
 
 impl Theory for OrderTheory<'_> {
@@ -58,7 +88,7 @@ impl Theory for OrderTheory<'_> {
     }
 
     fn complete(&mut self) -> usize {
-        let found = self.order.violations(AT_ONCE);
+        let found = self.order.violations(AT_ONCE, AT_ONCE);
         for &(read, other, nearer) in &found {
             self.order.add_pair(read, other);
             // The other write has to go where it is nearer.
@@ -67,8 +97,10 @@ impl Theory for OrderTheory<'_> {
         found.len()
     }
 
-    fn first_value(&self, var: usize) -> bool {
-        self.first[var]
+    fn first_value(&mut self, var: usize, saved: Option<bool>) -> bool {
+        // The other one, if this would only be undone again.
+        let first = saved.unwrap_or(self.first[var]);
+        first == self.order.is_possible(Lit::new(var as u32, first))
     }
 
     fn take_work(&mut self) -> u64 {

@@ -19,6 +19,7 @@ use crate::gradual::chains::{Chains, END, coherence, walk};
 use crate::graph::explain::{Explain, Ppo};
 use crate::graph::extra::Extra;
 use crate::graph::store::Readers;
+use crate::graph::writes::Writes;
 
 /// What comes before what.
 pub(crate) struct Orders<'a> {
@@ -29,6 +30,9 @@ pub(crate) struct Orders<'a> {
     /// is it. In the chains of writes that speaks of updates, too.
     rows: Vec<u32>,
     writes: Writes,
+    /// Per thread that writes a variable the chain whose clock speaks of all these writes: the main
+    /// chain if all are updates.
+    writing: Vec<u32>,
 }
 
 /// Saturates a history, or finds that there is no witness. Without `rules` it computes only what
@@ -47,16 +51,19 @@ pub(crate) fn saturate<'a>(
     let cells = (ops.len() as u64).saturating_mul(chains.len() as u64);
     let fixed = chains.bytes() + 16 * ops.len() as u64;
     meter.room(4 * cells + fixed + extra.bytes())?;
-    let writes = Writes::new(&chains);
+    let writes = Writes::new(ops);
+    let chain = |writer| writes.of(writer).iter().map(|&w| chains.of(w) as u32).max();
+    let writing = writes.all().iter().map(|writer| chain(writer).unwrap_or(0)).collect();
     let readers = Readers::new(ops);
-    let mut orders = Orders { rows: vec![0; cells as usize], chains, extra, writes };
+    let mut orders = Orders { rows: vec![0; cells as usize], chains, extra, writes, writing };
     loop {
         let known = orders.extra.len();
         let bytes = 4 * cells + fixed + orders.extra.bytes();
-        let Orders { chains, extra, rows, writes } = &mut orders;
+        let Orders { chains, extra, rows, writes, writing } = &mut orders;
         let last = vec![END; chains.len()];
         // Edges are added while earlier ones are in use, so the round has its own list.
-        let mut round = Round { chains, rows, writes, readers: &readers, last, found: Vec::new() };
+        let mut round =
+            Round { chains, rows, writes, writing, readers: &readers, last, found: Vec::new() };
         let walked = walk(chains, extra, |op| {
             round.visit(extra, op);
             meter.work(chains.len() as u64, || bytes + 12 * round.found.len() as u64)
@@ -82,6 +89,7 @@ struct Round<'r, 'a> {
     chains: &'r Chains<'a>,
     rows: &'r mut [u32],
     writes: &'r Writes,
+    writing: &'r [u32],
     readers: &'r Readers,
     /// Per chain what was visited last.
     last: Vec<u32>,
@@ -127,8 +135,9 @@ impl Round<'_, '_> {
             return;
         }
         let var = ops.var(op);
-        for writer in self.writes.writers(var) {
-            let bound = self.rows[own + writer.chain as usize];
+        for number in self.writes.numbers(var) {
+            let writer = &self.writes.all()[number];
+            let bound = self.rows[own + self.writing[number] as usize];
             let bound = if writer.thread as usize == thread { bound.min(op) } else { bound };
             let Some(last) = self.writes.last(writer, bound) else { continue };
             if let Some(w) = ops.from(op)
@@ -172,9 +181,10 @@ impl Orders<'_> {
             all += count * count.saturating_sub(1) / 2;
             for writer in self.writes.writers(var) {
                 for &w in self.writes.of(writer) {
-                    for other in self.writes.writers(var) {
+                    for number in self.writes.numbers(var) {
+                        let other = &self.writes.all()[number];
                         let row = w as usize * self.chains.len();
-                        let bound = self.rows[row + other.chain as usize];
+                        let bound = self.rows[row + self.writing[number] as usize];
                         let bound =
                             if other.thread == writer.thread { bound.min(w) } else { bound };
                         let before = self.writes.of(other).partition_point(|&w| w < bound);
@@ -188,82 +198,6 @@ impl Orders<'_> {
 
     /// The writes of all threads to a variable, updates included.
     pub(crate) fn writes_to(&self, var: u32) -> &[u32] {
-        let writers = self.writes.writers(var);
-        match (writers.first(), writers.last()) {
-            (Some(first), Some(last)) => &self.writes.list[first.start as usize..last.end as usize],
-            _ => &[],
-        }
-    }
-}
-
-/// Per variable the writes, updates included, in the order of their numbers, so that those of one
-/// thread stand together.
-struct Writes {
-    list: Vec<u32>,
-    /// Per variable where its writers start.
-    starts: Vec<u32>,
-    writers: Vec<Writer>,
-}
-
-/// A thread that writes a variable.
-struct Writer {
-    thread: u32,
-    /// The chain whose clock speaks of all these writes: the main chain if all are updates.
-    chain: u32,
-    /// Where they are in the list.
-    start: u32,
-    end: u32,
-}
-
-impl Writes {
-    fn new(chains: &Chains<'_>) -> Writes {
-        let ops = chains.ops;
-        let is_write = |op: &u32| ops.writes(*op);
-        let mut next = vec![0; ops.vars() + 1];
-        for op in (0..ops.len() as u32).filter(is_write) {
-            next[ops.var(op) as usize + 1] += 1;
-        }
-        for var in 1..next.len() {
-            next[var] += next[var - 1];
-        }
-        let mut list = vec![0; next.last().copied().unwrap_or(0) as usize];
-        let bounds = next.clone();
-        for op in (0..ops.len() as u32).filter(is_write) {
-            let at = &mut next[ops.var(op) as usize];
-            list[*at as usize] = op;
-            *at += 1;
-        }
-        let mut writes = Writes { list, starts: vec![0], writers: Vec::new() };
-        for bounds in bounds.windows(2) {
-            let first = writes.writers.len();
-            for at in bounds[0]..bounds[1] {
-                let w = writes.list[at as usize];
-                let (thread, chain) = (chains.thread(w) as u32, chains.of(w) as u32);
-                match writes.writers[first..].last_mut() {
-                    Some(last) if last.thread == thread => {
-                        last.end = at + 1;
-                        last.chain = last.chain.max(chain);
-                    }
-                    _ => writes.writers.push(Writer { thread, chain, start: at, end: at + 1 }),
-                }
-            }
-            writes.starts.push(writes.writers.len() as u32);
-        }
-        writes
-    }
-
-    fn writers(&self, var: u32) -> &[Writer] {
-        let var = var as usize;
-        &self.writers[self.starts[var] as usize..self.starts[var + 1] as usize]
-    }
-
-    fn of(&self, writer: &Writer) -> &[u32] {
-        &self.list[writer.start as usize..writer.end as usize]
-    }
-
-    /// The last one of these writes before an operation.
-    fn last(&self, writer: &Writer, before: u32) -> Option<u32> {
-        let writes = self.of(writer);
-        writes[..writes.partition_point(|&w| w < before)].last().copied()
+        self.writes.to(var)
     }
 }

@@ -5,3 +5,4 @@ pub(crate) mod explain;
 pub(crate) mod extra;
 pub(crate) mod store;
 pub(crate) mod walk;
+pub(crate) mod writes;

@@ -4,7 +4,7 @@
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops};
 use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
-use weakspot_history::{Complete, Method, check};
+use weakspot_history::{Complete, DecidedBy, Method, check};
 
 const NO_LIMITS: Limits =
     Limits { time: None, memory: None, buffer: 0, workers: 1, ..Limits::UNLIMITED };
@@ -69,4 +69,30 @@ fn long_histories() {
         }
     }
     assert!(verdicts.iter().all(|&count| count > 20), "{verdicts:?}");
+}
+
+/// So many threads that a greedy run goes back too often.
+#[test]
+fn wide_histories() {
+    let method = Method { complete: Complete::Auto, saturate: true };
+    let mut verdicts = [0, 0];
+    let mut by_guess = 0;
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed);
+        let threads = 60 + rng.below(100);
+        let vars = 60 + rng.below(100);
+        let updates = [0, 10][rng.below(2)];
+        let size = OpsSize { threads, vars, ops: 6_000, fences: 40, updates };
+        let source = OpsSource::ALL[rng.below(3)];
+        let mut ops = random_ops(&mut rng, size, source);
+        let changes = rng.below(2);
+        mutate_ops(&mut rng, &mut ops, changes);
+        for model in [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso] {
+            let answer = check(&ops, model, method, &NO_LIMITS, &mut Silent).expect("evidence");
+            assert!(answer.certification().is_checked(), "{model:?}");
+            verdicts[usize::from(answer.verdict == Verdict::Holds)] += 1;
+            by_guess += usize::from(answer.decided_by == DecidedBy::Sat);
+        }
+    }
+    assert!(verdicts.iter().all(|&count| count > 5) && by_guess > 1, "{verdicts:?}, {by_guess}");
 }

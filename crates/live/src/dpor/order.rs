@@ -13,6 +13,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::wakeup::Relation;
 use crate::{Agent, Next, Op, OpKind};
 
 /// No step, no link.
@@ -94,6 +95,17 @@ pub(super) struct Order {
     found: Vec<u32>,
 }
 
+impl Relation for Order {
+    fn before(&self, first: usize, second: usize) -> bool {
+        let Step { slot, index, .. } = self.steps[first];
+        self.clocks[second * self.stride + usize::from(slot)] >= index
+    }
+
+    fn conflict(&self, a: Op, b: Op) -> bool {
+        a.conflicts_in(b, self.buffered)
+    }
+}
+
 impl Order {
     pub(super) fn new(buffered: bool) -> Order {
         Order { buffered, stride: 8, ..Order::default() }
@@ -103,17 +115,9 @@ impl Order {
         self.steps.len()
     }
 
-    /// Whether the first step happens before the second, or is it.
-    pub(super) fn before(&self, first: usize, second: usize) -> bool {
-        let Step { slot, index, .. } = self.steps[first];
-        self.clocks[second * self.stride + usize::from(slot)] >= index
-    }
-
-    /// Whether two steps of different agents may not be exchanged.
-    pub(super) fn conflict(&self, a: Op, b: Op) -> bool {
-        // A store into a buffer is seen by nobody else.
-        let hidden = |op: Op| self.buffered && op.kind == OpKind::Write;
-        a.conflicts(b) && !hidden(a) && !hidden(b)
+    /// Whether stores go through buffers.
+    pub(super) fn buffered(&self) -> bool {
+        self.buffered
     }
 
     /// Whether the second step of a race comes after a step even if it comes first.

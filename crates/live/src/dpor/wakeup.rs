@@ -1,7 +1,15 @@
 //! Wakeup trees: what is to be explored from a state, as sequences of steps with common beginnings.
 
-use super::order::Order;
 use crate::{Agent, Op, OpKind};
+
+/// What is known about the steps of a sequence.
+pub(super) trait Relation {
+    /// Whether two steps of different agents may not be exchanged.
+    fn conflict(&self, a: Op, b: Op) -> bool;
+
+    /// Whether the first step, by its number, happens before the second, or is it.
+    fn before(&self, first: usize, second: usize) -> bool;
+}
 
 /// A step that is to be taken, and what is to follow; nothing in particular if empty.
 #[derive(Clone, Debug)]
@@ -34,7 +42,7 @@ pub(super) struct Wanted {
 /// step: the step is in the sequence with nothing before that it depends on, or it has nothing to
 /// do with all of it. If not, tells a step of the sequence that is the reason.
 pub(super) fn may_begin(
-    order: &Order,
+    order: &impl Relation,
     agent: Agent,
     op: Op,
     sequence: &[Wanted],
@@ -46,8 +54,14 @@ pub(super) fn may_begin(
     reason.map_or(Ok(()), Err)
 }
 
+/// Whether the sequence has a step of this agent that nothing before it has to come before.
+pub(super) fn begins(order: &impl Relation, agent: Agent, sequence: &[Wanted]) -> bool {
+    let at = sequence.iter().position(|w| w.agent == agent);
+    at.is_some_and(|at| !(0..at).any(|i| comes_after(order, sequence, at, i)))
+}
+
 /// Whether a step of a sequence has to come after an earlier one.
-fn comes_after(order: &Order, sequence: &[Wanted], at: usize, earlier: usize) -> bool {
+fn comes_after(order: &impl Relation, sequence: &[Wanted], at: usize, earlier: usize) -> bool {
     match sequence[at].turned {
         true => sequence[earlier].needed,
         false => order.before(sequence[earlier].step, sequence[at].step),
@@ -55,7 +69,7 @@ fn comes_after(order: &Order, sequence: &[Wanted], at: usize, earlier: usize) ->
 }
 
 /// Leaves out of a sequence all but the steps that are to be kept and what they come after.
-fn trim(order: &Order, sequence: &mut Vec<Wanted>) {
+fn trim(order: &impl Relation, sequence: &mut Vec<Wanted>) {
     let mut kept: Vec<usize> = Vec::new();
     for i in (0..sequence.len()).rev() {
         if sequence[i].kept || kept.iter().any(|&at| comes_after(order, sequence, at, i)) {
@@ -66,7 +80,7 @@ fn trim(order: &Order, sequence: &mut Vec<Wanted>) {
     sequence.retain(|w| w.kept);
 }
 
-/// Adds a sequence to a tree, unless a leaf of it covers the sequence already. What is in the tree
+/// Adds a sequence to a tree, unless a leaf of it covers the sequence already; whether it was added. What is in the tree
 /// comes first. `label` tells what an agent does in the state at the root. Only those steps are added
 /// that make the difference to what comes first, and those that they need: the others may come in
 /// any order, and a long execution would fill the memory with them.
@@ -76,11 +90,11 @@ fn trim(order: &Order, sequence: &mut Vec<Wanted>) {
 /// do, and those that come first. A leaf that is not sure covers nothing: what it may be the
 /// beginning of is put after it.
 pub(super) fn insert(
-    order: &Order,
+    order: &impl Relation,
     tree: &mut Vec<Branch>,
     sequence: &mut Vec<Wanted>,
     label: &dyn Fn(Agent) -> Option<Op>,
-) {
+) -> bool {
     let mut tree = tree;
     let mut root = true;
     let mut sure = true;
@@ -103,7 +117,7 @@ pub(super) fn insert(
             sequence.remove(at);
         }
         if sequence.is_empty() || (branch.then.is_empty() && branch.sure) {
-            return;
+            return false;
         }
         tree = &mut tree[found].then;
         root = false;
@@ -115,18 +129,20 @@ pub(super) fn insert(
         chain = vec![Branch { agent: w.agent, op: w.op, sure, then: chain }];
     }
     tree.append(&mut chain);
+    true
 }
 
-/// The first branch whose agent can run and is not asleep. One that turns out to be impossible gives
+/// The first branch whose agent can run and is let run. One that turns out to be impossible gives
 /// way to what is after it, which does not need it.
 pub(super) fn take(
     tree: &mut Vec<Branch>,
     sleep: &[Agent],
+    taken: &[Agent],
     can: impl Fn(Agent) -> bool,
 ) -> Option<Branch> {
     while !tree.is_empty() {
         let branch = tree.remove(0);
-        if sleep.contains(&branch.agent) {
+        if sleep.contains(&branch.agent) || taken.contains(&branch.agent) {
             continue;
         }
         if can(branch.agent) {

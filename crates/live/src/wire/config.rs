@@ -21,6 +21,8 @@ pub struct Config {
     pub fd: i32,
     /// `report`: the same as a file that is opened.
     pub report: Option<String>,
+    /// `parts`: a file that tells which parts of the whole are to be explored, one after the other.
+    pub parts: Option<String>,
     /// `models=tso,pso,pso-own`: what monitors watch for.
     pub models: Vec<Model>,
     /// `under=tso`, `under=pso`: stores go through buffers.
@@ -117,6 +119,10 @@ impl Config {
                 let path = unescape(value).ok_or_else(wrong)?;
                 self.report = (!path.is_empty()).then_some(path);
             }
+            "parts" => {
+                let path = unescape(value).ok_or_else(wrong)?;
+                self.parts = (!path.is_empty()).then_some(path);
+            }
             "models" => self.models = models(value).ok_or_else(wrong)?,
             "under" => self.under = model(value).ok_or_else(wrong)?,
             "delayed" => self.delayed = super::list(value, place).ok_or_else(wrong)?,
@@ -172,6 +178,7 @@ impl fmt::Display for Config {
         let Config {
             fd,
             report,
+            parts,
             models,
             under,
             delayed,
@@ -216,6 +223,7 @@ impl fmt::Display for Config {
             Some(Rules::Rust) => "rust",
         };
         write!(f, "fd={fd} report={}", escape(report.as_deref().unwrap_or("")))?;
+        write!(f, " parts={}", escape(parts.as_deref().unwrap_or("")))?;
         write!(f, " models={} under={} races={races}", listed(&models), key(*under))?;
         write!(f, " delayed={}", joined(delayed))?;
         write!(f, " transactions={transactions} fence-transactions={}", on(fence_transactions))?;
@@ -238,6 +246,7 @@ fn unset() -> Config {
     Config {
         fd: 2,
         report: None,
+        parts: None,
         models: Vec::new(),
         under: Model::Sc,
         delayed: Vec::new(),
@@ -324,6 +333,7 @@ mod tests {
         Config {
             fd: 7,
             report: Some("/proc/1/fd/a b".to_owned()),
+            parts: Some("/proc/1/fd/b".to_owned()),
             models: vec![Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)],
             under: Model::Pso(Drain::All),
             delayed: vec![place(4), place(5)],

@@ -8,7 +8,7 @@ use weakspot_live::testing::{
     Buffers, Instr, State, System, SystemSize, all_executions, byte, random_system, run,
     shrink_system,
 };
-use weakspot_live::{Agent, Bounded, Op, OpKind, Strategy};
+use weakspot_live::{Agent, Bounded, BoundedWhole, Op, OpKind, Parts, Strategy};
 
 type Rounds = BTreeMap<u32, Vec<Vec<Agent>>>;
 
@@ -70,10 +70,41 @@ fn explored(system: &System, most: Option<u32>) -> (Rounds, bool) {
     (rounds, strategy.complete())
 }
 
+/// The same in parts, of which so many are out at most, with so many executions each.
+fn explored_in_parts(system: &System, most: Option<u32>, ahead: usize, each: u64) -> (Rounds, bool) {
+    let mut strategy = Bounded::new(most);
+    let mut parts = Parts::with(Box::new(BoundedWhole::new()), None, ahead, each);
+    let mut rounds = Rounds::new();
+    while !parts.is_over() {
+        let out: Vec<(u64, String)> = std::iter::from_fn(|| parts.hand_out()).collect();
+        let mut costs = Vec::new();
+        for (number, part) in out.into_iter().rev() {
+            assert!(strategy.start(&part));
+            let mut executions = 0;
+            run(system, &mut strategy, 10_000, &mut |steps, _, _| {
+                executions += 1;
+                let cost = cost(system, steps);
+                costs.push(cost);
+                rounds.entry(cost).or_default().push(agents(steps));
+            });
+            assert!(executions <= each && parts.hand_in(number, strategy.rest(), executions));
+        }
+        // Those that are out together are of one round.
+        assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+    }
+    rounds.values_mut().for_each(|round| round.sort());
+    (rounds, parts.complete())
+}
+
 fn wrong(system: &System, most: Option<u32>) -> bool {
     let Some(mut want) = expected(system) else { return false };
     let all = want.keys().max().copied();
     let (got, complete) = explored(system, most);
+    let sizes = [(1, 1), (3, 1), (2, 3), (5, 7)];
+    let (ahead, each) = sizes[want.values().map(Vec::len).sum::<usize>() % sizes.len()];
+    if explored_in_parts(system, most, ahead, each) != (got.clone(), complete) {
+        return true;
+    }
     let cut = most.is_some_and(|most| all.is_some_and(|all| all > most));
     if let Some(most) = most {
         want.retain(|&cost, _| cost <= most);

@@ -13,6 +13,7 @@ pub mod exits;
 pub mod exploration;
 pub mod monitors;
 pub mod panics;
+pub mod parts;
 mod races;
 pub mod signals;
 pub mod start;

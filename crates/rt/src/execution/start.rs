@@ -18,6 +18,7 @@ use crate::execution::exits::Exits;
 use crate::execution::exploration::Exploration;
 use crate::execution::monitors::Monitors;
 use crate::execution::panics::Said;
+use crate::execution::parts::Parts;
 use crate::execution::watchdog::{Watchdog, leave_keeper};
 use crate::memory::arena;
 use crate::memory::frames::Frames;
@@ -117,8 +118,9 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     };
     settle_addresses(argv);
     if let Some(path) = config.report.take() {
-        config.fd = open_report(&path);
+        config.fd = open_far(&path, libc::O_WRONLY | libc::O_CREAT);
     }
+    let parts = config.parts.take().map_or(-1, |path| open_far(&path, libc::O_RDONLY));
     let Some(mut shadow) = arena::open().then(Shadow::open).flatten() else {
         give_up("failed to reserve memory")
     };
@@ -132,6 +134,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         coroutines: Coroutines::new(),
         scheduler: Scheduler::new(&config),
         exploration: Exploration::new(),
+        parts: Parts::new(parts),
         shadow,
         heap: Heap::new(config.reuse),
         mappings: Mappings::new(),
@@ -188,10 +191,10 @@ fn settle_addresses(argv: *mut *mut c_char) {
     }
 }
 
-/// Opens the file for the report, with a number that the program will not get.
-fn open_report(path: &str) -> i32 {
-    let Ok(name) = CString::new(path) else { give_up("the name of the report has a zero byte") };
-    let far = sys::move_up(sys::open(&name, libc::O_WRONLY | libc::O_CREAT), FAR);
+/// Opens a file of ours, with a number that the program will not get.
+fn open_far(path: &str, flags: i32) -> i32 {
+    let Ok(name) = CString::new(path) else { give_up("the name of a file has a zero byte") };
+    let far = sys::move_up(sys::open(&name, flags), FAR);
     if far < 0 {
         give_up(&format!("failed to open {path}"));
     }
@@ -334,13 +337,13 @@ fn execute(rt: &mut Rt) -> bool {
         Some("timeout")
     } else if limit > 0 && rt.signals().executions() >= limit {
         Some("limit")
-    } else if !rt.scheduler.strategy().begin() {
+    } else {
         // A class of executions by what loads read says nothing about loads that nobody announced.
         let unannounced = rt.config.plan == Plan::Rf && rt.exploration.counts().alone > 0;
-        let complete = rt.scheduler.strategy().complete() && !unannounced;
-        Some(if complete { "complete" } else { "incomplete" })
-    } else {
-        None
+        rt.signals().set_busy(true);
+        let how = rt.begin_next();
+        rt.signals().set_busy(false);
+        if how == Some("complete") && unannounced { Some("incomplete") } else { how }
     };
     if finished.is_some() {
         rt.program.finished = finished;
@@ -402,6 +405,7 @@ impl Runtime {
     fn restart(&mut self) {
         self.exploration.restart();
         self.scheduler.restart(&self.config);
+        self.restart_part();
         self.signals().restart();
         self.monitors.start(&self.config, &self.reporter);
         self.reporter.again();
@@ -412,7 +416,10 @@ impl Runtime {
         self.exploration.count_threads(self.threads.count());
         let ended = self.exploration.ended();
         self.monitors.end(&self.reporter, &self.exploration, signals.executions());
-        signals.add_execution();
+        // One that was given up is part of one that is known.
+        if ended != Ended::Stopped {
+            signals.add_execution();
+        }
         if signals.stopped() && ended == Ended::Cut {
             // It would have gone on, had there been time: nothing is left for the strategy to learn.
             return;

@@ -52,7 +52,7 @@ fn executions() -> Vec<Case> {
         check("wr0(x)^0 rd0(x)^0 wr1(x)^1", TraceMode::Literal, &cycle)
     };
     let search =
-        |events: &[TxnEvent], mode, verdict, most| search_trace(events, mode, &verdict, most);
+        |events: &[TxnEvent], mode, verdict, most| search_trace(events, &[], mode, &verdict, most);
     let small = trace_of("wr0(x)^0 rd0(x)^0 wr1(x)^1");
     let committed = events("wr0(x)^0 cm0(x)^0 rd0(x)^0 wr1(x)^1");
     let turned = "rd0(x)^0 wr1(x)^1 cm1(x)^1 fn1^1 rd0(x)^0";

@@ -29,8 +29,9 @@
 //! leads from a demand to the initial states leads there from a smaller one in as many steps or
 //! fewer.
 
-use super::facts::Facts;
-use super::graph::{Graphs, Item};
+use super::facts::{ANY, Facts};
+use super::graph::{Drains, Graphs, Item, Label};
+use super::search::{Back, Demanded, Source};
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,32 +158,7 @@ pub(crate) fn takes_weaker_wants(a: &mut &[u32], b: &mut &[u32]) -> bool {
     true
 }
 
-/// Where a load takes its value from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The newest store of its own thread, which is later than the view.
-    Own,
-    /// What memory held at the view.
-    Memory,
-}
-
 impl Demand {
-    fn pinned(&self, graphs: &Graphs<'_>, loc: u32) -> Option<Item> {
-        self.pins.iter().copied().find(|&i| graphs.loc(i) == loc)
-    }
-
-    /// Memory has to hold `item` now; false if it has to hold something else there.
-    pub(crate) fn pin(&mut self, graphs: &Graphs<'_>, item: Item) -> bool {
-        match self.pinned(graphs, graphs.loc(item)) {
-            Some(pinned) => pinned == item,
-            None => {
-                let at = self.pins.partition_point(|&p| p < item);
-                self.pins.insert(at, item);
-                true
-            }
-        }
-    }
-
     /// Drops what is wanted but given already: new reads that memory holds now.
     pub(crate) fn settle(&mut self) {
         for wants in &mut self.wants {
@@ -300,8 +276,99 @@ impl Demand {
         });
     }
 
-    /// False if the graphs say that no run meets this demand.
-    pub(crate) fn is_plausible(&self, graphs: &Graphs<'_>, facts: &Facts) -> bool {
+    /// What comes before a step along an arc.
+    fn before_arc(
+        &self,
+        graphs: &Graphs<'_>,
+        facts: &Facts,
+        a: u32,
+        found: &mut Vec<(Demand, Back)>,
+    ) {
+        let step = graphs.arcs[a as usize];
+        let (t, from) = (step.thread as usize, step.from);
+        match step.label {
+            Label::Silent | Label::Barrier => {}
+            Label::Load(item) => {
+                let pending = facts.can_be_pending(t, from, item);
+                self.wants[t].before_load(graphs, item, pending, |wants, source| {
+                    let mut demand = self.clone();
+                    demand.wants[t] = wants;
+                    demand.locals[t] = from;
+                    demand.settle();
+                    found.push((demand, Back::Arc(a, source)));
+                });
+            }
+            Label::Store(item) => {
+                self.before_store(graphs, t, from, item, &mut |d| {
+                    found.push((d, Back::Arc(a, Source::Memory)));
+                });
+            }
+            Label::Atomic(at) => {
+                let atomic = &graphs.atomics[at as usize];
+                let effects = (&atomic.reads[..], &atomic.writes[..]);
+                self.before_atomic(graphs, t, from, effects, &mut |d| {
+                    found.push((d, Back::Arc(a, Source::Memory)));
+                });
+            }
+        }
+    }
+
+    /// The writes of a thread in any local state that could give what is wanted.
+    fn useful_writes(&self, graphs: &Graphs<'_>, t: usize) -> Vec<u32> {
+        let wanted = |item: &Item| {
+            self.pins.contains(item) || self.wants.iter().any(|w| w.reads.contains(item))
+        };
+        let useful = |label: Label| match label {
+            Label::Silent | Label::Load(_) | Label::Barrier => false,
+            Label::Store(item) => wanted(&item),
+            Label::Atomic(a) => graphs.atomics[a as usize].writes.iter().any(wanted),
+        };
+        let arcs = graphs.arcs.iter().enumerate();
+        let useful = arcs.filter(|(_, arc)| arc.thread as usize == t && useful(arc.label));
+        useful.map(|(a, _)| a as u32).collect()
+    }
+}
+
+impl Demanded for Demand {
+    fn anything(graphs: &Graphs<'_>) -> Demand {
+        let n = graphs.threads.len();
+        Demand { locals: vec![ANY; n], pins: Vec::new(), wants: vec![Wants::default(); n] }
+    }
+
+    fn locals(&self) -> &[u32] {
+        &self.locals
+    }
+
+    fn place(&mut self, t: usize, local: u32) {
+        self.locals[t] = local;
+    }
+
+    fn pins(&mut self) -> &mut Vec<Item> {
+        &mut self.pins
+    }
+
+    /// A store is taken when it reaches memory: there are no store buffers.
+    fn drain(&mut self, _: &Facts, _: usize, _: Drains) {}
+
+    fn before(&self, graphs: &Graphs<'_>, facts: &mut Facts, found: &mut Vec<(Demand, Back)>) {
+        // If a thread has to take a load, that can be the next step backwards: it changes nothing
+        // but what this thread wants, and asks for nothing that other steps could change.
+        let only = (0..self.locals.len()).find(|&t| {
+            let local = self.locals[t];
+            local != ANY && facts.ways(graphs, t, local).loads_only
+        });
+        for t in only.map_or(0..self.locals.len(), |t| t..t + 1) {
+            let arcs = match self.locals[t] {
+                ANY => self.useful_writes(graphs, t),
+                local => facts.ways(graphs, t, local).arcs.clone(),
+            };
+            for arc in arcs {
+                self.before_arc(graphs, facts, arc, found);
+            }
+        }
+    }
+
+    fn is_plausible(&self, graphs: &Graphs<'_>, facts: &Facts) -> bool {
         self.pins.iter().all(|&item| facts.can_hold(graphs, &self.locals, item))
             && self.wants.iter().zip(&self.locals).enumerate().all(|(t, (wants, &local))| {
                 wants.owns.iter().all(|o| facts.can_be_pending(t, local, o.0))
@@ -312,28 +379,25 @@ impl Demand {
             })
     }
 
-    /// Appends all but the local states as words.
-    pub(crate) fn pack(&self, words: &mut Vec<u32>) {
+    fn pack(&self, words: &mut Vec<u32>) {
         words.push(self.pins.len() as u32);
         words.extend_from_slice(&self.pins);
         self.wants.iter().for_each(|w| w.pack(words));
     }
 
-    pub(crate) fn unpack(locals: &[u32], mut words: &[u32]) -> Demand {
+    fn unpack(locals: &[u32], mut words: &[u32]) -> Demand {
         let pins = words[1..=words[0] as usize].to_vec();
         words = &words[1 + pins.len()..];
         let wants = locals.iter().map(|_| Wants::unpack(&mut words)).collect();
         Demand { locals: locals.to_vec(), pins, wants }
     }
 
-    /// How much it asks for.
-    pub(crate) fn strength(&self) -> u32 {
+    fn strength(&self) -> u32 {
         let wants = self.wants.iter().map(|w| w.reads.len() + w.owns.len());
         (self.pins.len() + wants.sum::<usize>()) as u32
     }
 
-    /// A set of bits that a weaker demand on the same local states has a part of.
-    pub(crate) fn signature(&self) -> u64 {
+    fn signature(&self) -> u64 {
         let bit = |kind: usize, item: Item| {
             1u64 << ((item as usize * 7 + kind * 11).wrapping_mul(0x9e37_79b9) >> 7 & 63)
         };
@@ -345,8 +409,7 @@ impl Demand {
         bits
     }
 
-    /// If an initial memory meets the demand for memory: what it has to hold.
-    pub(crate) fn initial_memory(&self, graphs: &Graphs<'_>) -> Option<Vec<Item>> {
+    fn initial_memory(&self, graphs: &Graphs<'_>) -> Option<Vec<Item>> {
         if self.wants.iter().any(|w| !w.owns.is_empty()) {
             return None;
         }
@@ -358,26 +421,25 @@ impl Demand {
         }
         demand.pins.iter().all(|&item| graphs.is_initial(item)).then_some(demand.pins)
     }
-}
 
-/// Whether one packed demand asks for no more than another on the same local states.
-pub(crate) fn is_weaker(mut a: &[u32], mut b: &[u32]) -> bool {
-    let (mine, theirs) = (&a[1..=a[0] as usize], &b[1..=b[0] as usize]);
-    if !mine.iter().all(|p| theirs.contains(p)) {
-        return false;
-    }
-    (a, b) = (&a[1 + mine.len()..], &b[1 + theirs.len()..]);
-    while !a.is_empty() {
-        if !takes_weaker_wants(&mut a, &mut b) {
+    fn is_weaker(mut a: &[u32], mut b: &[u32]) -> bool {
+        let (mine, theirs) = (&a[1..=a[0] as usize], &b[1..=b[0] as usize]);
+        if !mine.iter().all(|p| theirs.contains(p)) {
             return false;
         }
+        (a, b) = (&a[1 + mine.len()..], &b[1 + theirs.len()..]);
+        while !a.is_empty() {
+            if !takes_weaker_wants(&mut a, &mut b) {
+                return false;
+            }
+        }
+        true
     }
-    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Demand, Wants, is_weaker};
+    use super::{Demand, Demanded, Wants};
 
     fn demand(pins: &[u32], reads: &[u32], owns: &[(u32, u32)]) -> Vec<u32> {
         let wants = Wants { reads: reads.to_vec(), owns: owns.to_vec() };
@@ -389,7 +451,7 @@ mod tests {
     }
 
     fn check(a: &[u32], b: &[u32], expected: (bool, bool)) {
-        assert_eq!((is_weaker(a, b), is_weaker(b, a)), expected);
+        assert_eq!((Demand::is_weaker(a, b), Demand::is_weaker(b, a)), expected);
     }
 
     #[test]

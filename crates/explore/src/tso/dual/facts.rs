@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::Step;
 
-use super::graph::{Graphs, Item, Label};
+use super::graph::{Drains, Graphs, Item, Label};
 
 /// A thread that may be in any local state.
 pub(crate) const ANY: u32 = u32::MAX;
@@ -24,8 +24,15 @@ struct ThreadFacts {
     newest: Rows,
     /// The same, counting only stores since the last step that needs an empty buffer.
     pending: Rows,
+    /// Items that may be in the thread's store buffer under PSO.
+    buffered: Rows,
+    /// The locations of these.
+    buffered_at: Rows,
     /// Locations to which the thread may not have stored yet.
     untouched: Rows,
+    /// How many store-store fences there may be in the store buffer under PSO; the last one is for
+    /// [`ANY`].
+    barriers: Vec<u32>,
     ways: Vec<Option<Rc<Ways>>>,
     distance: Vec<u32>,
 }
@@ -81,7 +88,7 @@ impl Rows {
 /// How many bytes the facts about these graphs take.
 pub(crate) fn bytes(graphs: &Graphs<'_>) -> u64 {
     let locals: usize = (0..graphs.threads.len()).map(|t| graphs.count(t) + 1).sum();
-    let words = 3 * graphs.items.len().div_ceil(64) + graphs.locations().div_ceil(64);
+    let words = 4 * graphs.items.len().div_ceil(64) + 2 * graphs.locations().div_ceil(64);
     (locals * (words * 8 + 16)) as u64
 }
 
@@ -116,6 +123,48 @@ impl Facts {
         self.threads[t].pending.has(local, item)
     }
 
+    /// Whether `item` can be in the thread's store buffer under PSO.
+    pub(crate) fn can_be_buffered(&self, t: usize, local: u32, item: Item) -> bool {
+        self.threads[t].buffered.has(local, item)
+    }
+
+    /// Whether a store to `loc` can be in the thread's store buffer under PSO.
+    pub(crate) fn can_be_buffered_at(&self, t: usize, local: u32, loc: u32) -> bool {
+        self.threads[t].buffered_at.has(local, loc)
+    }
+
+    /// The locations to which stores can be in the thread's store buffer under PSO.
+    pub(crate) fn buffered_at(&self, t: usize, local: u32) -> impl Iterator<Item = u32> + '_ {
+        let rows = &self.threads[t].buffered_at;
+        (0..rows.words as u32 * 64).filter(move |&loc| rows.has(local, loc))
+    }
+
+    /// Whether `item` can be the thread's newest store to its location.
+    pub(crate) fn can_be_newest(&self, t: usize, local: u32, item: Item) -> bool {
+        self.threads[t].newest.has(local, item)
+    }
+
+    /// Whether the thread may have stored `item`.
+    pub(crate) fn can_be_stored(&self, t: usize, local: u32, item: Item) -> bool {
+        self.threads[t].stored.has(local, item)
+    }
+
+    /// Whether the thread may not have stored to `loc` yet.
+    pub(crate) fn can_be_untouched(&self, t: usize, local: u32, loc: u32) -> bool {
+        self.threads[t].untouched.has(local, loc)
+    }
+
+    /// How many store-store fences there may be in the thread's store buffer under PSO.
+    pub(crate) fn barriers(&self, t: usize, local: u32) -> u32 {
+        let barriers = &self.threads[t].barriers;
+        if local == ANY { barriers[barriers.len() - 1] } else { barriers[local as usize] }
+    }
+
+    /// Whether the thread has store-store fences.
+    pub(crate) fn has_barriers(&self, t: usize) -> bool {
+        self.barriers(t, ANY) > 0
+    }
+
     /// The least number of steps that matter from where the thread starts to `local`.
     pub(crate) fn distance(&self, t: usize, local: u32) -> u32 {
         if local == ANY { 0 } else { self.threads[t].distance[local as usize] }
@@ -137,6 +186,9 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         stored: Rows::new(n + 1, items),
         newest: Rows::new(n + 1, items),
         pending: Rows::new(n + 1, items),
+        buffered: Rows::new(n + 1, items),
+        buffered_at: Rows::new(n + 1, locs),
+        barriers: Vec::new(),
         untouched: Rows::new(n + 1, locs),
         ways: vec![None; n],
         distance: Vec::new(),
@@ -151,6 +203,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         facts.untouched.set(n, loc);
     }
     facts.distance = distances(graphs, init, &from);
+    facts.barriers = barriers(graphs, init, &from);
     let (mut waits, mut reached) = (vec![false; n], vec![false; n]);
     let mut todo = vec![init];
     while let Some(q) = todo.pop() {
@@ -161,6 +214,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
             let mut stored = facts.stored.row(q).to_vec();
             let mut newest = facts.newest.row(q).to_vec();
             let mut pending = facts.pending.row(q).to_vec();
+            let mut buffered = facts.buffered.row(q).to_vec();
             let mut untouched = facts.untouched.row(q).to_vec();
             let mut write = |set: &mut [u64], item: Item| {
                 let loc = graphs.loc(item);
@@ -170,14 +224,24 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
                 untouched[loc as usize / 64] &= !(1 << (loc % 64));
             };
             match arc.label {
-                Label::Silent | Label::Load(_) => {}
+                Label::Silent | Label::Load(_) | Label::Barrier => {}
                 Label::Store(item) => {
                     write(&mut newest, item);
                     write(&mut pending, item);
+                    buffered[item as usize / 64] |= 1 << (item % 64);
                 }
                 Label::Atomic(a) => {
                     pending.fill(0);
-                    for &item in &graphs.atomics[a as usize].writes {
+                    let atomic = &graphs.atomics[a as usize];
+                    match atomic.drains {
+                        Drains::Nothing => {}
+                        Drains::All => buffered.fill(0),
+                        Drains::Own(loc) => {
+                            let there = &at_loc[loc as usize];
+                            buffered.iter_mut().zip(there).for_each(|(b, l)| *b &= !l);
+                        }
+                    }
+                    for &item in &atomic.writes {
                         write(&mut newest, item);
                     }
                 }
@@ -185,7 +249,9 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
             let mut grew = facts.stored.add(to, &stored);
             grew |= facts.newest.add(to, &newest);
             grew |= facts.pending.add(to, &pending);
+            grew |= facts.buffered.add(to, &buffered);
             grew |= facts.untouched.add(to, &untouched);
+            facts.buffered.add(n, &buffered);
             facts.stored.add(n, &stored);
             facts.newest.add(n, &stored);
             grew |= !std::mem::replace(&mut reached[to], true);
@@ -194,7 +260,43 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
             }
         }
     }
+    for row in 0..=n {
+        for (i, &(loc, _)) in graphs.items.iter().enumerate() {
+            if facts.buffered.row(row)[i / 64] >> (i % 64) & 1 == 1 {
+                facts.buffered_at.set(row, loc);
+            }
+        }
+    }
     facts
+}
+
+/// Per local state the number of store-store fences on a way to it without anything that empties
+/// the buffer; then the largest of them. More than so many are as many as you like.
+fn barriers(graphs: &Graphs<'_>, init: usize, from: &[Vec<u32>]) -> Vec<u32> {
+    const MANY: u32 = 64;
+    let mut most: Vec<Option<u32>> = vec![None; from.len()];
+    most[init] = Some(0);
+    let mut todo = vec![init];
+    while let Some(q) = todo.pop() {
+        for &a in &from[q] {
+            let arc = &graphs.arcs[a as usize];
+            let before = most[q].unwrap_or(0);
+            let after = match arc.label {
+                Label::Barrier if before >= MANY => u32::MAX,
+                Label::Barrier => before + 1,
+                Label::Atomic(_) => 0,
+                _ => before,
+            };
+            let to = &mut most[arc.to as usize];
+            if to.is_none_or(|to| to < after) {
+                *to = Some(after);
+                todo.push(arc.to as usize);
+            }
+        }
+    }
+    let mut most: Vec<u32> = most.into_iter().map(Option::unwrap_or_default).collect();
+    most.push(most.iter().copied().max().unwrap_or(0));
+    most
 }
 
 /// Per local state the least number of steps that matter from `init` to it.

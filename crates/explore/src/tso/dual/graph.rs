@@ -15,7 +15,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use weakspot_core::machine::{Failure, FailureKind, Step};
-use weakspot_core::{Instr, Limit, PointId, Program, Thread, ThreadId, Value};
+use weakspot_core::{Instr, Limit, Model, PointId, Program, Thread, ThreadId, Value};
 
 use crate::flow::components;
 use crate::intern::Interner;
@@ -29,6 +29,7 @@ pub(crate) type Item = u32;
 /// The threads of a program, as graphs over their local states.
 pub(crate) struct Graphs<'p> {
     pub(crate) program: &'p Program,
+    pub(super) model: Model,
     pub(crate) threads: Vec<Graph>,
     pub(crate) arcs: Vec<Arc>,
     pub(crate) atomics: Vec<Atomic>,
@@ -46,7 +47,7 @@ pub(crate) struct Graphs<'p> {
     next_round: Vec<Item>,
     known_arcs: FxHashSet<(u32, u32, u32, Label)>,
     known_atomics: FxHashSet<(u32, u32, u32, Reads, Writes)>,
-    known_moments: FxHashSet<(u32, u32, Reads, Writes, What)>,
+    known_moments: FxHashSet<(u32, u32, Reads, Writes, Drains, What)>,
     todo: Vec<Task>,
     /// How much more may be done before the data count as infinite.
     left: usize,
@@ -81,6 +82,8 @@ pub(crate) enum Label {
     Load(Item),
     /// A store.
     Store(Item),
+    /// A store-store fence, where it matters.
+    Barrier,
     /// An access to memory itself, which needs an empty buffer: an index into the atomics.
     Atomic(u32),
 }
@@ -96,17 +99,29 @@ pub(crate) type Writes = Vec<Item>;
 pub(crate) struct Atomic {
     pub(crate) reads: Reads,
     pub(crate) writes: Writes,
+    pub(crate) drains: Drains,
     pub(crate) steps: Vec<Step>,
 }
 
+/// What has to be in memory before a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Drains {
+    Nothing,
+    /// All earlier stores of the thread.
+    All,
+    /// Those to this location, and those before a store-store fence.
+    Own(u32),
+}
+
 /// Something that can be the end of a run without being a local state: it is reached from local
-/// state `from` with an empty buffer when memory holds `reads`.
+/// state `from` when memory holds `reads`.
 #[derive(Clone, Debug)]
 pub(crate) struct Moment {
     pub(crate) thread: usize,
     pub(crate) from: u32,
     pub(crate) reads: Reads,
     pub(crate) writes: Writes,
+    pub(crate) drains: Drains,
     pub(crate) steps: Vec<Step>,
     pub(crate) what: What,
 }
@@ -157,10 +172,11 @@ enum Task {
 pub(crate) fn graphs<'p>(
     program: &'p Program,
     asked: &Program,
+    model: Model,
     bound: usize,
     meter: &mut Meter<'_>,
 ) -> Result<Graphs<'p>, NoGraphs> {
-    let mut graphs = Graphs::new(program, asked, bound);
+    let mut graphs = Graphs::new(program, asked, model, bound);
     let mut rounds = graphs.stores_outside_of_loops();
     loop {
         while let Some(task) = graphs.todo.pop() {
@@ -183,9 +199,10 @@ pub(crate) fn graphs<'p>(
 }
 
 impl<'p> Graphs<'p> {
-    fn new(program: &'p Program, asked: &Program, bound: usize) -> Graphs<'p> {
+    fn new(program: &'p Program, asked: &Program, model: Model, bound: usize) -> Graphs<'p> {
         let mut graphs = Graphs {
             program,
+            model,
             threads: Vec::new(),
             arcs: Vec::new(),
             atomics: Vec::new(),
@@ -395,8 +412,9 @@ impl<'p> Graphs<'p> {
     }
 
     pub(super) fn moment(&mut self, moment: Moment) {
-        let Moment { thread, from, reads, writes, what, .. } = &moment;
-        let key = (*thread as u32, *from, reads.clone(), writes.clone(), what.clone());
+        let Moment { thread, from, reads, writes, drains, what, .. } = &moment;
+        let (reads, writes) = (reads.clone(), writes.clone());
+        let key = (*thread as u32, *from, reads, writes, *drains, what.clone());
         if self.known_moments.insert(key) {
             self.moments.push(moment);
         }

@@ -1,5 +1,5 @@
-//! Can a program with finite data reach a bad state under TSO? A complete answer, loops and
-//! unbounded store buffers included.
+//! Can a program with finite data reach a bad state under TSO or PSO? A complete answer, loops and
+//! unbounded store buffers included. What follows is about TSO; for PSO see [`pso`].
 //!
 //! The load-buffer ("dual TSO") semantics of Abdulla, Atig, Bouajjani and Ngo ("The benefits of
 //! duality in verifying concurrent programs under TSO", CONCUR 2016; "A load-buffer semantics for
@@ -19,13 +19,17 @@
 //! Cost: reachability under TSO is not primitive recursive; what is kept grows with the number of
 //! combinations of local states and of words that threads may still have to read.
 
+mod buffer;
 mod demand;
 mod facts;
 mod goals;
 mod graph;
+mod pso;
+mod pso_run;
 mod run;
 mod search;
 mod steps;
+mod tails;
 
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule};
@@ -36,30 +40,63 @@ use weakspot_core::{
 use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
 
+use demand::Demand;
 use facts::Facts;
+use goals::Inside;
 use graph::NoGraphs;
-use search::{GoalKind, Search};
+use pso::PsoDemand;
+use search::{Demanded, Goal, GoalKind, Search};
 
 /// Local states, steps and visits inside of blocks: more than that is not finite data.
 const BOUND: usize = 1 << 18;
 /// Bytes that the facts about local states may take.
 const FACTS: u64 = 1 << 28;
 
-/// Answers everything that `program` asks about TSO, like [`reach`](crate::reach()), by the dual
-/// semantics. `None` if the data are not finite, or too many to tell.
+/// Answers everything that `program` asks about TSO or PSO, like [`reach`](crate::reach()), by the
+/// dual semantics, or under PSO by that of the buffers themselves, backwards. `None` if the data
+/// are not finite, or too many to tell, or if `model` is SC.
 pub fn dual_reach(
     program: &Program,
+    model: Model,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Option<Certified<Reach>>, NoAnswer> {
     let limits = limits.begin();
-    let Some(answer) = decided(program, &limits, progress)? else { return Ok(None) };
-    answer.certified(program, Model::Tso, &limits).map(Some)
+    let Some(answer) = decided(program, model, &limits, progress)? else { return Ok(None) };
+    answer.certified(program, model, &limits).map(Some)
 }
 
 /// The answer before its evidence is checked.
 pub(crate) fn decided(
     program: &Program,
+    model: Model,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Option<Reach>, NoAnswer> {
+    match model {
+        Model::Sc => Ok(None),
+        Model::Tso => {
+            let kind = How { model, inside: tails::add_inside, run: run::run };
+            decided_by::<Demand>(program, kind, limits, progress)
+        }
+        Model::Pso(_) => {
+            let kind = How { model, inside: goals::add_inside, run: pso_run::run };
+            decided_by::<PsoDemand>(program, kind, limits, progress)
+        }
+    }
+}
+
+/// What differs from model to model, besides the demands.
+struct How<D> {
+    model: Model,
+    inside: Inside<D>,
+    /// From a finding to a run.
+    run: fn(&Search<'_, '_, '_, D>, Model) -> Option<(Schedule, Goal)>,
+}
+
+fn decided_by<D: Demanded>(
+    program: &Program,
+    How { model, inside, run }: How<D>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Option<Reach>, NoAnswer> {
@@ -72,7 +109,7 @@ pub(crate) fn decided(
     let mut keep = mentioned.iter();
     asked.observed.retain(|_| keep.next() == Some(&true));
     let mut meter = Meter::new(*limits, progress);
-    let graphs = match graph::graphs(program, &asked, BOUND, &mut meter) {
+    let graphs = match graph::graphs(program, &asked, model, BOUND, &mut meter) {
         Ok(graphs) if facts::bytes(&graphs) > FACTS => return Ok(None),
         Ok(graphs) => graphs,
         Err(NoGraphs::NotFinite) => return Ok(None),
@@ -82,8 +119,8 @@ pub(crate) fn decided(
     let condition = program.condition.as_ref();
     let decisive = condition.and_then(|c| certify::decisive(c.quantifier, &Verdict::Violated));
 
-    let mut search = Search::new(&graphs, &mut facts, &mut meter);
-    let mut searched = goals::add_safety(&mut search);
+    let mut search = Search::<D>::new(&graphs, &mut facts, &mut meter);
+    let mut searched = goals::add_safety(&mut search, inside);
     if let (Some(condition), Some(wanted)) = (condition, decisive) {
         searched = searched.and_then(|()| goals::add_final(&mut search, condition, wanted));
     }
@@ -91,12 +128,12 @@ pub(crate) fn decided(
         return Ok(Some(stopped(limit, meter.states)));
     }
     if search.found.is_some() {
-        let (run, goal) = run::run(&search).ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-        return violated(program, run, goal.kind, meter.states).map(Some);
+        let (run, goal) = run(&search, model).ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
+        return violated(program, model, run, goal.kind, meter.states).map(Some);
     }
 
     if let Some(condition) = condition.filter(|c| c.quantifier == Quantifier::Exists) {
-        let mut search = Search::new(&graphs, &mut facts, &mut meter);
+        let mut search = Search::<D>::new(&graphs, &mut facts, &mut meter);
         let searched = goals::add_final(&mut search, condition, true).and_then(|()| search.run());
         if let Err(limit) = searched {
             return Ok(Some(stopped(limit, meter.states)));
@@ -110,8 +147,8 @@ pub(crate) fn decided(
                 algorithm: ALGORITHM,
             }));
         }
-        let (run, _) = run::run(&search).ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
-        certify::condition(program, Model::Tso, &Verdict::Holds, &Evidence::Run(run))
+        let (run, _) = run(&search, model).ok_or(NoAnswer::Rejected(Rejected::WrongState))?;
+        certify::condition(program, model, &Verdict::Holds, &Evidence::Run(run))
             .map_err(NoAnswer::Rejected)?;
     }
     Ok(Some(Reach {
@@ -133,6 +170,7 @@ fn stopped(limit: Limit, states: u64) -> Reach {
 /// The answer that rests on `run`, once the machine has agreed.
 fn violated(
     program: &Program,
+    model: Model,
     run: Schedule,
     kind: GoalKind,
     states: u64,
@@ -144,7 +182,7 @@ fn violated(
             Violation::Assertion(failure)
         }
         GoalKind::Fails(failure) => {
-            let machine = Machine { program, model: Model::Tso };
+            let machine = Machine { program, model };
             let Some((&last, steps)) = run.steps.split_last() else {
                 return Err(NoAnswer::Rejected(Rejected::WrongState));
             };
@@ -158,10 +196,8 @@ fn violated(
     };
     let evidence = Evidence::Run(run);
     let checked = match violation {
-        Violation::FinalStates => {
-            certify::condition(program, Model::Tso, &Verdict::Violated, &evidence)
-        }
-        _ => certify::safety(program, Model::Tso, &Verdict::Violated, &evidence),
+        Violation::FinalStates => certify::condition(program, model, &Verdict::Violated, &evidence),
+        _ => certify::safety(program, model, &Verdict::Violated, &evidence),
     };
     checked.map_err(NoAnswer::Rejected)?;
     Ok(Reach {

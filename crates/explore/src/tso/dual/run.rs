@@ -9,21 +9,25 @@
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Schedule, Step};
-use weakspot_core::{ThreadId, Value};
+use weakspot_core::{Location, Model, ThreadId, Value};
 
-use super::demand::Source;
+use super::demand::Demand;
 use super::facts::{ANY, silent_path};
 use super::graph::{Graphs, Item, Label};
-use super::search::{Goal, Origin, Search};
+use super::search::{Back, Demanded, Goal, Origin, Search, Source};
 
 /// What the run to a goal is made of.
-struct Builder<'g, 'p> {
+pub(super) struct Builder<'g, 'p> {
     graphs: &'g Graphs<'p>,
     /// Per change of memory the steps that make it, from number 1 on.
     changes: Vec<Vec<Step>>,
     /// Per change what it writes; number 0 is the initial memory.
     written: Vec<Vec<Item>>,
     threads: Vec<Vec<Action>>,
+    /// Per store its thread and what it stores.
+    stores: Vec<(usize, Item)>,
+    /// Per store the change that it is part of, unless it stays in the buffer.
+    committed: Vec<Option<usize>>,
     at: Vec<u32>,
 }
 
@@ -31,38 +35,28 @@ struct Builder<'g, 'p> {
 enum Action {
     Silent(Vec<Step>),
     Load(Step, Item, Source),
-    /// With the number of its change, unless it stays in the buffer.
-    Store(Step, Item, Option<usize>),
+    /// With its number.
+    Store(Step, Item, usize),
     /// With the number of its change.
     Atomic(usize),
 }
 
 /// The run that the search found, with the goal that it reaches. `None` is a defect.
-pub(crate) fn run(search: &Search<'_, '_, '_>) -> Option<(Schedule, Goal)> {
+pub(crate) fn run(search: &Search<'_, '_, '_, Demand>, _: Model) -> Option<(Schedule, Goal)> {
     let graphs = search.graphs;
     let mut id = search.found?;
     let first = search.demand(id);
-    let initial = first.initial_memory(graphs)?;
-    let init: Vec<Value> = (graphs.program.locs.iter().enumerate())
-        .map(|(l, loc)| {
-            let wanted = initial.iter().find(|&&i| graphs.loc(i) as usize == l);
-            wanted.map_or(loc.init[0], |&i| graphs.value(i))
-        })
-        .collect();
-    let n = graphs.threads.len();
-    let mut builder = Builder {
-        graphs,
-        changes: vec![Vec::new()],
-        written: vec![Vec::new()],
-        threads: (0..n).map(|_| Vec::new()).collect(),
-        at: (0..n).map(|t| graphs.threads[t].init).collect(),
-    };
+    let init = initial_values(graphs, &first.initial_memory(graphs)?);
+    let mut builder = Builder::new(graphs);
     builder.walk_to(&first.locals)?;
     let goal = loop {
         match search.origin(id) {
             Origin::Goal(g) => break &search.goals[g as usize],
-            Origin::Step { next, arc, source } => {
-                builder.take(arc, source, true);
+            Origin::Step { back: Back::Commit(..), .. } => return None,
+            Origin::Step { next, back: Back::Arc(arc, source) } => {
+                if let Some(store) = builder.take(arc, source) {
+                    builder.commit(&[store]);
+                }
                 builder.walk_to(&search.demand(next).locals)?;
                 id = next;
             }
@@ -71,16 +65,39 @@ pub(crate) fn run(search: &Search<'_, '_, '_>) -> Option<(Schedule, Goal)> {
     for tail in &goal.tails {
         for &(arc, source) in &tail.arcs {
             builder.walk(tail.thread, graphs.arcs[arc as usize].from)?;
-            builder.take(arc, source, false);
+            builder.take(arc, source);
         }
         builder.walk(tail.thread, tail.end)?;
     }
     Some((builder.schedule(init, goal)?, goal.clone()))
 }
 
-impl Builder<'_, '_> {
+/// The initial values of the locations, of which some are wanted.
+pub(super) fn initial_values(graphs: &Graphs<'_>, wanted: &[Item]) -> Vec<Value> {
+    let locs = graphs.program.locs.iter().enumerate();
+    let value = |(l, loc): (usize, &Location)| {
+        let wanted = wanted.iter().find(|&&i| graphs.loc(i) as usize == l);
+        wanted.map_or(loc.init[0], |&i| graphs.value(i))
+    };
+    locs.map(value).collect()
+}
+
+impl<'g, 'p> Builder<'g, 'p> {
+    pub(super) fn new(graphs: &'g Graphs<'p>) -> Builder<'g, 'p> {
+        let n = graphs.threads.len();
+        Builder {
+            graphs,
+            changes: vec![Vec::new()],
+            written: vec![Vec::new()],
+            threads: (0..n).map(|_| Vec::new()).collect(),
+            stores: Vec::new(),
+            committed: Vec::new(),
+            at: (0..n).map(|t| graphs.threads[t].init).collect(),
+        }
+    }
+
     /// Takes each thread by silent steps to where it has to be.
-    fn walk_to(&mut self, locals: &[u32]) -> Option<()> {
+    pub(super) fn walk_to(&mut self, locals: &[u32]) -> Option<()> {
         locals.iter().enumerate().try_for_each(|(t, &q)| match q {
             ANY => Some(()),
             q => self.walk(t, q),
@@ -96,33 +113,48 @@ impl Builder<'_, '_> {
         Some(())
     }
 
-    /// Takes an arc; its store reaches memory only if it `commits`.
-    fn take(&mut self, arc: u32, source: Source, commits: bool) {
+    /// Takes an arc. If it is a store, returns its number: it has yet to reach memory.
+    pub(super) fn take(&mut self, arc: u32, source: Source) -> Option<usize> {
         let arc = self.graphs.arcs[arc as usize];
         let t = arc.thread as usize;
-        let change = self.changes.len();
+        let mut store = None;
         let action = match arc.label {
-            Label::Silent => Action::Silent(vec![arc.step]),
+            Label::Silent | Label::Barrier => Action::Silent(vec![arc.step]),
             Label::Load(item) => Action::Load(arc.step, item, source),
-            Label::Store(item) if commits => {
-                let thread = ThreadId::new(t);
-                self.changes.push(vec![Step::Commit { thread, addr: self.graphs.addr(item) }]);
-                self.written.push(vec![item]);
-                Action::Store(arc.step, item, Some(change))
+            Label::Store(item) => {
+                let number = self.committed.len();
+                self.committed.push(None);
+                self.stores.push((t, item));
+                store = Some(number);
+                Action::Store(arc.step, item, number)
             }
-            Label::Store(item) => Action::Store(arc.step, item, None),
             Label::Atomic(a) => {
                 let atomic = &self.graphs.atomics[a as usize];
                 self.changes.push(atomic.steps.clone());
                 self.written.push(atomic.writes.clone());
-                Action::Atomic(change)
+                Action::Atomic(self.changes.len() - 1)
             }
         };
         self.threads[t].push(action);
         self.at[t] = arc.to;
+        store
     }
 
-    fn schedule(&self, init: Vec<Value>, goal: &Goal) -> Option<Schedule> {
+    /// These stores of one thread to one location reach memory, one right after the other.
+    pub(super) fn commit(&mut self, stores: &[usize]) {
+        let change = self.changes.len();
+        let step = |&store: &usize| {
+            let (t, item) = self.stores[store];
+            Step::Commit { thread: ThreadId::new(t), addr: self.graphs.addr(item) }
+        };
+        self.changes.push(stores.iter().map(step).collect());
+        self.written.push(stores.last().map(|&store| self.stores[store].1).into_iter().collect());
+        for &store in stores {
+            self.committed[store] = Some(change);
+        }
+    }
+
+    pub(super) fn schedule(&self, init: Vec<Value>, goal: &Goal) -> Option<Schedule> {
         let mut slots: Vec<Vec<Step>> = vec![Vec::new(); self.changes.len()];
         for actions in &self.threads {
             self.place(actions, &init, &mut slots)?;
@@ -155,9 +187,9 @@ impl Builder<'_, '_> {
                     view = (from..slots.len()).find(|&slot| self.holds(*item, slot, init))?;
                     slots[view].push(*step);
                 }
-                Action::Store(step, item, change) => {
+                Action::Store(step, item, store) => {
                     slots[view].push(*step);
-                    newest.insert(graphs.loc(*item), *change);
+                    newest.insert(graphs.loc(*item), self.committed[*store]);
                 }
                 Action::Atomic(change) => view = *change,
             }

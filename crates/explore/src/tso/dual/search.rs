@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::Hasher;
+use std::marker::PhantomData;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -17,9 +18,8 @@ use weakspot_core::machine::Failure;
 use crate::intern::Interner;
 use crate::meter::Meter;
 
-use super::demand::{Demand, Source, is_weaker};
 use super::facts::{self, ANY, Facts};
-use super::graph::{Graphs, Item, Label};
+use super::graph::{Drains, Graphs, Item};
 
 /// What a run has reached, and how it ends.
 #[derive(Clone, Debug)]
@@ -52,8 +52,81 @@ pub(crate) struct Tail {
     pub(crate) end: u32,
 }
 
+/// What a state has to be like so that a goal can still be reached: a set of states that is closed
+/// upwards in a well-quasi-ordering. There is one kind of them for each memory model.
+pub(crate) trait Demanded: Clone {
+    /// Nothing is asked for.
+    fn anything(graphs: &Graphs<'_>) -> Self;
+
+    /// Where each thread is, or [`ANY`].
+    fn locals(&self) -> &[u32];
+
+    /// Puts thread `t` there.
+    fn place(&mut self, t: usize, local: u32);
+
+    /// What memory has to hold, at most one item per location.
+    fn pins(&mut self) -> &mut Vec<Item>;
+
+    /// Memory has to hold `item` now; false if it has to hold something else there.
+    fn pin(&mut self, graphs: &Graphs<'_>, item: Item) -> bool {
+        let pins = self.pins();
+        match pins.iter().copied().find(|&i| graphs.loc(i) == graphs.loc(item)) {
+            Some(pinned) => pinned == item,
+            None => {
+                let at = pins.partition_point(|&p| p < item);
+                pins.insert(at, item);
+                true
+            }
+        }
+    }
+
+    /// Thread `t` has nothing in its store buffer that `drains` waits for.
+    fn drain(&mut self, facts: &Facts, t: usize, drains: Drains);
+
+    /// Every demand from which one step leads to this one.
+    fn before(&self, graphs: &Graphs<'_>, facts: &mut Facts, found: &mut Vec<(Self, Back)>);
+
+    /// False if the graphs say that no run meets this demand.
+    fn is_plausible(&self, graphs: &Graphs<'_>, facts: &Facts) -> bool;
+
+    /// If an initial memory meets the demand for memory and buffers: what it has to hold.
+    fn initial_memory(&self, graphs: &Graphs<'_>) -> Option<Vec<Item>>;
+
+    /// Appends all but the local states as words.
+    fn pack(&self, words: &mut Vec<u32>);
+
+    fn unpack(locals: &[u32], words: &[u32]) -> Self;
+
+    /// Whether one packed demand asks for no more than another on the same local states.
+    fn is_weaker(a: &[u32], b: &[u32]) -> bool;
+
+    /// How much it asks for.
+    fn strength(&self) -> u32;
+
+    /// A set of bits that a weaker demand on the same local states has a part of.
+    fn signature(&self) -> u64;
+}
+
+/// Where a load takes its value from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The newest store of its own thread, which is later than the view.
+    Own,
+    /// What memory held at the view.
+    Memory,
+}
+
+/// A step backwards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Back {
+    /// Of a thread along this arc.
+    Arc(u32, Source),
+    /// A store of this thread reaches memory. (Where buffers are explicit.)
+    Commit(u32, Item),
+}
+
 /// A search from goals to initial states.
-pub(crate) struct Search<'s, 'p, 'm> {
+pub(crate) struct Search<'s, 'p, 'm, D> {
     pub(crate) graphs: &'s Graphs<'p>,
     pub(crate) facts: &'s mut Facts,
     pub(crate) meter: &'s mut Meter<'m>,
@@ -76,6 +149,7 @@ pub(crate) struct Search<'s, 'p, 'm> {
     /// The same, by how much they ask for.
     easiest: BinaryHeap<Reverse<(u32, u32)>>,
     scratch: Vec<u32>,
+    kind: PhantomData<D>,
 }
 
 struct Entry {
@@ -92,16 +166,16 @@ struct Entry {
 pub(crate) enum Origin {
     /// It is this goal.
     Goal(u32),
-    /// A step along this arc leads to that other demand.
-    Step { next: u32, arc: u32, source: Source },
+    /// A step leads to that other demand.
+    Step { next: u32, back: Back },
 }
 
-impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
+impl<'s, 'p, 'm, D: Demanded> Search<'s, 'p, 'm, D> {
     pub(crate) fn new(
         graphs: &'s Graphs<'p>,
         facts: &'s mut Facts,
         meter: &'s mut Meter<'m>,
-    ) -> Search<'s, 'p, 'm> {
+    ) -> Search<'s, 'p, 'm, D> {
         Search {
             graphs,
             facts,
@@ -117,11 +191,12 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
             nearest: BinaryHeap::new(),
             easiest: BinaryHeap::new(),
             scratch: Vec::new(),
+            kind: PhantomData,
         }
     }
 
     /// Adds a goal.
-    pub(crate) fn goal(&mut self, demand: Demand, goal: Goal) -> Result<(), Limit> {
+    pub(crate) fn goal(&mut self, demand: D, goal: Goal) -> Result<(), Limit> {
         self.goals.push(goal);
         self.add(&demand, Origin::Goal(self.goals.len() as u32 - 1))
     }
@@ -145,9 +220,9 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         self.entries[id as usize].origin
     }
 
-    pub(crate) fn demand(&self, id: u32) -> Demand {
+    pub(crate) fn demand(&self, id: u32) -> D {
         let entry = &self.entries[id as usize];
-        Demand::unpack(self.keys.get(entry.key), self.packed(id))
+        D::unpack(self.keys.get(entry.key), self.packed(id))
     }
 
     fn packed(&self, id: u32) -> &[u32] {
@@ -156,82 +231,19 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
     }
 
     fn expand(&mut self, id: u32) -> Result<(), Limit> {
-        let demand = self.demand(id);
-        // If a thread has to take a load, that can be the next step backwards: it changes nothing
-        // but what this thread wants, and asks for nothing that other steps could change.
-        let only = (0..demand.locals.len()).find(|&t| {
-            let local = demand.locals[t];
-            local != ANY && self.facts.ways(self.graphs, t, local).loads_only
-        });
-        let threads = only.map_or(0..demand.locals.len(), |t| t..t + 1);
-        for t in threads {
-            let arcs = match demand.locals[t] {
-                ANY => self.useful_writes(&demand, t),
-                local => self.facts.ways(self.graphs, t, local).arcs.clone(),
-            };
-            for arc in arcs {
-                self.step_back(id, &demand, arc)?;
-                if self.found.is_some() {
-                    return Ok(());
-                }
+        let mut found = Vec::new();
+        self.demand(id).before(self.graphs, self.facts, &mut found);
+        for (demand, back) in found {
+            self.add(&demand, Origin::Step { next: id, back })?;
+            if self.found.is_some() {
+                return Ok(());
             }
         }
         Ok(())
-    }
-
-    fn step_back(&mut self, id: u32, demand: &Demand, arc: u32) -> Result<(), Limit> {
-        let graphs = self.graphs;
-        let step = graphs.arcs[arc as usize];
-        let (t, from) = (step.thread as usize, step.from);
-        let mut before: Vec<(Demand, Source)> = Vec::new();
-        match step.label {
-            Label::Silent => {}
-            Label::Load(item) => {
-                let pending = self.facts.can_be_pending(t, from, item);
-                demand.wants[t].before_load(graphs, item, pending, |wants, source| {
-                    let mut demand = demand.clone();
-                    demand.wants[t] = wants;
-                    demand.locals[t] = from;
-                    demand.settle();
-                    before.push((demand, source));
-                });
-            }
-            Label::Store(item) => {
-                demand.before_store(graphs, t, from, item, &mut |d| {
-                    before.push((d, Source::Memory));
-                });
-            }
-            Label::Atomic(a) => {
-                let atomic = &graphs.atomics[a as usize];
-                let effects = (&atomic.reads[..], &atomic.writes[..]);
-                demand.before_atomic(graphs, t, from, effects, &mut |d| {
-                    before.push((d, Source::Memory));
-                });
-            }
-        }
-        for (demand, source) in before {
-            self.add(&demand, Origin::Step { next: id, arc, source })?;
-        }
-        Ok(())
-    }
-
-    /// The writes of a thread in any local state that could give what is wanted.
-    fn useful_writes(&self, demand: &Demand, t: usize) -> Vec<u32> {
-        let wanted = |item: &Item| {
-            demand.pins.contains(item) || demand.wants.iter().any(|w| w.reads.contains(item))
-        };
-        let useful = |label: Label| match label {
-            Label::Silent | Label::Load(_) => false,
-            Label::Store(item) => wanted(&item),
-            Label::Atomic(a) => self.graphs.atomics[a as usize].writes.iter().any(wanted),
-        };
-        let arcs = self.graphs.arcs.iter().enumerate();
-        let useful = arcs.filter(|(_, arc)| arc.thread as usize == t && useful(arc.label));
-        useful.map(|(a, _)| a as u32).collect()
     }
 
     /// Adds a demand unless it is hopeless or as strong as another.
-    fn add(&mut self, demand: &Demand, origin: Origin) -> Result<(), Limit> {
+    fn add(&mut self, demand: &D, origin: Origin) -> Result<(), Limit> {
         self.work()?;
         if !demand.is_plausible(self.graphs, self.facts) {
             return Ok(());
@@ -244,11 +256,11 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         result
     }
 
-    fn add_packed(&mut self, demand: &Demand, packed: &[u32], origin: Origin) -> Result<(), Limit> {
-        let hash = hash(&demand.locals, packed);
+    fn add_packed(&mut self, demand: &D, packed: &[u32], origin: Origin) -> Result<(), Limit> {
+        let hash = hash(demand.locals(), packed);
         let is_same = |&id: &u32| {
             self.packed(id) == packed
-                && *self.keys.get(self.entries[id as usize].key) == demand.locals
+                && *self.keys.get(self.entries[id as usize].key) == *demand.locals()
         };
         if self.same.find(hash, is_same).is_some() {
             return Ok(());
@@ -257,10 +269,10 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         if self.has_weaker(demand, signature, packed)? {
             return Ok(());
         }
-        let (key, new) = self.keys.insert(&demand.locals);
+        let (key, new) = self.keys.insert(demand.locals());
         if new {
             self.weakest.push(Vec::new());
-            let pattern: Vec<bool> = demand.locals.iter().map(|&q| q == ANY).collect();
+            let pattern: Vec<bool> = demand.locals().iter().map(|&q| q == ANY).collect();
             if !self.patterns.contains(&pattern) {
                 self.patterns.push(pattern);
             }
@@ -270,7 +282,7 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
             self.work()?;
         }
         kept.retain(|&(other, id)| {
-            let replaced = signature & !other == 0 && is_weaker(packed, self.packed(id));
+            let replaced = signature & !other == 0 && D::is_weaker(packed, self.packed(id));
             self.entries[id as usize].done |= replaced;
             !replaced
         });
@@ -281,7 +293,7 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         self.words.extend_from_slice(packed);
         let len = packed.len() as u32;
         self.entries.push(Entry { key, start, len, done: false, origin });
-        let way = demand.locals.iter().enumerate().map(|(t, &q)| self.facts.distance(t, q)).sum();
+        let way = demand.locals().iter().enumerate().map(|(t, &q)| self.facts.distance(t, q)).sum();
         self.nearest.push(Reverse((way, id)));
         self.easiest.push(Reverse((demand.strength(), id)));
         let Search { same, keys, entries, words, .. } = self;
@@ -296,26 +308,22 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         Ok(())
     }
 
-    fn has_weaker(
-        &mut self,
-        demand: &Demand,
-        signature: u64,
-        packed: &[u32],
-    ) -> Result<bool, Limit> {
-        let mut locals = demand.locals.clone();
+    fn has_weaker(&mut self, demand: &D, signature: u64, packed: &[u32]) -> Result<bool, Limit> {
+        let mut locals = demand.locals().to_vec();
         for p in 0..self.patterns.len() {
             let pattern = &self.patterns[p];
-            let fits = demand.locals.iter().zip(pattern).all(|(&q, &any)| any || q != ANY);
+            let fits = demand.locals().iter().zip(pattern).all(|(&q, &any)| any || q != ANY);
             if !fits {
                 continue;
             }
-            for ((to, &q), &any) in locals.iter_mut().zip(&demand.locals).zip(pattern) {
+            for ((to, &q), &any) in locals.iter_mut().zip(demand.locals()).zip(pattern) {
                 *to = if any { ANY } else { q };
             }
             let Some(key) = self.keys.find(&locals) else { continue };
             let kept = &self.weakest[key as usize];
-            let weaker =
-                |&(s, id): &(u64, u32)| s & !signature == 0 && is_weaker(self.packed(id), packed);
+            let weaker = |&(s, id): &(u64, u32)| {
+                s & !signature == 0 && D::is_weaker(self.packed(id), packed)
+            };
             if kept.iter().any(weaker) {
                 return Ok(true);
             }
@@ -326,9 +334,9 @@ impl<'s, 'p, 'm> Search<'s, 'p, 'm> {
         Ok(false)
     }
 
-    fn is_initial(&mut self, demand: &Demand) -> bool {
+    fn is_initial(&mut self, demand: &D) -> bool {
         demand
-            .locals
+            .locals()
             .iter()
             .enumerate()
             .all(|(t, &q)| q == ANY || self.facts.ways(self.graphs, t, q).initial)

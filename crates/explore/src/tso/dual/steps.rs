@@ -2,12 +2,14 @@
 
 use rustc_hash::FxHashSet;
 use weakspot_core::machine::{FailureKind, Step};
-use weakspot_core::{Edge, Fence, Instr, PointId, RegId, ThreadId, Value};
+use weakspot_core::{Drain, Edge, Fence, Instr, Model, PointId, RegId, ThreadId, Value};
 
 use crate::eval::eval;
 use crate::meter::Meter;
 
-use super::graph::{Arc, Atomic, Graphs, Item, Label, Moment, NoGraphs, Reads, What, Writes};
+use super::graph::{
+    Arc, Atomic, Drains, Graphs, Item, Label, Moment, NoGraphs, Reads, What, Writes,
+};
 
 /// A place inside of an atomic block.
 struct Inside {
@@ -36,7 +38,7 @@ impl<'p> Graphs<'p> {
                 self.spend(choices.unwrap_or(if low <= high { usize::MAX } else { 0 }))?;
             }
             if let Err(kind) = self.explore_edge(t, q, i, edge, &mut regs) {
-                self.fails(t, q, point, i, Vec::new(), kind);
+                self.fails(t, q, point, i, (Vec::new(), Drains::Nothing), kind);
             }
         }
         Ok(())
@@ -52,6 +54,11 @@ impl<'p> Graphs<'p> {
         regs: &mut [Value],
     ) -> Result<(), FailureKind> {
         match &edge.instr {
+            Instr::Fence(Fence::StoreStore) if matches!(self.model, Model::Pso(_)) => {
+                let to = self.local(t, edge.to, regs);
+                let step = execute(t, i, 0);
+                self.arc(Arc { thread: t, from: q, to, label: Label::Barrier, step });
+            }
             Instr::Nop | Instr::Fence(Fence::StoreStore) => self.silent(t, q, i, 0, regs),
             Instr::Assign { reg, value } => {
                 let value = eval(value, regs)?;
@@ -104,7 +111,12 @@ impl<'p> Graphs<'p> {
             Instr::Fence(Fence::Full) => {
                 let to = self.local(t, edge.to, regs);
                 let steps = vec![execute(t, i, 0)];
-                self.atomic(t, q, to, Atomic { reads: Vec::new(), writes: Vec::new(), steps });
+                self.atomic(
+                    t,
+                    q,
+                    to,
+                    Atomic { reads: Vec::new(), writes: Vec::new(), drains: Drains::All, steps },
+                );
             }
             Instr::Lock => self.run_later(t, q, i),
             // The lock is held only inside of blocks, which are one step.
@@ -135,6 +147,10 @@ impl<'p> Graphs<'p> {
                 let mut looks = self.looks_at(t, edge.to, *reg);
                 value.for_each_reg(&mut |r| looks |= r == *reg);
                 let reads = if looks { vec![item] } else { Vec::new() };
+                let drains = match self.model {
+                    Model::Pso(Drain::Own) => Drains::Own(self.loc(item)),
+                    _ => Drains::All,
+                };
                 let new = eval(value, &regs);
                 let new = new.and_then(|v| self.mems.check(self.loc(item), v).map(|()| v));
                 match new {
@@ -146,11 +162,11 @@ impl<'p> Graphs<'p> {
                             false => vec![self.stored(t, q, i, self.loc(item), v)],
                         };
                         let to = self.local(t, edge.to, &regs);
-                        self.atomic(t, q, to, Atomic { reads, writes, steps: vec![step] });
+                        self.atomic(t, q, to, Atomic { reads, writes, drains, steps: vec![step] });
                     }
                     Err(kind) => {
                         let point = self.point(t as usize, q);
-                        self.fails(t, q, point, i, reads, kind);
+                        self.fails(t, q, point, i, (reads, drains), kind);
                     }
                 }
             }
@@ -285,7 +301,7 @@ impl<'p> Graphs<'p> {
                     self.stored(t, q, lock, self.loc(item), self.value(item));
                 }
                 let to = self.local(t, edge.to, &at.regs);
-                self.atomic(t, q, to, Atomic { reads, writes, steps });
+                self.atomic(t, q, to, Atomic { reads, writes, drains: Drains::All, steps });
             }
         }
         Ok(())
@@ -304,7 +320,7 @@ impl<'p> Graphs<'p> {
         steps.push(execute(t, e, 0));
         let what = What::Fails(at.point, e, kind.into());
         let (thread, writes) = (t as usize, at.writes.clone());
-        self.moment(Moment { thread, from: q, reads, writes, steps, what });
+        self.moment(Moment { thread, from: q, reads, writes, drains: Drains::All, steps, what });
     }
 
     /// What a load inside of a block may see, each with the reads of the block after it.
@@ -341,7 +357,8 @@ impl<'p> Graphs<'p> {
         let (t, program) = (t as usize, self.program);
         let mut note = |what| {
             let (reads, writes, steps) = (at.reads.clone(), at.writes.clone(), at.steps.clone());
-            self.moment(Moment { thread: t, from: q, reads, writes, steps, what });
+            let drains = Drains::All;
+            self.moment(Moment { thread: t, from: q, reads, writes, drains, steps, what });
         };
         if program.forbidden.iter().any(|c| c.get(t) == Some(&Some(at.point))) {
             note(What::Inside(at.point));
@@ -361,12 +378,21 @@ impl<'p> Graphs<'p> {
         self.arc(Arc { thread: t, from: q, to, label: Label::Silent, step });
     }
 
-    fn fails(&mut self, t: u32, q: u32, point: PointId, i: u32, reads: Reads, kind: FailureKind) {
+    fn fails(
+        &mut self,
+        t: u32,
+        q: u32,
+        point: PointId,
+        i: u32,
+        (reads, drains): (Reads, Drains),
+        kind: FailureKind,
+    ) {
         self.moment(Moment {
             thread: t as usize,
             from: q,
             reads,
             writes: Vec::new(),
+            drains,
             steps: vec![execute(t, i, 0)],
             what: What::Fails(point, i, kind.into()),
         });

@@ -1,12 +1,12 @@
-//! A program that emulates another one: it does under SC what the original does under TSO.
+//! A program that emulates another one: it does under SC what the original does under TSO or PSO.
 //!
 //! Control points, registers and edges are added and edges replaced, so each edge says which edge
 //! of the original it stands for. A store that the original has issued but that sits in auxiliary
 //! registers here is in the original's buffer; it leaves the buffer when the emulation stores it.
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::machine::{Entry, FailureKind, Machine, Outcome, Schedule, State, Step};
-use weakspot_core::{Edge, Instr, Model, PointId, Program, Thread, ThreadId};
+use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::{Edge, Fence, Instr, Model, PointId, Program, Thread, ThreadId};
 
 use crate::answer::NoAnswer;
 
@@ -82,20 +82,49 @@ impl Emulation {
         }
     }
 
-    /// The run of the original under TSO that the run `sc` of the emulation under SC stands for.
+    /// Puts a full fence before each atomic update: what an update waits for where it waits for
+    /// all earlier stores of its thread.
+    pub(crate) fn fence_updates(&mut self) {
+        for t in 0..self.program.threads.len() {
+            let mut growing = self.grow(ThreadId::new(t));
+            for p in 0..growing.thread.points.len() {
+                for e in 0..growing.thread.points[p].edges.len() {
+                    let edge = growing.thread.points[p].edges[e].clone();
+                    if let Instr::Update { .. } = edge.instr {
+                        let behind = growing.point();
+                        let at = At { point: PointId::new(p), edge: e };
+                        let takes = growing.takes[p][e];
+                        let instr = Instr::Fence(Fence::Full);
+                        growing.replace(at, Edge { instr, to: behind, span: edge.span }, None);
+                        growing.edge(behind, edge, takes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The run of the original under `model` that the run `sc` of the emulation under SC stands
+    /// for.
     pub(crate) fn original_run(
         &self,
         original: &Program,
+        model: Model,
         sc: &Schedule,
     ) -> Result<Schedule, NoAnswer> {
         let here = Machine { program: &self.program, model: Model::Sc };
         let mut state = here.initial_state(&sc.init);
-        let mut there = Replay::new(original, sc);
+        let mut there = Replay::new(original, model, sc);
         for (i, &step) in sc.steps.iter().enumerate() {
             let rejected = || NoAnswer::Rejected(Rejected::Step(i));
             let Step::Execute { thread, edge, choice } = step else { return Err(rejected()) };
             let at = At { point: state.threads[thread.index()].point, edge: edge as usize };
             let (taken, takes) = self.edge(thread, at).ok_or_else(rejected)?;
+            let stored = match &taken.instr {
+                Instr::Store { addr, .. } => Some(addr),
+                Instr::Update { addr, .. } if takes.is_none() => Some(addr),
+                _ => None,
+            };
+            let stored = stored.map(|addr| addr.eval(&state.threads[thread.index()].regs));
             if let Some(edge) = takes {
                 let step = Step::Execute { thread, edge, choice };
                 if there.take(step)?.ok_or_else(rejected)? == Went::Failed {
@@ -104,8 +133,8 @@ impl Emulation {
             }
             let Outcome::Next(next) = here.take(&state, step) else { return Err(rejected()) };
             state = next;
-            if let Instr::Store { .. } = taken.instr {
-                there.commit(thread)?.ok_or_else(rejected)?;
+            if let Some(Ok(addr)) = stored {
+                there.take(Step::Commit { thread, addr })?.ok_or_else(rejected)?;
             }
         }
         Ok(there.run)
@@ -127,8 +156,8 @@ struct Replay<'p> {
 }
 
 impl<'p> Replay<'p> {
-    fn new(program: &'p Program, sc: &Schedule) -> Replay<'p> {
-        let machine = Machine { program, model: Model::Tso };
+    fn new(program: &'p Program, model: Model, sc: &Schedule) -> Replay<'p> {
+        let machine = Machine { program, model };
         let state = machine.initial_state(&sc.init);
         Replay { machine, state, run: Schedule { init: sc.init.clone(), steps: Vec::new() } }
     }
@@ -147,13 +176,6 @@ impl<'p> Replay<'p> {
         };
         self.run.steps.push(step);
         Ok(Some(went))
-    }
-
-    fn commit(&mut self, thread: ThreadId) -> Result<Option<Went>, NoAnswer> {
-        match self.state.threads[thread.index()].buffer.first() {
-            Some(&Entry::Store { addr, .. }) => self.take(Step::Commit { thread, addr }),
-            Some(Entry::Barrier) | None => Ok(None),
-        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! What holds in an order of memory before any choice: the edges, and a first order that respects
 //! them.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use weakspot_core::{INITIAL, Limit, OpKind};
 use weakspot_sat::Meter;
 
@@ -95,6 +98,29 @@ impl Fixed {
         let (out_starts, out) = by(ops.len(), &edges, |&(from, to, kind)| (from, (to, kind)));
         let (in_starts, into) = by(ops.len(), &edges, |&(from, to, _)| (to, from));
         Fixed { out_starts, out, in_starts, into }
+    }
+
+    /// Everything in the order of these guesses, as far as the edges allow; `None` if they are
+    /// cyclic.
+    pub(super) fn by_guesses(&self, guesses: &[u32]) -> Option<Vec<u32>> {
+        let n = guesses.len();
+        let mut missing: Vec<u32> =
+            (0..n).map(|op| self.leading_to(op as u32).len() as u32).collect();
+        let mut ready: BinaryHeap<Reverse<(u32, u32)>> = (0..n as u32)
+            .filter(|&op| missing[op as usize] == 0)
+            .map(|op| Reverse((guesses[op as usize], op)))
+            .collect();
+        let mut order = Vec::with_capacity(n);
+        while let Some(Reverse((_, op))) = ready.pop() {
+            order.push(op);
+            for &(to, _) in self.leaving(op) {
+                missing[to as usize] -= 1;
+                if missing[to as usize] == 0 {
+                    ready.push(Reverse((guesses[to as usize], to)));
+                }
+            }
+        }
+        (order.len() == n).then_some(order)
     }
 
     pub(super) fn leaving(&self, op: u32) -> &[(u32, LinkKind)] {

@@ -1,0 +1,33 @@
+//! Annotations as GitHub reads them from the output of a step.
+
+use std::fmt::Write as _;
+
+use super::{Level, Place, findings};
+
+/// A line for each finding in some objects.
+#[must_use]
+pub fn github(objects: &str) -> String {
+    let mut out = String::new();
+    for finding in findings(objects) {
+        let command = match finding.level {
+            Level::Error => "error",
+            Level::Note => "notice",
+            Level::Open => "warning",
+        };
+        let Place { file, line, column } = &finding.place;
+        let mut at = format!("file={}", property(file));
+        line.iter().for_each(|line| at += &format!(",line={line}"));
+        column.iter().for_each(|column| at += &format!(",col={column}"));
+        let title = property(&format!("weakspot: {}", finding.rule));
+        let _ = writeln!(out, "::{command} {at},title={title}::{}", data(&finding.message));
+    }
+    out
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,182 @@
+//! Answers for other programs: SARIF for viewers of findings, annotations for GitHub. Both are made from
+//! the objects of `--format json`, by way of what they have in common: findings with a place.
+
+mod github;
+mod sarif;
+
+pub use github::github;
+pub use sarif::sarif;
+
+use serde_json::Value;
+
+/// Something that is wrong, or not known, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    rule: String,
+    level: Level,
+    message: String,
+    place: Place,
+    /// Other places, each with what is there.
+    related: Vec<(Place, String)>,
+    /// A unified diff that fixes it.
+    diff: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Error,
+    Note,
+    /// It is not known.
+    Open,
+}
+
+/// Where something is, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Place {
+    file: String,
+    line: Option<u64>,
+    column: Option<u64>,
+}
+
+/// The findings in some objects, each once.
+fn findings(objects: &str) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for object in objects.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        for finding in of_object(&object) {
+            let same = |old: &Finding| {
+                (&old.rule, &old.message, &old.place)
+                    == (&finding.rule, &finding.message, &finding.place)
+            };
+            if !found.iter().any(same) {
+                found.push(finding);
+            }
+        }
+    }
+    found
+}
+
+fn of_object(object: &Value) -> Vec<Finding> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    let (question, model) = (text("question"), text("model").to_uppercase());
+    let file = Place {
+        file: text("file"),
+        line: object["line"].as_u64(),
+        column: object["column"].as_u64(),
+    };
+    let finding = |rule: &str, level, message: String, place: Place| Finding {
+        rule: rule.to_owned(),
+        level,
+        message,
+        place,
+        related: Vec::new(),
+        diff: None,
+    };
+    let level = match object["advisory"].as_bool() {
+        Some(true) => Level::Note,
+        _ => Level::Error,
+    };
+    let mut found = Vec::new();
+    match object["verdict"].as_str() {
+        Some("error") => found.push(finding("input", Level::Error, text("message"), file)),
+        Some("unknown") => {
+            let message = format!("{question} under {model} is not known: a limit was reached");
+            found.push(finding(&question, Level::Open, message, file));
+        }
+        Some("violated") => {
+            for failure in list(&object["failures"]).filter(|f| f["as_under"].is_null()) {
+                let word = |key: &str| failure[key].as_str().unwrap_or_default();
+                let message = format!("{}: {} (under {model})", word("kind"), word("message"));
+                let frame = failure["frames"][0].as_str().unwrap_or_default();
+                let at = frame.split(" in ").next().unwrap_or_default();
+                let place = if at.is_empty() { file.clone() } else { place(at) };
+                let mut failure = finding(word("kind"), level, message, place);
+                failure.related = late(&object["failures"]);
+                found.push(failure);
+            }
+            for pair in list(&object["violations"]).filter(|v| v["as_under"].is_null()) {
+                found.push(Finding { level, ..of_pair(pair, &model) });
+            }
+            if !object["store"].is_null() && !object["load"].is_null() {
+                let [store, load] = ["store", "load"].map(|end| {
+                    let end = &object[end];
+                    let (line, column) = (end["line"].as_u64(), end["column"].as_u64());
+                    let text = end["text"].as_str().unwrap_or_default().to_owned();
+                    (Place { file: file.file.clone(), line, column }, text)
+                });
+                let message =
+                    format!("under {model}, `{}` can take effect before `{}`", load.1, store.1);
+                let mut pair = finding("not-sc", level, message, load.0);
+                pair.related.push((store.0, format!("the store that is late: {}", store.1)));
+                found.push(pair);
+            }
+            for fence in list(&object["fences"]) {
+                let what = fence["after"].as_str().map(|after| format!("a fence after `{after}`"));
+                let what = what.or_else(|| fence["what"].as_str().map(str::to_owned));
+                let own = fence["file"].as_str().map_or(file.file.clone(), str::to_owned);
+                let place = Place { file: own, line: fence["line"].as_u64(), column: None };
+                let message = format!("needs: {} (under {model})", what.unwrap_or_default());
+                let diff = object["diff"].as_str().map(str::to_owned);
+                found.push(Finding { diff, ..finding("fence", Level::Note, message, place) });
+            }
+            if found.is_empty() && object["failures"].is_null() && object["violations"].is_null() {
+                let name = ["id", "name"].iter().find_map(|key| object[*key].as_str());
+                let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
+                let message = format!("{of}{question} is violated under {model}");
+                found.push(finding(&question, level, message, file));
+            }
+        }
+        _ => {}
+    }
+    found
+}
+
+/// A store and the access that overtakes it.
+fn of_pair(pair: &Value, model: &str) -> Finding {
+    let end = |key: &str| {
+        let end = &pair[key];
+        let word = |key: &str| end[key].as_str().unwrap_or_default();
+        (place(word("at")), format!("{} {} by {}", word("kind"), word("location"), word("thread")))
+    };
+    let ((store_at, store), (access_at, access)) = (end("store"), end("access"));
+    let fix = ["fix", "mend"].iter().find_map(|key| pair[*key].as_str());
+    let fix = fix.map(|fix| format!("; {fix} prevents it")).unwrap_or_default();
+    let related = vec![(store_at, format!("the store that is late: {store}"))];
+    let message = format!("under {model}, {access} can take effect before {store}{fix}");
+    let level = Level::Error;
+    Finding { rule: "not-sc".to_owned(), level, message, place: access_at, related, diff: None }
+}
+
+/// The stores that were late in failures.
+fn late(failures: &Value) -> Vec<(Place, String)> {
+    let lines = list(failures).flat_map(|failure| list(&failure["late"])).filter_map(Value::as_str);
+    let at = |line: &str| {
+        let at = line.split(" at ").nth(1)?.split(' ').next()?;
+        Some((place(at), line.split_whitespace().collect::<Vec<_>>().join(" ")))
+    };
+    lines.filter_map(at).collect()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// `file:line`, or `file:line:column`.
+fn place(at: &str) -> Place {
+    let mut file = at;
+    let mut numbers = Vec::new();
+    while let Some((before, number)) = file.rsplit_once(':')
+        && let Ok(number) = number.parse::<u64>()
+        && numbers.len() < 2
+    {
+        numbers.push(number);
+        file = before;
+    }
+    Place {
+        file: file.to_owned(),
+        line: numbers.last().copied(),
+        column: numbers.iter().rev().nth(1).copied(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

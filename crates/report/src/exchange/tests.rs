@@ -1,0 +1,50 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::json::Tool;
+
+const OBJECTS: [&str; 5] = [
+    r#"{"file":"p.weak","question":"robust","model":"tso","verdict":"violated","store":{"line":3,"column":5,"text":"x = 1"},"load":{"line":4,"column":9,"text":"r = y"}}"#,
+    r#"{"file":"b","question":"failures","model":"tso","verdict":"violated","failures":[{"kind":"assertion","message":"a: b, 100%","frames":["s b.c:7 in main"],"late":["T1  wr x  at sb.c:5 reaches memory after rd y  at sb.c:5"]}]}"#,
+    r#"{"file":"b","question":"run","model":"pso","verdict":"violated","advisory":true,"violations":[{"store":{"thread":"T1","kind":"wr","location":"x","at":"sb.c:5"},"access":{"thread":"T2","kind":"rd","location":"x","at":"sb.c:6:2"},"mend":"a fence"}]}"#,
+    r#"{"file":"b","question":"run","model":"tso","verdict":"unknown","limit":{"kind":"time"}}"#,
+    r#"{"file":"b","question":"fence","model":"tso","verdict":"violated","fences":[{"file":"sb.c","line":2,"what":"its order at least seq_cst"}],"diff":"--- sb.c\n+++ sb.c\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n+C\n c\n"}"#,
+];
+
+#[test]
+fn annotations() {
+    assert_eq!(
+        github(&OBJECTS.join("\n")),
+        "::error file=p.weak,line=4,col=9,title=weakspot%3A not-sc::under TSO, `r = y` can take effect before `x = 1`
+::error file=s b.c,line=7,title=weakspot%3A assertion::assertion: a: b, 100%25 (under TSO)
+::notice file=sb.c,line=6,col=2,title=weakspot%3A not-sc::under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it
+::warning file=b,title=weakspot%3A run::run under TSO is not known: a limit was reached
+::notice file=sb.c,line=2,title=weakspot%3A fence::needs: its order at least seq_cst (under TSO)
+"
+    );
+}
+
+#[test]
+fn a_log() {
+    let tool = Tool { name: "weakspot", version: "1.0", commit: None };
+    let log: Value = serde_json::from_str(&sarif(&tool, &OBJECTS.join("\n"))).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 5);
+    let uri = |i: usize| &results[i]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!((uri(0), uri(1)), (&json!("p.weak"), &json!("s%20b.c")));
+    assert_eq!(results[1]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"], 5);
+    assert_eq!((&results[2]["level"], &results[3]["kind"]), (&json!("note"), &json!("open")));
+    let change = &results[4]["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!(change["deletedRegion"]["endLine"], 4);
+    assert_eq!(change["insertedContent"]["text"], "a\nB\nC\nc\n");
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");
+    let used = |result: &Value| rules.iter().any(|rule| rule["id"] == result["ruleId"]);
+    assert!(results.iter().all(used));
+}
+
+#[test]
+fn nothing_to_say() {
+    let holds = r#"{"file":"p","question":"robust","model":"tso","verdict":"holds"}"#;
+    assert_eq!(github(holds), "");
+}
