@@ -62,7 +62,10 @@ pub(crate) fn sorted(syntax: &Command, mut words: Vec<OsString>) -> Vec<OsString
             Some((_, value)) => (&mut words, value),
             None => (&mut theirs, WITH_VALUE.contains(&text)),
         };
-        to.push(word);
+        match ours.and_then(|_| apart(known, text)) {
+            Some(parts) => to.extend(parts.map(OsString::from)),
+            None => to.push(word),
+        }
         if value {
             to.extend(rest.next_if(|next| next != "--"));
         }
@@ -70,6 +73,15 @@ pub(crate) fn sorted(syntax: &Command, mut words: Vec<OsString>) -> Vec<OsString
     words.extend(theirs);
     words.extend(rest);
     words
+}
+
+/// A letter of ours and the value that is joined to it, as in `-j1`: clap takes such a word for one of
+/// cargo's, because all of these may begin with `-`.
+fn apart<'a>(known: &Command, word: &'a str) -> Option<[&'a str; 2]> {
+    let joined = word.starts_with('-') && !word.starts_with("--") && word.len() > 2;
+    let (letter, value) = joined.then(|| word.split_at_checked(2)).flatten()?;
+    let (_, takes_value) = option(known, letter)?;
+    takes_value.then(|| [letter, value.strip_prefix('=').unwrap_or(value)])
 }
 
 /// The option of ours that a word is, and whether its value is the next word.
@@ -112,6 +124,10 @@ mod tests {
         check(
             "weakspot cargo test --release --model tso -p a queue --timeout=5s -q -- --exact b",
             "weakspot cargo test --model tso --timeout=5s -q --release -p a queue -- --exact b",
+        );
+        check(
+            "weakspot cargo test -j1 --workspace -fjson -q",
+            "weakspot cargo test -j 1 -f json -q --workspace",
         );
         // The value of an option of cargo may look like one of ours, and the other way round.
         check(

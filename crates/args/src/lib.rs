@@ -32,7 +32,7 @@ pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
     RobustAlgorithm, RunStrategy, SerialTable,
 };
-pub use values::{InputFormat, Lines, OutputFormat, When};
+pub use values::{InputFormat, Lines, OutputFormat, Replay, When};
 
 /// How measurements are printed: in all formats but graphs.
 pub type BenchFormat = OutputFormat;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use weakspot_core::{Drain, HistoryModel, Model};
 use weakspot_lang::Format;
+use weakspot_live::{Choices, TokenError};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 /// The output formats: those of `report`, so that a new one is written down once.
@@ -145,6 +146,26 @@ pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
 pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     use OutputFormat::{Csv, Dot, Github, Json, Junit, Sarif, Text};
     output_of(&[Text, Json, Junit, Sarif, Github], &[Dot, Csv])
+}
+
+/// What to replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// A schedule that was kept under this number.
+    Number(u64),
+    /// This one.
+    Schedule(Choices),
+}
+
+impl FromStr for Replay {
+    type Err = TokenError;
+
+    fn from_str(text: &str) -> Result<Replay, TokenError> {
+        match text.parse() {
+            Ok(number) => Ok(Replay::Number(number)),
+            Err(_) => text.parse().map(Replay::Schedule),
+        }
+    }
 }
 
 /// What fences cost.

@@ -1,12 +1,20 @@
 //! Pairs that the user knows and accepts: by a list, or by a comment at the line of one of the accesses.
 
-use crate::answer::Accepted;
 use crate::findings::Overtaking;
 use crate::lines::Lines;
 use crate::symbols::Symbols;
 
 /// The comment that says so.
 const COMMENT: &str = "weakspot: benign";
+
+/// Why a pair is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// A list says so.
+    Baseline,
+    /// A comment in the source says so.
+    Benign,
+}
 
 /// Which pairs are accepted.
 pub(crate) struct Acceptance<'a> {

@@ -15,6 +15,7 @@ use weakspot_explore::hitting::{self, Clause};
 use weakspot_live::Order;
 use weakspot_live::wire::{Config, Place, PlacedFence};
 
+use crate::accepted::Acceptance;
 use crate::explore::{Explored, explore_until};
 use crate::findings::Overtaking;
 use crate::sources::{Change, Patch, Sources};
@@ -63,12 +64,25 @@ pub(crate) fn advise(
     explored: &Explored,
 ) -> Result<Advice> {
     let control = campaign.control;
+    let baseline = &campaign.question.baseline;
+    let mut acceptance = Acceptance::new(baseline, &explored.symbols);
+    // What the user accepts needs no change. Who looks for others may meet it first.
+    let mut unwanted = |findings: &[Overtaking]| -> Vec<Overtaking> {
+        let is_unwanted = |found: &&Overtaking| {
+            let places = [found.store, found.access].map(|at| explored.symbols.text(at));
+            acceptance.of(found, &places).is_none()
+        };
+        findings.iter().filter(is_unwanted).cloned().collect()
+    };
+    let findings = unwanted(&explored.findings.overtakings);
+    let some_accepted = findings.len() < explored.findings.overtakings.len();
+    let until = if some_accepted { Until::End } else { Until::Overtaken };
     let sources = Sources::new(&explored.symbols);
     let mut clauses = Clauses::new(&sources);
-    clauses.learn(&explored.findings.overtakings);
+    clauses.learn(&findings);
     let mut advice = Advice {
         models: campaign.question.models.clone(),
-        findings: explored.findings.overtakings.len(),
+        findings: findings.len(),
         changes: None,
         patches: Vec::new(),
         limit: explored.limit.clone(),
@@ -88,14 +102,15 @@ pub(crate) fn advise(
         // As if the program had them, up to the first new finding.
         let fenced = Config { fences: clauses.simulated(&chosen), ..base.clone() };
         let shared = explored.shared.clone();
-        let again = explore_until(campaign, &fenced, Until::Overtaken, control.elapsed(), shared)?;
+        let again = explore_until(campaign, &fenced, until, control.elapsed(), shared)?;
         advice.explorations += 1;
         advice.executions += again.executions;
-        if again.findings.overtakings.is_empty() {
+        let left = unwanted(&again.findings.overtakings);
+        if left.is_empty() {
             advice.limit = again.limit;
             break Some(chosen);
         }
-        if !clauses.learn(&again.findings.overtakings) {
+        if !clauses.learn(&left) {
             break None;
         }
     };

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use weakspot_core::{DelayedRun, Model, Verdict};
 use weakspot_live::wire::TracedStep;
 
+use crate::accepted::Accepted;
 use crate::advice::Advice;
 use crate::findings::{Failure, Overtaking, Seen};
 use crate::log::{Logged, Replayed};
@@ -83,20 +84,15 @@ pub enum Consequence {
     Unknown,
 }
 
-/// Why a pair is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accepted {
-    /// A list says so.
-    Baseline,
-    /// A comment in the source says so.
-    Benign,
-}
-
 /// Something that went wrong.
 #[derive(Clone, Debug)]
 pub struct ShownFailure {
     /// What.
     pub failure: Failure,
+    /// The memory that was known to be shared then, which its schedule depends on.
+    pub shared: Vec<(u64, u64)>,
+    /// What is known about it, with the names of threads.
+    pub text: String,
     /// What the thread is called.
     pub thread: Option<String>,
     /// The source, innermost function first.
@@ -105,10 +101,12 @@ pub struct ShownFailure {
     pub related: Vec<(String, Option<String>, Vec<String>)>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
-    /// The functions that threads execute, by their numbers, as far as they are known.
-    pub functions: Vec<Option<String>>,
+    /// What threads are called, by their numbers.
+    pub threads: Vec<String>,
     /// What led to it: what threads did to memory, in this order. None if that was not looked at.
     pub steps: Vec<ShownStep>,
+    /// So many of these, the first ones, come before any other thread was started.
+    pub alone: usize,
 }
 
 /// What a thread did to memory.
@@ -122,6 +120,12 @@ pub struct ShownStep {
     pub site: Option<String>,
     /// What stands there.
     pub text: Option<String>,
+    /// Whether it is in code of the user's own, and not only in a standard library.
+    pub own: bool,
+    /// What is to be said about it, such as that it is one access of a data race.
+    pub note: Option<String>,
+    /// Whether this is no step, but where the thread fails.
+    pub fails: bool,
 }
 
 /// Whether a model would let accesses overtake stores.
@@ -142,6 +146,8 @@ pub struct ModelAnswer {
 pub struct ShownOvertaking {
     /// Which.
     pub found: Overtaking,
+    /// The memory that was known to be shared then, which its schedule depends on.
+    pub shared: Vec<(u64, u64)>,
     /// The source of the store and of the access, innermost function first.
     pub frames: [Vec<String>; 2],
     /// The same in short.
@@ -181,8 +187,12 @@ pub struct Transactions {
     pub verdict: Verdict,
     /// Under TSO with a fence at the end of each, if somebody asked.
     pub fenced: Option<Verdict>,
+    /// How many were executed, as far as is known: if there were none, nothing was asked.
+    pub executed: u64,
     /// The executions that are not, if there are any.
     pub found: Option<Seen>,
+    /// The memory that was known to be shared then, which its schedule depends on.
+    pub shared: Vec<(u64, u64)>,
     /// The first of them, if it could be executed again.
     pub log: Option<Logged>,
 }

@@ -34,6 +34,8 @@ pub struct Program {
     pub name: String,
     /// Where it runs, if not here.
     pub folder: Option<PathBuf>,
+    /// Where its sources are named from, if not from here.
+    pub root: Option<PathBuf>,
     /// What it finds in its environment.
     pub variables: Vec<(&'static str, OsString)>,
     /// Whether it was written in Rust, and made by cargo.

@@ -216,11 +216,11 @@ impl Seeker<'_> {
         let mut new = Vec::new();
         for shown in show_failures(&campaign, explored, &replays)? {
             let failure = &shown.failure;
-            let steps = match replays.has_time() {
-                true => replays.steps(&failure.seen.schedule, failure.seen.known)?,
+            let traced = match replays.has_time() {
+                true => replays.trace(&failure.seen.schedule, failure.seen.known)?,
                 false => None,
             };
-            let steps = steps.unwrap_or_default();
+            let steps = traced.unwrap_or_default().steps;
             let late = late(&steps).into_iter().filter_map(|(store, _)| steps[store].place);
             let late = late.collect();
             let same = |old: &ShownFailure| old.failure.is_same(failure);

@@ -7,7 +7,7 @@ use weakspot_live::wire::{Config, Message};
 use weakspot_live::{Choices, Plan};
 
 use crate::config::merged;
-use crate::findings::Findings;
+use crate::findings::{Findings, Seen};
 use crate::heard::Heard;
 use crate::sharing;
 use crate::symbols::Symbols;
@@ -41,6 +41,8 @@ pub(crate) struct Explored {
     pub(crate) steps: u64,
     /// The threads of the execution that had most; 0 if that is not known.
     pub(crate) threads: u64,
+    /// The transactions that were executed, as far as is known.
+    pub(crate) transactions: u64,
     /// The strategies that were followed.
     pub(crate) strategies: Vec<&'static str>,
     /// Why not everything was explored; nothing if it was.
@@ -56,6 +58,11 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
+    /// The memory that was known to be shared when something was seen.
+    pub(crate) fn known(&self, seen: &Seen) -> Vec<(u64, u64)> {
+        merged(&self.shared[..seen.known.min(self.shared.len())])
+    }
+
     /// Code that nobody has instrumented may do anything to what threads share: then not everything was
     /// explored, unless there was one thread only.
     pub(crate) fn heed_unseen(&mut self, unseen: &[String]) {
@@ -107,7 +114,8 @@ fn phases(strategy: &Strategy, watched: bool) -> Vec<Phase> {
 /// Follows one strategy after the other, as the question says.
 pub(crate) fn explore(campaign: &Campaign<'_>, base: &Config) -> Result<Explored> {
     // Time has been running since the question was asked.
-    explore_until(campaign, base, campaign.question.until, Duration::ZERO, Vec::new())
+    let shared = campaign.question.shared.clone();
+    explore_until(campaign, base, campaign.question.until, Duration::ZERO, shared)
 }
 
 /// The same up to another end, with time that runs since then, when some bytes are known to be shared.
@@ -129,6 +137,7 @@ pub(crate) fn explore_until(
             executions: 0,
             steps: 0,
             threads: 0,
+            transactions: 0,
             strategies: Vec::new(),
             limit: Some(Limit::Executions(0)),
             mixed: Vec::new(),
@@ -229,13 +238,19 @@ impl Exploration<'_> {
         if !replays || first.1.diverged.is_none() {
             return Ok(first);
         }
+        // If none can be followed, the one that led farthest says most about why.
+        let mut farthest = first;
         for known in self.learn(left)? {
-            let again = self.follow_knowing(phase, left, most, &known)?;
-            if again.1.diverged.is_none() {
-                return Ok((again.0, again.1.with_shared(known)));
+            let (ended, heard) = self.follow_knowing(phase, left, most, &known)?;
+            let is_followed = heard.diverged.is_none();
+            if is_followed || heard.diverged > farthest.1.diverged {
+                farthest = (ended, heard.with_shared(known));
+            }
+            if is_followed {
+                break;
             }
         }
-        Ok(first)
+        Ok(farthest)
     }
 
     fn follow_knowing(
@@ -410,8 +425,9 @@ impl Exploration<'_> {
             let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));
             remarks.push(format!("the program calls {what}{at}, which cannot be controlled"));
         }
-        for (what, place) in std::mem::take(&mut heard.outside) {
-            let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));
+        for (what, places) in std::mem::take(&mut heard.outside) {
+            let at = explored.symbols.own_text(&places);
+            let at = at.map_or(String::new(), |at| format!(" at {at}"));
             remarks.push(format!(
                 "the program {what}{at}: each execution does so for real, and finds what others left"
             ));
@@ -452,6 +468,7 @@ impl Exploration<'_> {
         explored.executions += heard.executions;
         explored.steps += heard.steps;
         explored.threads = explored.threads.max(heard.threads);
+        explored.transactions += heard.transactions;
         explored.findings.add(heard.findings(), before);
     }
 }

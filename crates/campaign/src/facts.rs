@@ -52,7 +52,7 @@ impl Facts {
             unseen,
             name: program.name.clone(),
             file: Some(file),
-            root: program.folder.clone(),
+            root: program.root.clone(),
             rust: program.rust,
             harness: program.harness,
             transactions,

@@ -1,16 +1,16 @@
 //! Executions that failed, with what there is to say about them.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, Related, SLEPT, TracedStep};
-use weakspot_live::{Op, OpKind, late};
+use weakspot_live::wire::{CALLS, Place, Related, SLEPT, TracedStep};
+use weakspot_live::{Op, OpKind, Order, late};
 
 use crate::answer::{ShownFailure, ShownStep};
 use crate::explore::Explored;
 use crate::findings::Failure;
 use crate::lines::Lines;
-use crate::log::thread_name;
-use crate::replay::Replays;
-use crate::symbols::Symbols;
+use crate::names::Names;
+use crate::replay::{Replays, Traced};
+use crate::symbols::{Frame, Symbols};
 use crate::{Campaign, MOST_SHOWN, Result};
 
 /// How many late stores of a failure are reported.
@@ -31,58 +31,84 @@ pub(crate) fn show_failures(
     let mut sources = Lines::default();
     for (i, failure) in failures.iter().enumerate() {
         let looked_at = question.details && i < MOST_SHOWN && replays.has_time();
-        let steps = match looked_at && (question.under != Model::Sc || i < MOST_RUNS) {
-            true => replays.steps(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default(),
-            false => Vec::new(),
+        let traced = match looked_at && (question.under != Model::Sc || i < MOST_RUNS) {
+            true => replays.trace(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default(),
+            false => Traced::default(),
         };
-        let late =
-            if question.under == Model::Sc { Vec::new() } else { late_stores(&steps, symbols) };
-        let functions = functions(&steps, symbols);
-        let steps = if i < MOST_RUNS { sources.shown(&steps, symbols) } else { Vec::new() };
+        let names = traced.names(symbols);
+        let steps = &traced.steps;
+        let late = if question.under == Model::Sc {
+            Vec::new()
+        } else {
+            late_stores(steps, &names, symbols)
+        };
+        let alone = matter(&steps[..first_spawn(steps, campaign.facts.harness)]).count();
+        let alone = alone.saturating_sub(matter(steps).count().saturating_sub(MOST_STEPS));
+        let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
+        let mut shower = Shower { symbols, names: &names, sources: &mut sources };
+        let steps = if i < MOST_RUNS { shower.marked(failure, steps) } else { Vec::new() };
+        let seen = traced.related(failure);
+        let seen = if seen.is_empty() { &failure.related[..] } else { seen };
         shown.push(ShownFailure {
             failure: failure.clone(),
-            thread: failure.thread.map(thread_name),
-            frames: failure.place.map_or(Vec::new(), |place| symbols.lines(place)),
-            related: related(failure, symbols),
+            shared: explored.known(&failure.seen),
+            text: names.in_words(&failure.text),
+            thread: failure.thread.map(|thread| names.thread(thread)),
+            frames: frames(failure, seen, symbols),
+            related: related(seen, &names, symbols),
             late,
-            functions,
+            threads: (0..threads).map(|thread| names.thread(thread)).collect(),
             steps,
+            alone,
         });
     }
     Ok(shown)
 }
 
-/// Other places that have to do with a failure: what, who, and the source. Threads that slept are
-/// named where the user's own code does so.
-fn related(failure: &Failure, symbols: &Symbols) -> Vec<(String, Option<String>, Vec<String>)> {
-    let (slept, others): (Vec<&Related>, Vec<&Related>) =
-        failure.related.iter().partition(|r| r.what == SLEPT);
-    let mut others_at: Vec<_> = others
-        .iter()
-        .map(|r| (r.what.clone(), r.thread.map(thread_name), symbols.lines(r.place)))
-        .collect();
-    for calls in slept.chunk_by(|a, b| a.thread == b.thread) {
-        let own = |r: &&&Related| {
-            symbols.frames(r.place).iter().any(|frame| frame.file.is_some() && !frame.library)
-        };
-        if let Some(r) = calls.iter().find(own) {
+/// Where it fails; in code that is only called by the user's own, where that calls it.
+fn frames(failure: &Failure, seen: &[Related], symbols: &Symbols) -> Vec<String> {
+    let Some(place) = failure.place else { return Vec::new() };
+    if symbols.frames(place).iter().any(Frame::is_own) {
+        return symbols.lines(place);
+    }
+    let calls = seen.iter().filter(|related| related.what == CALLS);
+    symbols.own_lines(&[place].into_iter().chain(calls.map(|r| r.place)).collect::<Vec<_>>())
+}
+
+/// Other places that have to do with a failure: what, who, and the source. If there are several for one
+/// thing, they are the calls that led there, of which the first in the user's own code is meant.
+fn related(
+    seen: &[Related],
+    names: &Names<'_>,
+    symbols: &Symbols,
+) -> Vec<(String, Option<String>, Vec<String>)> {
+    let mut told = Vec::new();
+    for calls in seen.chunk_by(|a, b| (&a.what, a.thread) == (&b.what, b.thread)) {
+        let places: Vec<Place> = calls.iter().map(|related| related.place).collect();
+        let (what, thread) = (&calls[0].what, calls[0].thread.map(|t| names.thread(t)));
+        if what == CALLS {
+            continue;
+        }
+        if what != SLEPT {
+            told.push((what.clone(), thread, symbols.own_lines(&places)));
+        } else if places.iter().any(|&place| symbols.frames(place).iter().any(Frame::is_own)) {
             let what = "sleeping orders nothing here: slept".to_owned();
-            others_at.push((what, r.thread.map(thread_name), vec![symbols.text(r.place)]));
+            told.push((what, thread, symbols.own_text(&places).into_iter().collect()));
         }
     }
-    others_at
+    told
 }
 
 /// The late stores of an execution that failed, in words.
-fn late_stores(steps: &[TracedStep], symbols: &Symbols) -> Vec<String> {
+fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Vec<String> {
     let shown = |step: &TracedStep| {
         let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
         let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
-        format!("{word} {}{at}", location(step, symbols))
+        format!("{word} {}{at}", names.data(step.addr, u64::from(step.len)))
     };
     let mut reported: Vec<String> = Vec::new();
     for (store, by) in late(steps) {
-        let (thread, store) = (thread_name(steps[store].thread), shown(&steps[store]));
+        let (thread, store) = (names.thread(steps[store].thread), shown(&steps[store]));
         let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
         if reported.len() < MOST_LATE && !reported.contains(&text) {
             reported.push(text);
@@ -91,47 +117,125 @@ fn late_stores(steps: &[TracedStep], symbols: &Symbols) -> Vec<String> {
     reported
 }
 
-/// The functions that threads execute.
-fn functions(steps: &[TracedStep], symbols: &Symbols) -> Vec<Option<String>> {
-    let mut functions = Vec::new();
-    for step in steps.iter().filter(|step| step.kind == OpKind::Spawn) {
-        let thread = step.addr as usize;
-        if functions.len() <= thread {
-            functions.resize(thread + 1, None);
+/// Makes steps that can be shown.
+struct Shower<'a> {
+    symbols: &'a Symbols,
+    names: &'a Names<'a>,
+    sources: &'a mut Lines,
+}
+
+impl Shower<'_> {
+    /// What led to a failure up to it, with where it fails and what has to do with it.
+    fn marked(&mut self, failure: &Failure, steps: &[TracedStep]) -> Vec<ShownStep> {
+        let mut steps = self.shown(steps);
+        if steps.is_empty() {
+            return steps;
         }
-        functions[thread] = step.value.and_then(|address| symbols.function(address));
-    }
-    functions
-}
-
-/// What the bytes of a step are called.
-fn location(step: &TracedStep, symbols: &Symbols) -> String {
-    let name = symbols.data(step.addr, u64::from(step.len));
-    name.unwrap_or_else(|| format!("{:#x}", step.addr))
-}
-
-impl Lines {
-    /// The last steps that memory notices, with their source.
-    fn shown(&mut self, steps: &[TracedStep], symbols: &Symbols) -> Vec<ShownStep> {
-        let op = |step: &TracedStep| Op { kind: step.kind, len: step.len, addr: step.addr };
-        let matters = |step: &&TracedStep| {
-            op(step).touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
+        let race = failure.kind == "data-race";
+        let at = |steps: &[ShownStep], thread: Option<u16>, place: Option<Place>| {
+            let is = |s: &ShownStep| Some(s.step.thread) == thread && s.step.place == place;
+            steps.iter().rposition(is).filter(|_| place.is_some())
         };
-        let steps: Vec<&TracedStep> = steps.iter().filter(matters).collect();
+        // What other threads do after it does not matter, but for stores that were late.
+        let panic = panicked_at(&failure.text).filter(|_| failure.kind == "panic");
+        let last = match &panic {
+            _ if race => at(&steps, failure.thread, failure.place),
+            Some((file, line)) => steps.iter().rposition(|s| {
+                let site = s.site.as_ref().and_then(|site| site.rsplit_once(':'));
+                let before =
+                    |(f, l): (&str, &str)| f == file && l.parse().is_ok_and(|l: u32| l <= *line);
+                Some(s.step.thread) == failure.thread && site.is_some_and(before)
+            }),
+            None => steps.iter().rposition(|s| {
+                Some(s.step.thread) == failure.thread && s.step.kind != OpKind::Commit
+            }),
+        };
+        let rest = last.map_or(Vec::new(), |last| steps.split_off(last + 1));
+        let mut end = |what: &str, thread: u16, place: Option<Place>| {
+            let kind = OpKind::Exit;
+            let (order, addr, len) = (Order::Plain, 0, 0);
+            let step = TracedStep { thread, kind, order, addr, len, old: None, value: None, place };
+            let (note, fails) = (Some(what.to_owned()), true);
+            ShownStep { note, fails, ..self.step(&step) }
+        };
+        for related in failure.related.iter().filter(|r| r.what != SLEPT) {
+            if let Some(i) = at(&steps, related.thread, Some(related.place)) {
+                let note =
+                    if race { format!("races with {}", steps.len()) } else { related.what.clone() };
+                steps[i].note = Some(note);
+                if race && let Some(last) = steps.last_mut() {
+                    last.note = Some(format!("races with {}", i + 1));
+                }
+            }
+        }
+        match failure.thread {
+            _ if race => return steps,
+            Some(thread) => {
+                let mut end = end(&failure.kind, thread, failure.place);
+                if let Some((file, line)) = panic {
+                    (end.site, end.own) = (Some(format!("{file}:{line}")), true);
+                }
+                steps.push(end);
+            }
+            None => {
+                for related in failure.related.iter().filter(|r| r.what != SLEPT) {
+                    if let Some(thread) = related.thread {
+                        steps.push(end(&related.what, thread, Some(related.place)));
+                    }
+                }
+            }
+        }
+        steps.extend(rest.into_iter().filter(|s| s.step.kind == OpKind::Commit));
+        steps
+    }
+
+    /// The last steps that memory notices, with their source.
+    fn shown(&mut self, steps: &[TracedStep]) -> Vec<ShownStep> {
+        let steps: Vec<&TracedStep> = matter(steps).collect();
         let first = steps.len().saturating_sub(MOST_STEPS);
-        let shown = steps[first..].iter().map(|&step| ShownStep {
+        steps[first..].iter().map(|step| self.step(step)).collect()
+    }
+
+    /// A step with its source.
+    fn step(&mut self, step: &TracedStep) -> ShownStep {
+        let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
+        let touches = Op { kind: step.kind, len: step.len, addr: step.addr }.touches();
+        ShownStep {
             step: *step,
-            location: op(step).touches().then(|| location(step, symbols)),
-            site: step.place.map(|place| symbols.text(place)),
-            text: step.place.and_then(|place| self.of(place, symbols)),
-        });
-        shown.collect()
+            location: touches.then(|| self.names.data(step.addr, u64::from(step.len))),
+            site: step.place.map(|place| self.symbols.text(place)),
+            text: step.place.and_then(|place| self.of(place)),
+            own: step.place.is_some_and(is_own),
+            note: None,
+            fails: false,
+        }
     }
 
     /// What stands in the source at a place of the user's own code.
-    fn of(&mut self, place: Place, symbols: &Symbols) -> Option<String> {
-        let frame = symbols.frames(place).into_iter().find(|frame| !frame.library)?;
-        let text = self.line(frame.path?, frame.line?)?;
+    fn of(&mut self, place: Place) -> Option<String> {
+        let frame = self.symbols.frames(place).into_iter().find(|frame| !frame.library)?;
+        let text = self.sources.line(frame.path?, frame.line?)?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
+}
+
+/// The file and line that words about a panic begin with.
+fn panicked_at(text: &str) -> Option<(String, u32)> {
+    let mut parts = text.splitn(3, ':');
+    let (file, line) = (parts.next()?, parts.next()?.parse().ok()?);
+    Some((file.to_owned(), line))
+}
+
+/// The steps that memory notices.
+fn matter(steps: &[TracedStep]) -> impl Iterator<Item = &TracedStep> {
+    let op = |step: &TracedStep| Op { kind: step.kind, len: step.len, addr: step.addr };
+    steps.iter().filter(move |step| {
+        op(step).touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
+    })
+}
+
+/// Where another thread is started for the first time; the harness of a test starts that of the test.
+fn first_spawn(steps: &[TracedStep], harness: bool) -> usize {
+    let starts = |s: &TracedStep| s.kind == OpKind::Spawn && !(harness && s.thread == 0);
+    steps.iter().position(starts).unwrap_or(0)
 }

@@ -18,7 +18,7 @@ pub(crate) struct Heard {
     /// Overtakings from before the exploration had to start again, which were not found since.
     before: Vec<Overtaking>,
     /// What it changes outside of itself, and where.
-    pub(crate) outside: Vec<(String, Option<Place>)>,
+    pub(crate) outside: Vec<(String, Vec<Place>)>,
     pub(crate) unsupported: Vec<(String, Option<Place>)>,
     /// Bytes that were found to be shared.
     pub(crate) shared: Vec<(u64, u64)>,
@@ -26,6 +26,7 @@ pub(crate) struct Heard {
     /// The threads of the execution that had most; 0 if nobody has said so.
     pub(crate) threads: u64,
     pub(crate) exits: u64,
+    pub(crate) transactions: u64,
     pub(crate) mixed: Vec<Model>,
     /// Where a `volatile` access is, if there is any.
     pub(crate) volatile: Option<Option<Place>>,
@@ -76,6 +77,7 @@ impl Heard {
             idle: 0,
             threads: 0,
             exits: 0,
+            transactions: 0,
             mixed: Vec::new(),
             volatile: None,
             cut: 0,
@@ -220,7 +222,7 @@ impl Heard {
                     found.seen.executions = executions;
                 }
             }
-            Message::Outside { what, place } => self.outside.push((what, place)),
+            Message::Outside { what, places } => self.outside.push((what, places)),
             Message::Unsupported { what, place } => self.unsupported.push((what, place)),
             Message::Shared { addr, len } => self.shared.push((addr, len)),
             Message::Again => {
@@ -246,12 +248,13 @@ impl Heard {
             Message::Threads(most) => self.threads = most,
             Message::Mixed(model) => self.mixed.push(model),
             Message::Volatile(place) => self.volatile = Some(place),
+            Message::Transactions(number) => self.transactions = number,
             Message::Exits(executions) => self.exits = executions,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 control.progress(executions, steps);
             }
-            Message::Step(_) => {}
+            Message::Step(_) | Message::Block { .. } => {}
             Message::Done { how, executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 self.done = Some(how);

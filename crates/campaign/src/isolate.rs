@@ -54,7 +54,21 @@ fn first_steps(campaign: &Campaign<'_>, base: &Config, fork: bool) -> Result<Opt
     campaign.runtime.run(&start, &mut |message| {
         match message {
             Message::Done { ref how, .. } => whole = how != "timeout",
-            Message::Step(_) | Message::Failure { .. } => heard.push(message),
+            Message::Step(_) => heard.push(message),
+            // Calls are found on the stack, where some may be left from others.
+            Message::Failure { number, kind, thread, place, execution, schedule, text, .. } => {
+                let related = Vec::new();
+                heard.push(Message::Failure {
+                    number,
+                    kind,
+                    thread,
+                    place,
+                    execution,
+                    schedule,
+                    text,
+                    related,
+                });
+            }
             _ => {}
         }
         false

@@ -54,9 +54,11 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     };
     let log = match &question.strategy {
         Strategy::Replay(schedule) if question.log => {
-            let steps = replays.steps(&schedule.to_string(), explored.shared.len())?;
-            let steps = steps.ok_or_else(|| Error::new("there was no time to write the log"))?;
-            Some(crate::Replayed::new(&steps, &explored.symbols).under(Model::Tso).clone())
+            let traced = replays.trace(&schedule.to_string(), explored.shared.len())?;
+            let traced = traced.ok_or_else(|| Error::new("there was no time to write the log"))?;
+            let names = traced.names(&explored.symbols);
+            let log = crate::Replayed::new(&traced.steps, &names, &explored.symbols);
+            Some(log.under(Model::Tso).clone())
         }
         _ => None,
     };
@@ -117,6 +119,7 @@ fn judge_model(
         let accepted = acceptance.of(found, &places);
         findings.push(ShownOvertaking {
             found: found.clone(),
+            shared: explored.known(&found.seen),
             frames: ends.map(|at| symbols.lines(at)),
             places,
             shown,
@@ -196,5 +199,7 @@ fn judge_transactions(
         Some(seen) => replays.log(seen)?.map(|log| log.under(Model::Tso).clone()),
         None => None,
     };
-    Ok(Transactions { verdict: under_sc, fenced, found, log })
+    let executed = explored.transactions;
+    let shared = found.as_ref().map_or(Vec::new(), |seen| explored.known(seen));
+    Ok(Transactions { verdict: under_sc, fenced, executed, found, shared, log })
 }

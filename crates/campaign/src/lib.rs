@@ -34,6 +34,7 @@ mod judge;
 mod lines;
 mod log;
 mod measure;
+mod names;
 mod native;
 mod question;
 mod races;
@@ -49,16 +50,17 @@ mod tests;
 mod unseen;
 mod variables;
 
+pub use accepted::Accepted;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Accepted, Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
-    ShownFailure, ShownOvertaking, ShownStep, Transactions,
+    Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
+    ShownOvertaking, ShownStep, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};
 pub use facts::Facts;
 pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
-pub use log::{Logged, Replayed, thread_name};
+pub use log::{Logged, Replayed};
 pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
 pub use runtime::{Control, Ended, Runtime, Shared, Start};

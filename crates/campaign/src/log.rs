@@ -10,14 +10,9 @@ use weakspot_live::wire::{Place, TracedStep};
 use weakspot_live::{Compiled, Op, Step, compiled};
 use weakspot_monitor::{Algorithm, Form, Watch, report_overlapping, show};
 
+use crate::names::Names;
 use crate::symbols::Symbols;
 use crate::{Error, Result};
-
-/// What threads are called: in the order in which they were created.
-#[must_use]
-pub fn thread_name(thread: u16) -> String {
-    if thread == 0 { "main".to_owned() } else { format!("T{thread}") }
-}
 
 /// How many events are gone through again to check a report: some seconds.
 const WORK: usize = 1 << 20;
@@ -43,7 +38,7 @@ pub struct Logged {
 }
 
 impl Replayed {
-    pub(crate) fn new(steps: &[TracedStep], symbols: &Symbols) -> Replayed {
+    pub(crate) fn new(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Replayed {
         let mut places: Vec<Place> = Vec::new();
         let mut numbers: HashMap<Place, u64> = HashMap::new();
         let mut number = |place: Option<Place>| {
@@ -62,7 +57,7 @@ impl Replayed {
                 at: number(step.place),
             })
             .collect();
-        let logged = |orders: bool| Logged::new(compiled(&steps, orders), &places, symbols);
+        let logged = |orders: bool| Logged::new(compiled(&steps, orders), &places, names, symbols);
         Replayed { ordered: logged(true), own: logged(false) }
     }
 
@@ -108,22 +103,20 @@ impl Replayed {
 }
 
 impl Logged {
-    fn new(compiled: Compiled, places: &[Place], symbols: &Symbols) -> Logged {
+    fn new(compiled: Compiled, places: &[Place], known: &Names<'_>, symbols: &Symbols) -> Logged {
         let Compiled { events, locs, sites } = compiled;
         let threads = events.iter().map(|event| event.thread).max().map_or(0, |most| most + 1);
         let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
         let mut names = HashSet::new();
         let loc = |bytes: weakspot_core::Bytes| {
-            let name = symbols
-                .data(bytes.start, u64::from(bytes.len))
-                .unwrap_or_else(|| format!("{:#x}", bytes.start));
+            let name = known.data(bytes.start, u64::from(bytes.len));
             // Accesses of different sizes are different locations.
             let sized = format!("{name}/{}", bytes.len);
             let name = if names.insert(name.clone()) { name } else { sized };
             LogLoc { name, bytes: Some(bytes) }
         };
         let tables = LogTables {
-            threads: (0..threads).map(thread_name).collect(),
+            threads: (0..threads).map(|t| known.thread(t)).collect(),
             locs: locs.into_iter().map(loc).collect(),
             sites: places.iter().map(|&place| symbols.text(place)).collect(),
         };

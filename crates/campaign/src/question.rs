@@ -20,6 +20,8 @@ pub struct Question {
     pub under: Model,
     /// Which executions.
     pub strategy: Strategy,
+    /// The memory that is known to be shared, as when a schedule was found.
+    pub shared: Vec<(u64, u64)>,
     /// How many of the program explore it at a time.
     pub workers: usize,
     /// At most so many.
@@ -48,6 +50,8 @@ pub struct Question {
     pub advice: bool,
     /// Whether the execution is wanted as a log; only for [`Strategy::Replay`].
     pub log: bool,
+    /// Whether who sleeps goes on only when nobody else can, in the order of deadlines.
+    pub virtual_time: bool,
     /// Whether somebody looks at explanations, which take executions of their own.
     pub details: bool,
     /// How long exploring may take.

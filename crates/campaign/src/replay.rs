@@ -8,13 +8,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use weakspot_live::wire::{Config, Message, TracedStep};
+use weakspot_live::wire::{Config, Message, Related, TracedStep};
 use weakspot_live::{Choices, Plan};
 
 use crate::config::merged;
 use crate::explore::Explored;
-use crate::findings::Seen;
+use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
+use crate::names::{Block, Names};
+use crate::symbols::Symbols;
 use crate::{Campaign, Ended, Result, Start};
 
 /// How much longer than the question has time, beside a tenth of it.
@@ -23,6 +25,32 @@ const LONGER: Duration = Duration::from_secs(1);
 const MOMENT: Duration = Duration::from_secs(1);
 /// How long a single execution may take.
 const MOST: Duration = Duration::from_secs(60);
+
+/// An execution that was executed again.
+#[derive(Default)]
+pub(crate) struct Traced {
+    pub(crate) steps: Vec<TracedStep>,
+    /// What was allocated in it.
+    blocks: Vec<Block>,
+    /// What went wrong: its kind, its words, and other places that have to do with it.
+    failures: Vec<(String, String, Vec<Related>)>,
+}
+
+impl Traced {
+    /// What things are called in it.
+    pub(crate) fn names<'a>(&self, symbols: &'a Symbols) -> Names<'a> {
+        Names::new(&self.steps, self.blocks.clone(), symbols)
+    }
+
+    /// The places that have to do with a failure, as they are told where executions are traced: with the
+    /// calls that led there.
+    pub(crate) fn related(&self, failure: &Failure) -> &[Related] {
+        let same = |(kind, text, _): &&(String, String, Vec<Related>)| {
+            (kind, text) == (&failure.kind, &failure.text)
+        };
+        self.failures.iter().find(same).map_or(&[], |(_, _, related)| related)
+    }
+}
 
 /// Executions that were executed again.
 pub(crate) struct Replays<'a> {
@@ -68,15 +96,18 @@ impl<'a> Replays<'a> {
         if let Some(known) = self.logs.get(&key) {
             return Ok(known.clone());
         }
-        let steps = self.steps(&seen.schedule, seen.known)?;
-        let log = steps.map(|steps| Rc::new(Replayed::new(&steps, &self.explored.symbols)));
+        let traced = self.trace(&seen.schedule, seen.known)?;
+        let log = traced.map(|traced| {
+            let names = traced.names(&self.explored.symbols);
+            Rc::new(Replayed::new(&traced.steps, &names, &self.explored.symbols))
+        });
         self.logs.insert(key, log.clone());
         Ok(log)
     }
 
     /// The steps of an execution, as far as it could be followed, when so many pieces of memory were
     /// known to be shared; nothing if there is no time for it, or no schedule.
-    pub(crate) fn steps(&self, schedule: &str, known: usize) -> Result<Option<Vec<TracedStep>>> {
+    pub(crate) fn trace(&self, schedule: &str, known: usize) -> Result<Option<Traced>> {
         let most = self.left().min(MOST);
         let Ok(schedule) = schedule.parse::<Choices>() else { return Ok(None) };
         if most.is_zero() {
@@ -91,21 +122,27 @@ impl<'a> Replays<'a> {
             shared: merged(&self.explored.shared[..known]),
             ..self.base.clone()
         };
-        let mut steps = Vec::new();
+        let mut traced = Traced::default();
         let mut late = false;
         let stop = || self.left().is_zero();
         let start = Start { config: &config, output: false, most, stop: &stop };
         let ended = self.campaign.runtime.run(&start, &mut |message| {
             match message {
-                Message::Step(step) => steps.push(step),
+                Message::Step(step) => traced.steps.push(step),
+                Message::Block { addr, len, places } => {
+                    traced.blocks.push(Block { addr, len, places });
+                }
+                Message::Failure { kind, text, related, .. } => {
+                    traced.failures.push((kind, text, related));
+                }
                 // The library has learnt that more is shared, and starts again.
-                Message::Again => steps.clear(),
+                Message::Again => traced = Traced::default(),
                 Message::Done { how, .. } => late = how == "timeout",
                 _ => {}
             }
             false
         })?;
         late |= matches!(ended, Ended::Stopped | Ended::Overdue);
-        Ok((!late).then_some(steps))
+        Ok((!late).then_some(traced))
     }
 }

@@ -47,6 +47,13 @@ pub(crate) struct Frame {
     pub(crate) path: Option<String>,
 }
 
+impl Frame {
+    /// Whether it is in code that people have written themselves.
+    pub(crate) fn is_own(&self) -> bool {
+        self.file.is_some() && !self.library
+    }
+}
+
 impl Symbols {
     /// Paths are place from a folder on, if it is not the current one.
     pub(crate) fn below(root: Option<PathBuf>) -> Symbols {
@@ -86,6 +93,20 @@ impl Symbols {
         if frames.is_empty() { vec![self.text(place)] } else { frames.iter().map(line).collect() }
     }
 
+    /// The same for calls that have led somewhere, the innermost first: for the first of them that is in
+    /// the user's own code.
+    pub(crate) fn own_lines(&self, places: &[Place]) -> Vec<String> {
+        let own = |&&place: &&Place| self.frames(place).iter().any(Frame::is_own);
+        let place = places.iter().find(own).or(places.first());
+        place.map_or(Vec::new(), |&place| self.lines(place))
+    }
+
+    /// The same as [`Symbols::text`] does.
+    pub(crate) fn own_text(&self, places: &[Place]) -> Option<String> {
+        let own = |&&place: &&Place| self.frames(place).iter().any(Frame::is_own);
+        places.iter().find(own).or(places.first()).map(|&place| self.text(place))
+    }
+
     /// The source of a place, innermost function first, then those that it was inlined into. The
     /// place is where a call returns to; what is meant is the call.
     pub(crate) fn frames(&self, place: Place) -> Vec<Frame> {
@@ -117,7 +138,7 @@ impl Symbols {
         let frames = self.frames(place);
         let file_line = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
         // What a standard library has inlined is about the place that called it.
-        let own = frames.iter().find(|frame| frame.file.is_some() && !frame.library);
+        let own = frames.iter().find(|frame| frame.is_own());
         if let Some(text) = own.and_then(file_line).or_else(|| frames.iter().find_map(file_line)) {
             return text;
         }
@@ -154,6 +175,20 @@ impl Symbols {
                 path.strip_prefix(root).ok().map(|rest| rest.display().to_string())
             });
         below.unwrap_or_else(|| path.display().to_string())
+    }
+
+    /// Which part these bytes are of so many that a pointer with this name points to, if it is known what
+    /// that is.
+    pub(crate) fn pointed_to(
+        &self,
+        pointer: &str,
+        shown: &str,
+        bytes: (u64, u64),
+        all: u64,
+    ) -> Option<String> {
+        let last = pointer.rsplit(['.', '>']).next()?.split('[').next()?;
+        let own = self.modules.iter().filter(|m| !m.path.starts_with("/usr/lib"));
+        own.filter_map(Module::variables).find_map(|v| v.pointed_to(last, shown, bytes, all))
     }
 
     /// What is at an address of data: a variable, and which part of it, or how many bytes into it.

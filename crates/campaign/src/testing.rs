@@ -237,6 +237,8 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         baseline: Vec::new(),
         under: Model::Sc,
         strategy,
+        shared: Vec::new(),
+        virtual_time: false,
         workers: 1,
         executions: None,
         steps: 100_000,

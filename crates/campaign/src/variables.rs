@@ -2,7 +2,8 @@
 //!
 //! Variables with a fixed address are listed once; from there on, types say which part an address is in.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -22,6 +23,8 @@ pub(crate) struct Variables {
     dwarf: Dwarf,
     units: Vec<Unit>,
     all: Vec<Variable>,
+    /// What pointers with these names point to, found when it is first asked for.
+    pointers: OnceCell<HashMap<String, Vec<TypeAt>>>,
 }
 
 struct Variable {
@@ -56,7 +59,7 @@ impl Variables {
         while let Ok(Some(header)) = headers.next() {
             units.extend(dwarf.unit(header));
         }
-        let mut variables = Variables { dwarf, units, all: Vec::new() };
+        let mut variables = Variables { dwarf, units, all: Vec::new(), pointers: OnceCell::new() };
         for unit in 0..variables.units.len() {
             variables.list(unit);
         }
@@ -72,8 +75,12 @@ impl Variables {
         if offset.checked_add(len)? > variable.size {
             return None;
         }
-        let mut name = variable.name.clone();
-        let (mut kind, mut offset) = (variable.kind, offset);
+        Some(variable.name.clone() + &self.parts(variable.kind, offset, len))
+    }
+
+    /// Which part of a value of this type these bytes are: what is added to its name.
+    fn parts(&self, mut kind: TypeAt, mut offset: u64, len: u64) -> String {
+        let mut name = String::new();
         for _ in 0..MOST_PARTS {
             let Some((part, inner, rest)) = self.part(kind, offset, len) else { break };
             name.push_str(&part);
@@ -82,7 +89,69 @@ impl Variables {
         if offset > 0 {
             name.push_str(&format!("+{offset}"));
         }
-        Some(name)
+        name
+    }
+
+    /// Which part these bytes are of so many that `pointer` points to, a variable or member that is shown as
+    /// `shown`; nothing if it is not certain what that is.
+    pub(crate) fn pointed_to(
+        &self,
+        pointer: &str,
+        shown: &str,
+        (offset, len): (u64, u64),
+        all: u64,
+    ) -> Option<String> {
+        let pointers = self.pointers.get_or_init(|| self.find_pointers());
+        // Types of several units may be the same.
+        let kinds = pointers.get(pointer)?;
+        let fits = |&&kind: &&TypeAt| self.size(kind).is_some_and(|s| s > 0 && all % s == 0);
+        let mut names: Vec<String> = kinds
+            .iter()
+            .filter(fits)
+            .filter_map(|&kind| {
+                let size = self.size(kind)?;
+                let (index, rest) = (offset / size, offset % size);
+                let parts = self.parts(kind, rest, len);
+                Some(match (all == size, parts.strip_prefix('.')) {
+                    (true, Some(parts)) => format!("{shown}->{parts}"),
+                    (true, None) => format!("*{shown}{parts}"),
+                    (false, _) => format!("{shown}[{index}]{parts}"),
+                })
+            })
+            .collect();
+        names.dedup();
+        if let [name] = &names[..] { Some(name.clone()) } else { None }
+    }
+
+    fn find_pointers(&self) -> HashMap<String, Vec<TypeAt>> {
+        let mut found: HashMap<String, Vec<TypeAt>> = HashMap::new();
+        for (number, unit) in self.units.iter().enumerate() {
+            let mut entries = unit.entries();
+            while let Ok(Some(entry)) = entries.next_dfs() {
+                if !matches!(
+                    entry.tag(),
+                    gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter | gimli::DW_TAG_member
+                ) {
+                    continue;
+                }
+                if let Some((name, kind)) = self.pointer(number, entry) {
+                    found.entry(name).or_default().push(kind);
+                }
+            }
+        }
+        found
+    }
+
+    /// The name of a pointer, and what it points to.
+    fn pointer(&self, unit: usize, entry: &Entry) -> Option<(String, TypeAt)> {
+        let kind = self.reference(unit, entry.attr_value(gimli::DW_AT_type)?)?;
+        let kind = self.plain(kind)?;
+        let pointer = self.entry(kind)?;
+        if pointer.tag() != gimli::DW_TAG_pointer_type {
+            return None;
+        }
+        let to = self.reference(kind.0, pointer.attr_value(gimli::DW_AT_type)?)?;
+        Some((self.text(unit, entry.attr_value(gimli::DW_AT_name)?)?, to))
     }
 
     /// Adds the variables of a unit.
@@ -307,6 +376,8 @@ union { short half[2]; int all; } both;
 extern int declared;
 int declared = 1;
 int *used(void) { static int inner; return &inner; }
+struct node *first;
+long *numbers;
 ";
 
     #[test]
@@ -344,5 +415,12 @@ int *used(void) { static int inner; return &inner; }
             assert_eq!(name.as_deref(), Some(expected), "{symbol}+{offset}/{len}");
         }
         assert_eq!(variables.name(0, 1), None);
+        let part = |pointer, bytes, all| variables.pointed_to(pointer, "p", bytes, all);
+        assert_eq!(part("first", (8, 8), 16).as_deref(), Some("p->next"));
+        assert_eq!(part("first", (16, 4), 48).as_deref(), Some("p[1].value"));
+        assert_eq!(part("numbers", (0, 8), 8).as_deref(), Some("*p"));
+        assert_eq!(part("numbers", (8, 8), 24).as_deref(), Some("p[1]"));
+        assert_eq!(part("numbers", (0, 8), 4), None);
+        assert_eq!(part("others", (0, 8), 8), None);
     }
 }

@@ -37,6 +37,8 @@ pub struct Built {
     pub file: PathBuf,
     /// The root of its package.
     pub folder: PathBuf,
+    /// The root of the workspace, from which the compiler names sources.
+    pub root: PathBuf,
     /// The name of its package.
     pub package: String,
     /// The version of that.
@@ -130,6 +132,17 @@ impl<'a> Cargo<'a> {
         Ok(Cargo { words, quiet, host, metadata })
     }
 
+    /// The folder of what is built.
+    pub fn folder(&self) -> PathBuf {
+        match self.words.value("--target-dir") {
+            Some(folder) => PathBuf::from(folder),
+            None => {
+                let target = self.metadata["target_directory"].as_str().unwrap_or("target");
+                Path::new(target).join("weakspot")
+            }
+        }
+    }
+
     /// Builds what a command of cargo would build, and gives the programs.
     pub fn build(&self, command: &str, more: &[&str]) -> Result<Vec<Built>> {
         let mut build = cargo(self.words);
@@ -138,15 +151,10 @@ impl<'a> Cargo<'a> {
         if self.words.value("--target").is_none() {
             build.args(["--target", &self.host]);
         }
-        let target = match self.words.value("--target-dir") {
-            Some(folder) => PathBuf::from(folder),
-            None => {
-                let target = self.metadata["target_directory"].as_str().unwrap_or("target");
-                let own = Path::new(target).join("weakspot");
-                build.arg("--target-dir").arg(&own);
-                own
-            }
-        };
+        let target = self.folder();
+        if self.words.value("--target-dir").is_none() {
+            build.arg("--target-dir").arg(&target);
+        }
         let tools = std::path::absolute(target.join("weakspot-tools"));
         foreign::compilers(&mut build, &self.host, &tools.context("there is no current folder")?)?;
         if self.quiet {
@@ -267,6 +275,7 @@ impl<'a> Cargo<'a> {
             linked: linked.clone(),
             name,
             file: file.into(),
+            root: self.metadata["workspace_root"].as_str().map_or(folder.clone(), PathBuf::from),
             folder,
             package: text("name").to_owned(),
             version: text("version").to_owned(),

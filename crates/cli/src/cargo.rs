@@ -12,8 +12,9 @@ use weakspot_cargo::{Built, Cargo};
 use self::list::Listed;
 use self::suite::Test;
 use crate::args::words::Words;
-use crate::args::{CargoRunArgs, CargoTestArgs};
+use crate::args::{CargoRunArgs, CargoTestArgs, Replay};
 use crate::exit::Exit;
+use crate::run::kept::Kept;
 use crate::run::{Subject, explore};
 
 /// Explores each test of a crate.
@@ -36,7 +37,7 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
         }
         return Ok(Exit::Holds);
     }
-    let Listed { tests, mut skipped, failed } = list::tests(&binaries, &words.rest);
+    let Listed { mut tests, mut skipped, failed } = list::tests(&binaries, &words.rest);
     skipped
         .extend(cargo.doctests(&binaries).iter().map(|package| format!("{package}: its doctests")));
     if only_list {
@@ -45,9 +46,18 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
         }
         return list::end(&tests, &skipped, &failed);
     }
+    let kept = Kept::below(&cargo.folder());
+    if let Some(Replay::Number(number)) = args.run.replay {
+        // It says which test it is of.
+        let entry = kept.read(number)?;
+        tests.retain(|(built, name)| test_name(built, name) == entry.program);
+        if tests.is_empty() {
+            bail!("schedule {number} is of {}, which is not among the tests", entry.program);
+        }
+    }
     let subjects: Vec<Subject> = tests
         .iter()
-        .map(|(built, name)| subject(built, name, &words, binaries.len() > 1))
+        .map(|(built, name)| subject(built, name, &words, &kept, binaries.len() > 1))
         .collect();
     if subjects.is_empty() && failed.is_empty() {
         for note in &skipped {
@@ -95,6 +105,7 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
             command,
             name: [std::slice::from_ref(&program.name), &words.rest].concat().join(" "),
             folder: None,
+            root: Some(program.root.clone()),
             variables: program.variables(),
             rust: true,
             harness: false,
@@ -102,6 +113,8 @@ pub(crate) fn run(args: &CargoRunArgs) -> Result<Exit> {
         },
         explorer: "weakspot cargo run",
         target: words.shown(),
+        kept: Kept::below(&cargo.folder()),
+        kept_target: words.shown(),
     };
     Ok(explore(&args.run, &[subject])?.0)
 }
@@ -112,7 +125,7 @@ fn names(binaries: &[Built]) -> String {
 }
 
 /// One test as a program; `several`: there are others, which may have a test of the same name.
-fn subject(binary: &Built, name: &str, words: &Words, several: bool) -> Subject {
+fn subject(binary: &Built, name: &str, words: &Words, kept: &Kept, several: bool) -> Subject {
     let flags = ["--exact", "--include-ignored", "--test-threads=1", "--nocapture"];
     let mut command: Vec<OsString> = vec![binary.file.clone().into(), name.into()];
     command.extend(flags.map(OsString::from));
@@ -120,8 +133,9 @@ fn subject(binary: &Built, name: &str, words: &Words, several: bool) -> Subject 
     Subject {
         program: Program {
             command,
-            name: format!("{}::{name}", binary.id()),
+            name: test_name(binary, name),
             folder: Some(binary.folder.clone()),
+            root: Some(binary.root.clone()),
             variables: binary.variables(),
             rust: true,
             harness: true,
@@ -132,5 +146,12 @@ fn subject(binary: &Built, name: &str, words: &Words, several: bool) -> Subject 
             true => [&words.narrowed(&binary.package, &binary.option())[..], &selection].concat(),
             false => [&words.cargo[..], &selection].concat(),
         },
+        kept: kept.clone(),
+        kept_target: words.cargo.clone(),
     }
+}
+
+/// What a test is called among all of them.
+fn test_name(binary: &Built, name: &str) -> String {
+    format!("{}::{name}", binary.id())
 }

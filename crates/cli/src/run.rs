@@ -1,19 +1,22 @@
 //! `weakspot run`: what was typed becomes a question, and answers become text. `campaign` does the rest.
 
+pub(crate) mod kept;
 mod log;
 mod question;
 mod show;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program};
 use weakspot_report::error_json;
 
-use self::question::question;
-use crate::args::{ProgramOutput, RunArgs, RunProgramArgs};
+use self::kept::Kept;
+use self::question::{question, with_kept};
+use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
 use crate::exit::Exit;
 use crate::pool::{self, Answer};
 
@@ -23,6 +26,9 @@ pub(crate) struct Subject {
     /// What explores it, and what that is told about it, as words for a shell.
     pub(crate) explorer: &'static str,
     pub(crate) target: Vec<String>,
+    /// Where its schedules are kept, and the words that lead to it if one of them is named.
+    pub(crate) kept: Kept,
+    pub(crate) kept_target: Vec<String>,
 }
 
 impl pool::Named for Subject {
@@ -55,12 +61,15 @@ impl Subject {
             command,
             name: words.join(" "),
             folder: None,
+            root: None,
             variables: Vec::new(),
             rust: false,
             harness: false,
             linked: Linked::nothing(),
         };
-        Subject { program, explorer: "weakspot run", target: words }
+        let (target, kept_target) = (words.clone(), words);
+        let kept = Kept::below(Path::new(".weakspot"));
+        Subject { program, explorer: "weakspot run", target, kept, kept_target }
     }
 }
 
@@ -87,8 +96,18 @@ pub(crate) fn answered(args: &RunArgs, subject: &Subject) -> Answer<Outcome> {
 
 fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let listener = Listener { since: Instant::now() };
-    let question = question(args)?;
     let program = &subject.program;
+    let replayed = match args.replay {
+        Some(Replay::Number(number)) => Some((number, subject.kept.read(number)?)),
+        _ => None,
+    };
+    if let Some((number, entry)) = replayed.as_ref().filter(|(_, e)| e.program != program.name) {
+        bail!("schedule {number} is of {}, not of {}", entry.program, program.name);
+    }
+    let kept = replayed.as_ref().map(|(_, entry)| with_kept(args, entry)).transpose()?;
+    let args = kept.as_ref().unwrap_or(args);
+    let (number, shared) = replayed.map_or((None, Vec::new()), |(n, e)| (Some(n), e.shared));
+    let question = question(args, shared)?;
     let facts = Facts::of(program, &question)?;
     let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
     let shown = args.output != ProgramOutput::None;
@@ -100,7 +119,7 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let verdicts = found.verdicts();
     let counted = verdicts.iter().filter(|judged| !judged.advisory);
     answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
-    show::show(args, subject, &found, listener.elapsed(), &mut answer)?;
+    show::show((args, number), subject, &found, listener.elapsed(), &mut answer)?;
     answer.results.push(Outcome {
         executions: found.executions,
         threads: found.threads,

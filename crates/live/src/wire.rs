@@ -73,8 +73,8 @@ pub enum Message {
     Outside {
         /// What it does, as "writes to a file".
         what: String,
-        /// Where.
-        place: Option<Place>,
+        /// Where, and which calls led there, the innermost first.
+        places: Vec<Place>,
     },
     /// The program does something that cannot be controlled.
     Unsupported {
@@ -131,6 +131,8 @@ pub enum Message {
     Idle(u64),
     /// How many executions ended with an exit code that is not 0.
     Exits(u64),
+    /// How many transactions were executed.
+    Transactions(u64),
     /// How many threads the execution with most of them had, the harness of a test left out.
     Threads(u64),
     /// Accesses overlap in part, so that overtakings may be missing.
@@ -146,6 +148,15 @@ pub enum Message {
     },
     /// A step of an execution, if these are asked for.
     Step(TracedStep),
+    /// Memory is allocated in an execution whose steps are asked for.
+    Block {
+        /// The first byte.
+        addr: u64,
+        /// How many.
+        len: u64,
+        /// Where, and which calls led there, the innermost first.
+        places: Vec<Place>,
+    },
     /// The end.
     Done {
         /// `complete`, `incomplete`, `limit`, `timeout`, `defect`; of one who has explored parts `parts`, or
@@ -182,6 +193,10 @@ pub struct Place {
 /// What a thread did that slept in an execution which failed. There is one for each call on its stack,
 /// the innermost first, as far as that can be seen.
 pub const SLEPT: &str = "slept";
+
+/// The calls that led to where an execution fails, if executions are traced: one for each, the innermost
+/// first, as far as that can be seen.
+pub const CALLS: &str = "calls";
 
 /// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -267,9 +282,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "seen" => {
             Message::Seen { number: word()?.parse().ok()?, executions: word()?.parse().ok()? }
         }
-        "outside" => {
-            Message::Outside { what: unescape(word()?)?, place: optional(word()?, place)? }
-        }
+        "outside" => Message::Outside { what: unescape(word()?)?, places: list(word()?, place)? },
         "unsupported" => {
             Message::Unsupported { what: unescape(word()?)?, place: optional(word()?, place)? }
         }
@@ -296,6 +309,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "threads" => Message::Threads(word()?.parse().ok()?),
         "mixed" => Message::Mixed(model(word()?)?),
         "volatile" => Message::Volatile(optional(word()?, place)?),
+        "transactions" => Message::Transactions(word()?.parse().ok()?),
         "exits" => Message::Exits(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
@@ -310,6 +324,11 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             value: optional(word()?, |w| w.parse().ok())?,
             place: optional(word()?, place)?,
         }),
+        "block" => Message::Block {
+            addr: hex(word()?)?,
+            len: hex(word()?)?,
+            places: list(word()?, place)?,
+        },
         "done" => Message::Done {
             how: word()?.to_owned(),
             executions: word()?.parse().ok()?,
@@ -360,8 +379,8 @@ impl fmt::Display for Message {
                 )
             }
             Message::Seen { number, executions } => write!(f, "seen {number} {executions}"),
-            Message::Outside { what, place } => {
-                write!(f, "outside {} {}", escape(what), or_none(*place))
+            Message::Outside { what, places } => {
+                write!(f, "outside {} {}", escape(what), joined(places))
             }
             Message::Unsupported { what, place } => {
                 write!(f, "unsupported {} {}", escape(what), or_none(*place))
@@ -383,12 +402,16 @@ impl fmt::Display for Message {
             Message::Threads(most) => write!(f, "threads {most}"),
             Message::Mixed(model) => write!(f, "mixed {model}"),
             Message::Volatile(place) => write!(f, "volatile {}", or_none(*place)),
+            Message::Transactions(number) => write!(f, "transactions {number}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
                 let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
                 let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
                 write!(f, "step {thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
+            }
+            Message::Block { addr, len, places } => {
+                write!(f, "block {addr:#x} {len:#x} {}", joined(places))
             }
             Message::Done { how, executions, steps } => {
                 write!(f, "done {how} {executions} {steps}")
@@ -630,7 +653,12 @@ mod tests {
                 fences,
             },
             Message::Seen { number: 3, executions: 44 },
-            Message::Outside { what: "writes to a file".into(), place: None },
+            Message::Outside { what: "writes to a file".into(), places: Vec::new() },
+            Message::Block {
+                addr: 0x3000,
+                len: 24,
+                places: vec![Place { module: Some(0), offset: 16 }],
+            },
             Message::Unsupported { what: "fork".into(), place: None },
             Message::Overtaken { number: 3, executions: 5 },
             Message::Shared { addr: 0x4010, len: 8 },
@@ -642,6 +670,7 @@ mod tests {
             Message::Idle(0),
             Message::Threads(2),
             Message::Exits(3),
+            Message::Transactions(2),
             Message::Mixed(Model::Tso),
             Message::Volatile(Some(place)),
             Message::Volatile(None),

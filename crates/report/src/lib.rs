@@ -15,6 +15,7 @@ mod page;
 mod program;
 mod real;
 mod real_advice;
+mod real_json;
 mod real_tests;
 mod run;
 mod stream;
@@ -42,10 +43,10 @@ pub use program::tally::{ProgramResult, Words, program_summary, program_summary_
 pub use program::unread::Unread;
 pub use real::{
     Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealShown,
-    RealUnserializable, failures_json, failures_text, real_json, real_statistics, real_text,
-    unserializable_json, unserializable_text,
+    RealUnserializable, failures_text, real_statistics, real_text, unserializable_text,
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
+pub use real_json::{failures_json, real_json, unserializable_json};
 pub use real_tests::{
     RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
 };

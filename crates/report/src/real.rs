@@ -1,16 +1,14 @@
-//! What explorations of real programs found, as text and JSON.
+//! What explorations of real programs found, as text.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use serde::Serialize;
-use weakspot_core::{Model, Names, Verdict};
+use weakspot_core::{Limit, Model, Names, Verdict};
 
-use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::run::object::Run;
 use crate::run::of_steps::draw_steps;
-use crate::stream::log::{MonitorAnswer, ViolationJson, drawing, labelled, violation_text};
-use crate::text::limit::{limit_text, named};
+use crate::stream::log::{MonitorAnswer, drawing, labelled, violation_text};
+use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Style, paragraph};
 
@@ -25,6 +23,10 @@ pub struct Explored<'a> {
     pub command: &'a str,
     /// The program as that command names it.
     pub target: &'a str,
+    /// The same two for a schedule that was kept with its options.
+    pub again: (&'a str, &'a str),
+    /// Whether all is told: every frame, and schedules as they are.
+    pub verbose: bool,
     /// How many steps they took together.
     pub steps: u64,
     /// How they were chosen.
@@ -50,6 +52,8 @@ pub struct RealOvertaking<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+    /// Its number, if it was kept.
+    pub number: Option<u64>,
     /// What comes of it.
     pub consequence: RealConsequence<'a>,
     /// Why it is accepted, if it is: `baseline` or `benign`.
@@ -105,6 +109,8 @@ pub struct RealFailure<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+    /// Its number, if it was kept.
+    pub number: Option<u64>,
     /// The model that it was reported for before, if it was.
     pub before: Option<Model>,
 }
@@ -135,6 +141,8 @@ pub struct RealPairs<'a> {
     pub advisory: bool,
     /// All pairs.
     pub findings: &'a [RealOvertaking<'a>],
+    /// Why it is not known whether executions fail under the model, if nothing else says so.
+    pub open: Option<&'a Limit>,
 }
 
 /// How many findings are reported one by one in text.
@@ -143,18 +151,21 @@ const MAX_SHOWN: usize = 20;
 /// What is said about a model that the executions were watched for.
 #[must_use]
 pub fn real_text(explored: &Explored<'_>, pairs: &RealPairs<'_>, style: Style) -> String {
-    let RealPairs { model, verdict, findings, .. } = *pairs;
+    let RealPairs { model, verdict, findings, open, .. } = *pairs;
     let count = |f: &dyn Fn(&RealOvertaking<'_>) -> bool| {
         findings.iter().filter(|finding| f(finding)).count() as u64
     };
     let lost = count(&|f| matches!(f.shown, RealShown::Unrepeatable));
-    let mut out = answered(explored, model, verdict, |executions| match verdict {
+    let limit = open.or(limit_of(verdict));
+    let mut out = answered(explored, model, limit, |executions| match verdict {
         Verdict::Holds => {
             format!("robust: nothing can be overtaken in any execution ({executions} explored)")
         }
         Verdict::Violated => {
             let number = counted(findings.len() as u64 - lost, "pair");
-            format!("breaks SC: {number} of accesses in {executions}")
+            let untried =
+                if open.is_some() { ", but no execution with store buffers was tried" } else { "" };
+            format!("breaks SC: {number} of accesses in {executions}{untried}")
         }
         Verdict::Unknown(_) if lost > 0 => {
             format!("{} reported in {executions}", counted(lost, "pair"))
@@ -227,7 +238,7 @@ fn pair(
     }
     let then = match finding.consequence {
         RealConsequence::Fails(failure) => {
-            let at = failure.frames.first().map_or(String::new(), |at| format!(" at {at}"));
+            let at = own_frame(failure.frames).map_or(String::new(), |at| format!(" at {at}"));
             Some(format!("fails: {} {}{at}", failure.kind, failure.text))
         }
         RealConsequence::Unnoticed => {
@@ -259,24 +270,48 @@ fn pair(
 fn places(explored: &Explored<'_>, finding: &RealOvertaking<'_>) -> String {
     let mut out = String::new();
     for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
-        let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
         let label = if what == "store" { "frames" } else { "" };
-        let _ = writeln!(out, "  {label:<9}{what} {}", frames.join(", inlined at "));
+        let _ = writeln!(out, "  {label:<9}{what} {}", chain(explored, frames));
     }
-    out + &seen(explored, finding.executions, finding.first, finding.schedule)
+    let RealOvertaking { executions, first, schedule, number, .. } = *finding;
+    out + &seen(explored, executions, first, (schedule, number))
+}
+
+/// The frame of a place that is told: the first one outside of standard libraries and of what the system
+/// came with, in which people look for what they have written.
+pub(crate) fn own_frame(frames: &[String]) -> Option<&String> {
+    const OTHERS: [&str; 5] =
+        ["library/", "/rustc/", "/usr/include/", "/usr/lib/", "/usr/local/include/"];
+    let own = |frame: &&String| !OTHERS.iter().any(|start| frame.starts_with(start));
+    frames.iter().find(own).or(frames.first())
+}
+
+/// Where something is, on one line.
+fn chain(explored: &Explored<'_>, frames: &[String]) -> String {
+    if !explored.verbose {
+        return own_frame(frames).map_or(String::new(), |frame| plain(frame).into_owned());
+    }
+    let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
+    frames.join(", inlined at ")
+}
+
+fn limit_of(verdict: &Verdict) -> Option<&Limit> {
+    match verdict {
+        Verdict::Unknown(limit) => Some(limit),
+        Verdict::Holds | Verdict::Violated => None,
+    }
 }
 
 /// The first line of an answer: about what, why it is not known, and what there is to say.
 fn answered(
     explored: &Explored<'_>,
     model: Model,
-    verdict: &Verdict,
+    limit: Option<&Limit>,
     say: impl FnOnce(&str) -> String,
 ) -> String {
-    let why = match verdict {
-        Verdict::Unknown(limit) => format!("unknown: {}; ", limit_text(limit, &Names::default())),
-        _ => String::new(),
-    };
+    let why = limit.map_or(String::new(), |limit| {
+        format!("unknown: {}; ", limit_text(limit, &Names::default()))
+    });
     let said = say(&counted(explored.executions, "execution"));
     format!("{} {model}: {why}{said}\n", plain(explored.program))
 }
@@ -286,7 +321,7 @@ fn answered(
 pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
     let RealFailed { model, verdict, failures, derived, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
-    let mut out = answered(explored, model, verdict, |executions| match verdict {
+    let mut out = answered(explored, model, limit_of(verdict), |executions| match verdict {
         Verdict::Holds if derived => {
             "no execution fails: robust, and none fails under SC".to_owned()
         }
@@ -303,7 +338,8 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             if new > 0 {
                 said.push(format!("{} in {executions}", number(new)));
             }
-            format!("fails: {}", said.join(", "))
+            let which = if style.details { String::new() } else { kinds(failures) };
+            format!("fails: {}{which}", said.join(", "))
         }
         Verdict::Unknown(_) if derived => "no execution with store buffers was tried".to_owned(),
         Verdict::Unknown(_) => format!("no failure in {executions}"),
@@ -320,18 +356,22 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         if let Some(thread) = failure.thread {
             let _ = writeln!(out, "  {:<9}{thread}", "thread");
         }
-        for (i, frame) in failure.frames.iter().enumerate() {
+        let frames = match explored.verbose {
+            true => failure.frames,
+            false => own_frame(failure.frames).map_or(&[][..], std::slice::from_ref),
+        };
+        for (i, frame) in frames.iter().enumerate() {
             let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
         }
         for (what, thread, frames) in failure.related {
             let by = thread.as_ref().map_or(String::new(), |thread| format!(" by {thread}"));
-            let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
-            let _ = writeln!(out, "  {what}{by} at {}", frames.join(", inlined at "));
+            let _ = writeln!(out, "  {what}{by} at {}", chain(explored, frames));
         }
         for delay in failure.delays {
             out.push_str(&labelled("late", &plain(delay), None, style));
         }
-        out.push_str(&seen(explored, failure.executions, failure.first, failure.schedule));
+        let RealFailure { executions, first, schedule, number, .. } = *failure;
+        out.push_str(&seen(explored, executions, first, (schedule, number)));
         if let Some(run) = failure.run {
             out.push('\n');
             out.push_str(&draw_steps(run, style));
@@ -340,16 +380,40 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
     out
 }
 
-fn seen(explored: &Explored<'_>, executions: u64, first: u64, schedule: &str) -> String {
+/// What kinds of failures these are, and where the first of each is.
+fn kinds(failures: &[RealFailure<'_>]) -> String {
+    let mut said: Vec<(&str, String)> = Vec::new();
+    for failure in failures {
+        if said.iter().all(|(kind, _)| *kind != failure.kind) {
+            let at = own_frame(failure.frames).map(|frame| format!(" at {}", plain(frame)));
+            said.push((failure.kind, at.unwrap_or_default()));
+        }
+    }
+    let said: Vec<String> = said.into_iter().map(|(kind, at)| format!("{kind}{at}")).collect();
+    format!(": {}", said.join(", "))
+}
+
+fn seen(
+    explored: &Explored<'_>,
+    executions: u64,
+    first: u64,
+    (schedule, number): (&str, Option<u64>),
+) -> String {
     let mut out = format!(
         "  {:<9}in {}, first in execution {}\n",
         "seen",
         counted(executions, "execution"),
         grouped(u128::from(first))
     );
-    if !schedule.is_empty() {
-        let (command, target) = (plain(explored.command), plain(explored.target));
-        let _ = writeln!(out, "  {:<9}{command} --replay {schedule} {target}", "again by");
+    let mut again = |command: &str, schedule: &str, target: &str| {
+        let words = format!("{} --replay {schedule} {}", plain(command), plain(target));
+        let _ = writeln!(out, "  {:<9}{}", "again by", words.trim_end());
+    };
+    if let Some(number) = number {
+        again(explored.again.0, &number.to_string(), explored.again.1);
+    }
+    if !schedule.is_empty() && (explored.verbose || number.is_none()) {
+        again(explored.command, schedule, explored.target);
     }
     out
 }
@@ -363,15 +427,17 @@ pub struct RealUnserializable<'a> {
     pub first: u64,
     /// The schedule that shows it.
     pub schedule: &'a str,
+    /// Its number, if it was kept.
+    pub number: Option<u64>,
 }
 
-/// What is said about transactions; `fenced`: as if each ended in a fence.
+/// What is said about transactions, of which so many were executed; `fenced`: as if each ended in a fence.
 #[must_use]
 pub fn unserializable_text(
     explored: &Explored<'_>,
     model: Model,
     verdict: &Verdict,
-    fenced: bool,
+    (fenced, transactions): (bool, u64),
     shown: Option<&RealUnserializable<'_>>,
 ) -> String {
     let what =
@@ -379,6 +445,12 @@ pub fn unserializable_text(
     let executions = counted(explored.executions, "execution");
     let mut out = format!("{} {model}: {what}: ", plain(explored.program));
     let _ = match verdict {
+        Verdict::Holds if transactions == 0 => {
+            writeln!(
+                out,
+                "none was executed, so that there is nothing to be in order ({executions} explored)"
+            )
+        }
         Verdict::Holds => writeln!(out, "serializable ({executions} explored)"),
         Verdict::Violated => writeln!(out, "not serializable ({executions} explored)"),
         Verdict::Unknown(limit) => {
@@ -386,27 +458,10 @@ pub fn unserializable_text(
         }
     };
     if let Some(shown) = shown {
-        out.push_str(&seen(explored, shown.executions, shown.first, shown.schedule));
+        let RealUnserializable { executions, first, schedule, number } = *shown;
+        out.push_str(&seen(explored, executions, first, (schedule, number)));
     }
     out
-}
-
-/// The same as a JSON object on one line.
-#[must_use]
-pub fn unserializable_json(
-    explored: &Explored<'_>,
-    model: Model,
-    verdict: &Verdict,
-    fenced: bool,
-    shown: Option<&RealUnserializable<'_>>,
-) -> String {
-    let mut o = opening(explored, "serial", model, verdict, false);
-    o.raw("fenced", fenced);
-    if let Some(shown) = shown {
-        o.raw("unserializable", shown.executions).raw("first", shown.first);
-        o.string("schedule", shown.schedule);
-    }
-    closing(o, explored)
 }
 
 /// A line about the exploration, and what the user should know.
@@ -431,211 +486,9 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
     out
 }
 
-/// The answer about a model as a JSON object on one line.
-#[must_use]
-pub fn real_json(explored: &Explored<'_>, pairs: &RealPairs<'_>) -> String {
-    let RealPairs { model, verdict, advisory, findings } = *pairs;
-    // One finding whose run was checked shows the verdict.
-    let is_checked = |finding: &RealOvertaking<'_>| matches!(&finding.shown, RealShown::Again(a) if a.head.certified.is_checked());
-    let certified = *verdict == Verdict::Violated && findings.iter().any(is_checked);
-    let mut o = opening(explored, "run", model, verdict, certified);
-    advice(&mut o, advisory);
-    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
-    let list = o.key("violations");
-    list.push('[');
-    for (i, finding) in findings.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        let shown = match &finding.shown {
-            RealShown::Again(a) => match a.reports {
-                [(report, run), ..] => {
-                    ShownJson::Again(Box::new(ViolationJson::of(a, report, run.as_ref())))
-                }
-                [] => ShownJson::only_reported(finding, "not executed"),
-            },
-            RealShown::NotAgain => ShownJson::only_reported(finding, "not executed"),
-            RealShown::Unrepeatable => ShownJson::only_reported(finding, "unrepeatable"),
-        };
-        list.push_str(&line(&FindingJson {
-            shown,
-            store_frames: finding.frames[0],
-            access_frames: finding.frames[1],
-            executions: finding.executions,
-            first: finding.first,
-            schedule: finding.schedule,
-            consequence: match finding.consequence {
-                RealConsequence::Fails(_) => Some("fails"),
-                RealConsequence::Unnoticed => Some("unnoticed"),
-                RealConsequence::Unknown => Some("unknown"),
-                RealConsequence::NotSought => None,
-            },
-            failure: match finding.consequence {
-                RealConsequence::Fails(failure) => Some(FailureJson::of(failure, model)),
-                _ => None,
-            },
-            accepted: finding.accepted,
-        }));
-    }
-    list.push(']');
-    closing(o, explored)
-}
-
-#[derive(Serialize)]
-struct FindingJson<'a> {
-    #[serde(flatten)]
-    shown: ShownJson<'a>,
-    store_frames: &'a [String],
-    access_frames: &'a [String],
-    executions: u64,
-    first: u64,
-    schedule: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    consequence: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<FailureJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accepted: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ShownJson<'a> {
-    Again(Box<ViolationJson>),
-    /// A pair without an execution that shows it, and why there is none.
-    Reported {
-        store: PlaceJson<'a>,
-        access: PlaceJson<'a>,
-        certified: bool,
-        again: &'static str,
-    },
-}
-
-#[derive(Serialize)]
-struct PlaceJson<'a> {
-    at: &'a str,
-}
-
-impl<'a> ShownJson<'a> {
-    fn only_reported(finding: &RealOvertaking<'a>, again: &'static str) -> ShownJson<'a> {
-        let [store, access] = finding.places.map(|at| PlaceJson { at });
-        ShownJson::Reported { store, access, certified: false, again }
-    }
-}
-
-/// The answer about the executions themselves.
-#[must_use]
-pub fn failures_json(explored: &Explored<'_>, failed: &RealFailed<'_>) -> String {
-    let RealFailed { model, verdict, advisory, failures, derived } = *failed;
-    let mut o = opening(explored, "failures", model, verdict, false);
-    advice(&mut o, advisory);
-    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
-    if model != Model::Sc {
-        o.raw("derived", derived);
-    }
-    let failures: Vec<FailureJson<'_>> =
-        failures.iter().map(|failure| FailureJson::of(failure, model)).collect();
-    o.raw("failures", line(&failures));
-    closing(o, explored)
-}
-
-fn advice(o: &mut Object, advisory: bool) {
-    if advisory {
-        o.raw("advisory", true);
-    }
-}
-
-#[derive(Serialize)]
-struct FailureJson<'a> {
-    kind: &'a str,
-    text: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread: Option<&'a str>,
-    at: &'a [String],
-    frames: &'a [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    related: Vec<RelatedJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    late: Option<&'a [String]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    as_under: Option<&'static str>,
-    executions: u64,
-    first: u64,
-    schedule: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'a Run>,
-}
-
-impl<'a> FailureJson<'a> {
-    fn of(failure: &RealFailure<'a>, under: Model) -> FailureJson<'a> {
-        let related = failure.related.iter();
-        let related = related.map(|(what, thread, at)| RelatedJson { what, thread, at });
-        FailureJson {
-            kind: failure.kind,
-            text: failure.text,
-            message: failure.text,
-            thread: failure.thread,
-            at: failure.frames,
-            frames: failure.frames,
-            related: related.collect(),
-            late: (under != Model::Sc).then_some(failure.delays),
-            as_under: failure.before.map(model_key),
-            executions: failure.executions,
-            first: failure.first,
-            schedule: failure.schedule,
-            run: failure.run,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct RelatedJson<'a> {
-    what: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread: &'a Option<String>,
-    at: &'a [String],
-}
-
-fn opening(
-    explored: &Explored<'_>,
-    question: &str,
-    model: Model,
-    verdict: &Verdict,
-    certified: bool,
-) -> Object {
-    let mut o = Object::new();
-    o.string("file", explored.program).string("question", question);
-    o.string("model", model_key(model)).string("verdict", verdict_key(verdict));
-    o.raw("certified", certified);
-    if let Verdict::Unknown(limit) = verdict {
-        o.raw("limit", line(&named(limit, &Names::default())));
-    }
-    o
-}
-
 impl Explored<'_> {
     /// Who is stopped, such as by `--fail-fast`, may not come to say how many steps there were.
-    fn knows_steps(&self) -> bool {
+    pub(crate) fn knows_steps(&self) -> bool {
         self.steps > 0 || self.executions == 0
     }
-}
-
-fn closing(mut o: Object, explored: &Explored<'_>) -> String {
-    o.raw("executions", explored.executions);
-    match explored.knows_steps() {
-        true => o.raw("steps", explored.steps),
-        false => o.raw("steps", "null"),
-    };
-    o.string("strategy", explored.strategy);
-    strings(o.key("remarks"), explored.remarks);
-    o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
-    o.end()
-}
-
-pub(crate) fn strings(list: &mut String, items: &[String]) {
-    list.push('[');
-    for (i, item) in items.iter().enumerate() {
-        list.push_str(if i == 0 { "" } else { "," });
-        push_string(list, item);
-    }
-    list.push(']');
 }

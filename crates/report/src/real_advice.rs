@@ -117,7 +117,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     list.push(']');
     o.raw("fixable", advice.changes.is_some()).string("diff", &advice.diff);
     o.raw("explorations", advice.explorations).raw("executions", advice.executions);
-    crate::real::strings(o.key("remarks"), &advice.remarks);
+    crate::real_json::strings(o.key("remarks"), &advice.remarks);
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
 }

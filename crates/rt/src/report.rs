@@ -1,7 +1,7 @@
 //! What the library reports: [messages](weakspot_live::wire), a line each, written to the descriptor
 //! that the configuration names.
 
-use weakspot_live::wire::{Message, Place, Related, SLEPT};
+use weakspot_live::wire::{CALLS, Message, Place, Related, SLEPT};
 
 use crate::Runtime;
 use crate::sys;
@@ -87,7 +87,12 @@ impl Runtime {
             Some(Related { what: what.to_owned(), thread, place: self.reporter.place(pc)? })
         });
         let related = related.collect();
-        let slept = self.slept();
+        let mut slept = self.slept();
+        if self.config.trace && pc != 0 && thread == Some(self.threads.current()) {
+            let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
+            let (what, thread) = (CALLS, thread.map(|t| t as u16));
+            slept.extend(calls.map(|place| Related { what: what.to_owned(), thread, place }));
+        }
         self.reporter.finding(kind, thread, pc, text, (related, slept), (execution, schedule));
     }
 
@@ -97,12 +102,13 @@ impl Runtime {
     }
 
     /// Reports once that the program changes something outside of itself.
-    pub fn changes_outside(&mut self, what: &'static str, pc: usize) {
-        let reporter = &mut self.reporter;
-        if !reporter.outside.contains(&what) {
+    pub fn changes_outside(&mut self, what: &'static str) {
+        if !self.reporter.outside.contains(&what) {
+            let calls = self.calls();
+            let reporter = &mut self.reporter;
             reporter.outside.push(what);
-            let place = reporter.place(pc);
-            reporter.send(&Message::Outside { what: what.to_owned(), place });
+            let places = calls.iter().filter_map(|&pc| reporter.place(pc)).collect();
+            reporter.send(&Message::Outside { what: what.to_owned(), places });
         }
     }
 
@@ -122,6 +128,9 @@ impl Runtime {
         }
         if counts.exits > 0 {
             send(Message::Exits(counts.exits));
+        }
+        if counts.transactions > 0 {
+            send(Message::Transactions(counts.transactions));
         }
         let harness = usize::from(self.config.harness);
         send(Message::Threads(self.exploration.threads().saturating_sub(harness) as u64));

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weakspot_core::Model;
-use weakspot_live::Choices;
 
 use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
 use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
-use crate::values::OutputFormat;
+use crate::values::{OutputFormat, Replay};
 
 /// The arguments of a compiler, as they are.
 #[derive(Debug)]
@@ -71,7 +70,7 @@ fn alone(typed: typed::Explore, threads: &typed::Threads) -> Result<RunArgs, Usa
 }
 
 /// How a program is explored, however it came to be.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RunArgs {
     pub model: Vec<Model>,
     /// Whether all of them count, and not only SC and TSO.
@@ -83,7 +82,7 @@ pub struct RunArgs {
     pub preemptions: Option<u32>,
     pub seed: u64,
     pub depth: usize,
-    pub replay: Option<Choices>,
+    pub replay: Option<Replay>,
     /// How many of the program explore it at a time.
     pub workers: usize,
     pub executions: Option<u64>,
@@ -94,6 +93,7 @@ pub struct RunArgs {
     pub output: ProgramOutput,
     pub codes: bool,
     pub scratch: bool,
+    pub virtual_time: bool,
     pub reuse: bool,
     pub races: bool,
     pub transaction: Vec<String>,
@@ -134,6 +134,7 @@ fn explore(
         program_output,
         ignore_exit_code,
         scratch,
+        virtual_time,
         reuse,
         no_races,
         transaction,
@@ -173,7 +174,26 @@ fn explore(
         let searching =
             [("--strategy", strategy.is_some()), ("--preemptions", preemptions.is_some())];
         refuse(&searching, "is for a search: leave out --replay")?;
-        if under.is_none() && schedule.runs().iter().any(|(agent, _)| agent.is_buffer()) {
+        if let Replay::Number(_) = schedule {
+            let kept = [
+                ("--under", under.is_some()),
+                ("--model", !model.is_empty()),
+                ("--steps", steps.is_some()),
+                ("--spins", spins.is_some()),
+                ("--isolate", isolate.is_some()),
+                ("--ignore-exit-code", ignore_exit_code),
+                ("--reuse", reuse),
+                ("--no-races", no_races),
+                ("--scratch", scratch),
+                ("--virtual-time", virtual_time),
+            ];
+            refuse(&kept, "was kept with the schedule: leave it out")?;
+            refuse(&transactional, "was kept with the schedule: leave it out")?;
+        }
+        if let Replay::Schedule(schedule) = schedule
+            && under.is_none()
+            && schedule.runs().iter().any(|(agent, _)| agent.is_buffer())
+        {
             return Err(Usage(
                 "the schedule has steps of buffers: it belongs to --under tso or --under pso"
                     .to_owned(),
@@ -195,6 +215,15 @@ fn explore(
         refuse(&watched, "depends on the order of all stores: take --strategy dpor")?;
     }
     let pct = strategy == Some(RunStrategy::Pct);
+    let seeded = pct || strategy == Some(RunStrategy::Random);
+    refuse(&[("--seed", seed.is_some() && !seeded)], "is for --strategy random and pct")?;
+    for (option, number) in [("--executions", executions), ("--steps", steps)] {
+        if number == Some(0) {
+            return Err(Usage(format!(
+                "{option} 0 leaves nothing to look at: expected at least 1"
+            )));
+        }
+    }
     refuse(&[("--depth", depth.is_some() && !pct)], "is for --strategy pct")?;
     let bounded = matches!(strategy, None | Some(RunStrategy::Auto | RunStrategy::Bounded));
     refuse(
@@ -232,6 +261,7 @@ fn explore(
         output: program_output.unwrap_or(ProgramOutput::None),
         codes: !ignore_exit_code,
         scratch,
+        virtual_time,
         reuse,
         races: !no_races,
         transaction,

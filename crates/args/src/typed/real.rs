@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
-use weakspot_live::Choices;
 
-use super::super::values::{buffers, model, plain, tests};
+use super::super::values::{Replay, buffers, model, plain, tests};
 use super::{Shared, Threads};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
@@ -176,9 +175,9 @@ pub(crate) struct Explore {
     /// pct: how many steps have to come in the wrong order for what is sought [default: 3].
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<usize>,
-    /// Execute only the schedule that a finding came with.
+    /// Execute only the schedule that a finding came with: its number, or the schedule itself.
     #[arg(long, value_name = "SCHEDULE")]
-    pub(crate) replay: Option<Choices>,
+    pub(crate) replay: Option<Replay>,
     /// At most this many executions.
     #[arg(long, value_name = "N")]
     pub(crate) executions: Option<u64>,
@@ -204,6 +203,9 @@ pub(crate) struct Explore {
     /// Run the program in a new, empty folder, which is also its TMPDIR, and remove that afterwards.
     #[arg(long)]
     pub(crate) scratch: bool,
+    /// Who sleeps, or waits for some time, goes on only when nobody else can, in the order of deadlines.
+    #[arg(long)]
+    pub(crate) virtual_time: bool,
     /// Freed memory is given out again, so that a program may meet an address twice.
     #[arg(long)]
     pub(crate) reuse: bool,

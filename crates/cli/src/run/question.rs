@@ -1,23 +1,46 @@
 //! What was typed for an exploration, as a question; and as what is to be typed to ask it again.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
 use weakspot_core::{Drain, Model};
 use weakspot_report::model_key;
 
 use super::Subject;
-use crate::args::{Isolate, ProgramOutput, RunArgs, RunStrategy, SPINS};
+use super::kept::Entry;
+use crate::args::{Command, Isolate, ProgramOutput, Replay, RunArgs, RunStrategy, SPINS};
 
 /// How many steps an execution may have unless the user says something else.
 const STEPS: u64 = 100_000;
 
+/// What was typed, with the options that a schedule was kept with, if one is to be replayed.
+pub(super) fn with_kept(args: &RunArgs, entry: &Entry) -> Result<RunArgs> {
+    let words = ["weakspot", "run", "--replay", &entry.schedule].map(OsString::from);
+    let options = entry.options.iter().map(OsString::from);
+    let words = words.into_iter().chain(options).chain([OsString::from("program")]);
+    let Ok(Command::Run(kept)) = weakspot_args::read(words) else {
+        bail!("the schedule was kept with options that are not understood");
+    };
+    Ok(RunArgs {
+        robust: args.robust,
+        baseline: args.baseline.clone(),
+        output: args.output,
+        fences: args.fences,
+        log: args.log.clone(),
+        shared: args.shared.clone(),
+        workers: args.workers,
+        ..kept.run
+    })
+}
+
 /// What is asked.
-pub(super) fn question(args: &RunArgs) -> Result<Question> {
+pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Question> {
     let strategy = match (&args.replay, args.strategy) {
-        (Some(schedule), _) => Strategy::Replay(schedule.clone()),
+        (Some(Replay::Schedule(schedule)), _) => Strategy::Replay(schedule.clone()),
+        (Some(Replay::Number(number)), _) => bail!("schedule {number} was not looked up"),
         (None, RunStrategy::Auto) => match args.preemptions {
             Some(most) => Strategy::Bounded(Some(most)),
             None => Strategy::Auto,
@@ -42,6 +65,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         models: if watches { args.model.clone() } else { Vec::new() },
         under: args.under.unwrap_or(Model::Sc),
         strategy,
+        shared,
         workers: args.workers,
         executions: args.executions,
         steps: args.steps,
@@ -60,6 +84,7 @@ pub(super) fn question(args: &RunArgs) -> Result<Question> {
         fence_transactions: args.fence_transactions,
         advice: args.fences,
         log: args.log.is_some(),
+        virtual_time: args.virtual_time,
         details: args.shared.format.is_of_objects() || !args.shared.quiet,
         timeout: args.shared.timeout,
         // The library around the program needs some memory, too.
@@ -72,11 +97,14 @@ fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
     let name = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
     let mut pairs = Vec::new();
+    let mut has_answer = false;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let object: Value = serde_json::from_str(line).map_err(|error| {
             anyhow!("{name}:{}:{}: not a line of JSON: {error}", number + 1, error.column())
         })?;
-        for violation in object["violations"].as_array().into_iter().flatten() {
+        let violations = object["violations"].as_array();
+        has_answer |= violations.is_some();
+        for violation in violations.into_iter().flatten() {
             let at = |end: &str| violation[end]["at"].as_str().map(str::to_owned);
             let pair = at("store").zip(at("access")).with_context(|| {
                 format!("{name}:{}: a pair has no places of its store and access", number + 1)
@@ -84,53 +112,63 @@ fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
             pairs.push([pair.0, pair.1]);
         }
     }
+    if !has_answer {
+        bail!(
+            "{name} has no answer about pairs; expected what `weakspot run --format json` prints"
+        );
+    }
     Ok(pairs)
 }
 
-/// The command that explores the program as it was, without schedule and program; `under`: the model
-/// whose buffers were executed; `fork`: each execution had a process of its own.
-pub(super) fn command(
-    args: &RunArgs,
-    subject: &Subject,
-    under: Option<Model>,
-    fork: bool,
-) -> String {
-    let mut words = vec![subject.explorer.to_owned()];
+/// The command that explores the program with these options, without schedule and program.
+pub(super) fn command(subject: &Subject, options: &[String]) -> String {
+    let options: Vec<String> = options.iter().map(|word| quoted(word)).collect();
+    [&[subject.explorer.to_owned()], &options[..]].concat().join(" ")
+}
+
+/// The options that explore a program as it was; `under`: the model whose buffers were executed;
+/// `fork`: each execution had a process of its own.
+pub(super) fn options(args: &RunArgs, under: Option<Model>, fork: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     match under {
-        Some(model) => words.push(format!("--under {}", model_key(model))),
+        Some(model) => add("--under", model_key(model).to_owned()),
         None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
             let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
-            words.push(format!("--model {}", models.join(",")));
+            add("--model", models.join(","));
         }
         None => {}
     }
     // Transactions are watched in executions of SC.
     let watched = under.is_none();
     if watched && !args.transaction.is_empty() {
-        words.push(format!("--transaction {}", quoted(&args.transaction.join(","))));
+        add("--transaction", args.transaction.join(","));
     }
     if args.steps != STEPS {
-        words.push(format!("--steps {}", args.steps));
+        add("--steps", args.steps.to_string());
     }
     if args.spins != SPINS {
-        words.push(format!("--spins {}", args.spins));
+        add("--spins", args.spins.to_string());
     }
     let flags = [
         (watched && args.transactions, "--transactions"),
         (watched && args.fence_transactions, "--fence-transactions"),
         (!args.codes, "--ignore-exit-code"),
         (args.scratch, "--scratch"),
+        (args.virtual_time, "--virtual-time"),
         (args.reuse, "--reuse"),
         (!args.races, "--no-races"),
-        (fork, "--isolate fork"),
     ];
+    if fork {
+        add("--isolate", "fork".to_owned());
+    }
     words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));
-    words.join(" ")
+    words
 }
 
-/// The program as that command names it.
-pub(super) fn target(subject: &Subject) -> String {
-    let words: Vec<String> = subject.target.iter().map(|word| quoted(word)).collect();
+/// Words as they are typed into a shell.
+pub(super) fn typed(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 

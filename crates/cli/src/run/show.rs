@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::Result;
 use weakspot_campaign::{
     self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, Transactions, thread_name,
+    ShownOvertaking, ShownStep, Transactions,
 };
-use weakspot_core::{Certification, Model, Verdict};
+use weakspot_core::{Certification, Limit, Model, Verdict};
 use weakspot_live::OpKind;
+use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealShown, RealStep, RealUnserializable, Run, StepKind,
@@ -16,6 +17,7 @@ use weakspot_report::{
     real_statistics, real_text, unified_diff, unserializable_json, unserializable_text,
 };
 
+use super::kept::Entry;
 use super::{Outcome, Subject, log, question};
 use crate::args::RunArgs;
 use crate::job::style;
@@ -23,17 +25,17 @@ use crate::pool::Answer;
 
 /// Adds what is said about what was found.
 pub(super) fn show(
-    args: &RunArgs,
+    (args, number): (&RunArgs, Option<u64>),
     subject: &Subject,
     found: &campaign::Answer,
     time: Duration,
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
     let json = args.shared.format.is_of_objects();
-    show_as(json, args, subject, found, time, answer)?;
+    show_as(json, (args, number), subject, found, time, answer)?;
     if args.shared.report.is_some() {
         let mut page = Answer::new();
-        show_as(true, args, subject, found, time, &mut page)?;
+        show_as(true, (args, number), subject, found, time, &mut page)?;
         answer.objects += &page.out;
     }
     if let (Some(path), Some(logged)) = (&args.log, &found.log) {
@@ -44,19 +46,23 @@ pub(super) fn show(
 
 fn show_as(
     json: bool,
-    args: &RunArgs,
+    (args, number): (&RunArgs, Option<u64>),
     subject: &Subject,
     found: &campaign::Answer,
     time: Duration,
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
     let strategy = found.strategies.join(", then ");
-    let command = question::command(args, subject, args.under, found.fork);
-    let target = question::target(subject);
+    let options = question::options(args, args.under, found.fork);
+    let command = question::command(subject, &options);
+    let target = question::typed(&subject.target);
+    let kept_target = question::typed(&subject.kept_target);
     let explored = Explored {
         program: &subject.program.name,
         command: &command,
         target: &target,
+        again: (subject.explorer, &kept_target),
+        verbose: args.shared.verbose,
         executions: found.executions,
         steps: found.steps,
         strategy: &strategy,
@@ -64,8 +70,9 @@ fn show_as(
         time,
     };
     let shared = &args.shared;
-    let look = Look { args, subject, json, style: style(shared) };
-    let (advisory, counts): (Vec<_>, Vec<_>) = parts(found).into_iter().partition(Part::advisory);
+    let look = Look { args, number, subject, json, style: style(shared), fork: found.fork };
+    let (advisory, counts): (Vec<_>, Vec<_>) =
+        parts(found, look.json).into_iter().partition(Part::advisory);
     for part in &counts {
         answer.out += &part.show(&explored, found, look);
     }
@@ -102,15 +109,32 @@ fn show_as(
 #[derive(Clone, Copy)]
 struct Look<'a> {
     args: &'a RunArgs,
+    /// The number of the schedule that was replayed, if it has one.
+    number: Option<u64>,
     subject: &'a Subject,
     json: bool,
     style: Style,
+    /// Whether each execution had a process of its own.
+    fork: bool,
 }
 
 impl Look<'_> {
-    /// The command that executes the buffers of a model.
-    fn command(&self, under: Model, fork: bool) -> String {
-        question::command(self.args, self.subject, Some(under), fork)
+    /// Keeps a schedule and gives its number, unless nobody would see it.
+    fn keep(&self, under: Option<Model>, schedule: &str, shared: &[(u64, u64)]) -> Option<u64> {
+        if self.number.is_some() || schedule.is_empty() || self.json || !self.style.details {
+            return self.number;
+        }
+        self.subject.kept.keep(&Entry {
+            program: self.subject.program.name.clone(),
+            options: question::options(self.args, under, self.fork),
+            schedule: schedule.to_owned(),
+            shared: shared.to_vec(),
+        })
+    }
+
+    /// The model whose buffers were executed, if any were.
+    fn under(&self, model: Model) -> Option<Model> {
+        (model != Model::Sc).then_some(model)
     }
 }
 
@@ -124,14 +148,23 @@ code (--robust and --model pso make it count)";
 enum Part<'a> {
     Failures(&'a Failed),
     Pairs(&'a ModelAnswer),
+    /// Nothing was executed under the model, so that there is nothing to say but about pairs.
+    OnlyPairs(&'a ModelAnswer, &'a Failed),
 }
 
-/// All of them in order: what happens, and why.
-fn parts(found: &campaign::Answer) -> Vec<Part<'_>> {
+/// All of them in order: what happens, and why; in JSON all answers are told apart.
+fn parts(found: &campaign::Answer, json: bool) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for failed in &found.failed {
-        parts.push(Part::Failures(failed));
-        parts.extend(found.models.iter().filter(|m| m.model == failed.model).map(Part::Pairs));
+        let pairs = found.models.iter().find(|m| m.model == failed.model);
+        let untried = failed.executions == 0 && matches!(failed.verdict, Verdict::Unknown(_));
+        match pairs {
+            Some(pairs) if untried && !json => parts.push(Part::OnlyPairs(pairs, failed)),
+            pairs => {
+                parts.push(Part::Failures(failed));
+                parts.extend(pairs.map(Part::Pairs));
+            }
+        }
     }
     let executed = |model: &&ModelAnswer| found.failed.iter().any(|f| f.model == model.model);
     parts.extend(found.models.iter().filter(|m| !executed(m)).map(Part::Pairs));
@@ -141,14 +174,14 @@ fn parts(found: &campaign::Answer) -> Vec<Part<'_>> {
 impl Part<'_> {
     fn advisory(&self) -> bool {
         match self {
-            Part::Failures(failed) => failed.advisory,
+            Part::Failures(failed) | Part::OnlyPairs(_, failed) => failed.advisory,
             Part::Pairs(pairs) => pairs.advisory,
         }
     }
 
     fn holds(&self) -> bool {
         let verdict = match self {
-            Part::Failures(failed) => &failed.verdict,
+            Part::Failures(failed) | Part::OnlyPairs(_, failed) => &failed.verdict,
             Part::Pairs(pairs) => &pairs.verdict,
         };
         *verdict == Verdict::Holds
@@ -157,7 +190,14 @@ impl Part<'_> {
     fn show(&self, explored: &Explored<'_>, found: &campaign::Answer, look: Look<'_>) -> String {
         match self {
             Part::Failures(failed) => failures(explored, failed, found, look),
-            Part::Pairs(pairs) => robustness(explored, pairs, found, look),
+            Part::Pairs(pairs) => robustness(explored, pairs, None, found, look),
+            Part::OnlyPairs(pairs, failed) => {
+                let open = match &failed.verdict {
+                    Verdict::Unknown(limit) if pairs.advisory => Some(limit),
+                    _ => None,
+                };
+                robustness(explored, pairs, open, found, look)
+            }
         }
     }
 }
@@ -189,11 +229,12 @@ fn failures(
     found: &campaign::Answer,
     look: Look<'_>,
 ) -> String {
-    let runs = runs(failed);
-    let failures = real_failures(failed, found, &runs);
+    let runs = runs(failed, look);
+    let failures = real_failures(failed, found, &runs, look);
     let strategy = failed.strategies.join(", then ");
-    let under = look.command(failed.model, found.fork);
-    // Executions with buffers, where others were explored at first, are advice apart.
+    let under = question::options(look.args, Some(failed.model), found.fork);
+    let under = question::command(look.subject, &under);
+    // Executions with buffers, where others were explored at first, are told apart.
     let explored = &match failed.model {
         Model::Sc => explored.clone(),
         _ => Explored {
@@ -218,44 +259,63 @@ fn failures(
 }
 
 /// What led to each failure, where that is known.
-fn runs(failed: &Failed) -> Vec<Option<Run>> {
+fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
+    let rust = look.subject.program.rust;
+    // What is only in a standard library is for those who want to know everything.
+    let all = look.args.shared.verbose || look.json;
+    let is_shown = |s: &ShownStep| s.own || s.note.is_some() || all;
     let run = |shown: &ShownFailure| {
-        let threads = shown.steps.iter().map(|s| s.step.thread).max()?;
-        let function = |t: u16| shown.functions.get(usize::from(t)).cloned().flatten();
-        let threads: Vec<(String, Option<String>)> =
-            (0..=threads).map(|t| (thread_name(t), function(t))).collect();
+        shown.steps.first()?;
         let steps: Vec<RealStep<'_>> = shown
             .steps
             .iter()
-            .map(|s| RealStep {
+            .enumerate()
+            .filter(|(i, s)| is_shown(s) && (*i >= shown.alone || s.note.is_some() || all))
+            .map(|(i, s)| RealStep {
+                n: i as u64 + 1,
                 thread: s.step.thread.into(),
-                kind: match s.step.kind {
-                    OpKind::Write => StepKind::Store,
-                    OpKind::Update => StepKind::Update,
-                    OpKind::Acquire => StepKind::Lock,
-                    OpKind::Release => StepKind::Unlock,
-                    OpKind::Fence => StepKind::Fence,
-                    OpKind::StoreFence => StepKind::StoreFence,
-                    OpKind::Commit => StepKind::Commit,
-                    _ => StepKind::Load,
-                },
+                kind: kind(s, rust),
                 location: s.location.as_deref(),
                 len: s.step.len,
                 old: s.step.old,
-                value: s.step.value,
+                value: s.step.value.filter(|_| kind(s, rust) != StepKind::Wake),
                 site: s.site.as_deref(),
                 text: s.text.as_deref(),
+                note: s.note.as_deref(),
             })
             .collect();
-        Some(of_steps(failed.model, &threads, &steps))
+        Some(of_steps(failed.model, &shown.threads, &steps))
     };
     failed.failures.iter().map(run).collect()
+}
+
+/// What a step is. Objects that threads wait for are told apart by their sizes: those of mutexes, of
+/// read-write locks and, in C, of spin locks, where Rust has futexes, are those of locks.
+fn kind(shown: &ShownStep, rust: bool) -> StepKind {
+    const CONDITION: u32 = 48;
+    let TracedStep { kind, len, value, .. } = shown.step;
+    let lock = matches!(len, 40 | 56) || len == 4 && !rust;
+    match kind {
+        _ if shown.fails => StepKind::Fail,
+        OpKind::Write => StepKind::Store,
+        OpKind::Update => StepKind::Update,
+        OpKind::Acquire if lock => StepKind::Lock,
+        OpKind::Release if lock => StepKind::Unlock,
+        OpKind::Release if len == CONDITION && value.is_none() => StepKind::Wait,
+        OpKind::Release => StepKind::Wake,
+        OpKind::Acquire => StepKind::Wait,
+        OpKind::Fence => StepKind::Fence,
+        OpKind::StoreFence => StepKind::StoreFence,
+        OpKind::Commit => StepKind::Commit,
+        _ => StepKind::Load,
+    }
 }
 
 fn real_failures<'a>(
     failed: &'a Failed,
     found: &campaign::Answer,
     runs: &'a [Option<Run>],
+    look: Look<'_>,
 ) -> Vec<RealFailure<'a>> {
     // What several models have in common is shown once.
     let before = |shown: &ShownFailure| {
@@ -264,9 +324,15 @@ fn real_failures<'a>(
             |other: &&Failed| other.failures.iter().any(|f| f.failure.is_same(&shown.failure));
         others.find(has).map(|other| other.model)
     };
+    let keep = |shown: &ShownFailure| {
+        let schedule = &shown.failure.seen.schedule;
+        look.keep(look.under(failed.model), schedule, &shown.shared)
+    };
     let real = |(shown, run): (&'a ShownFailure, &'a Option<Run>)| RealFailure {
+        // What is shown elsewhere needs no number here.
+        number: if before(shown).is_none() { keep(shown) } else { None },
         kind: &shown.failure.kind,
-        text: &shown.failure.text,
+        text: &shown.text,
         thread: shown.thread.as_deref(),
         frames: &shown.frames,
         related: &shown.related,
@@ -283,13 +349,14 @@ fn real_failures<'a>(
 fn robustness(
     explored: &Explored<'_>,
     answer: &ModelAnswer,
+    open: Option<&Limit>,
     found: &campaign::Answer,
     look: Look<'_>,
 ) -> String {
     let model = answer.model;
     let failed = found.failed.iter().find(|failed| failed.model == model);
-    let runs = failed.map_or(Vec::new(), runs);
-    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found, &runs));
+    let runs = failed.map_or(Vec::new(), |failed| runs(failed, look));
+    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found, &runs, look));
     // A pair that several models share is shown once.
     let before = |places: &[String; 2]| {
         let models = found.models.iter().take_while(|other| other.model != model);
@@ -343,6 +410,10 @@ fn robustness(
                 executions: found.seen.executions,
                 first: found.seen.first,
                 schedule: &found.seen.schedule,
+                number: match before(places) {
+                    None => look.keep(look.args.under, &found.seen.schedule, &finding.shared),
+                    Some(_) => None,
+                },
                 consequence: match finding.consequence {
                     _ if failed.is_none() => RealConsequence::NotSought,
                     Consequence::Fails(number) => failures
@@ -364,6 +435,7 @@ fn robustness(
         verdict: &answer.verdict,
         advisory: answer.advisory,
         findings: &findings,
+        open,
     };
     match look.json {
         true => real_json(explored, &pairs) + "\n",
@@ -376,12 +448,18 @@ fn transactions(explored: &Explored<'_>, answer: &Transactions, look: Look<'_>) 
         executions: seen.executions,
         first: seen.first,
         schedule: &seen.schedule,
+        number: look.keep(look.args.under, &seen.schedule, &answer.shared),
     });
     let say = |model: Model, verdict: &Verdict, fenced: bool| {
         let shown = shown.as_ref().filter(|_| !fenced);
         match look.json {
-            true => unserializable_json(explored, model, verdict, fenced, shown) + "\n",
-            false => unserializable_text(explored, model, verdict, fenced, shown),
+            true => {
+                unserializable_json(explored, model, verdict, (fenced, answer.executed), shown)
+                    + "\n"
+            }
+            false => {
+                unserializable_text(explored, model, verdict, (fenced, answer.executed), shown)
+            }
         }
     };
     let fenced = answer.fenced.as_ref().map(|verdict| say(Model::Tso, verdict, true));

@@ -167,10 +167,10 @@ fn what_is_outside() {
     let _ = fs::remove_file(folder.join("made"));
     let ran = cargo("test", &folder, &["--strategy", "dpor", "--scratch"], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
-    let slept = "sleeping orders nothing here: slept by T1 at src/lib.rs:11";
+    let slept = "sleeping orders nothing here: slept by sleeps#1 at src/lib.rs:11";
     assert!(ran.out.contains(slept), "{}", ran.out);
-    assert!(ran.out.contains("the program writes to a file at "), "{}", ran.out);
-    assert!(ran.out.contains("weakspot cargo test --scratch --replay"), "{}", ran.out);
+    assert!(ran.out.contains("the program writes to a file at src/lib.rs:"), "{}", ran.out);
+    assert!(ran.out.contains("weakspot cargo test --replay"), "{}", ran.out);
     assert!(!folder.join("made").exists());
     let ran = cargo("test", &folder, &["--strategy", "dpor"], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);

@@ -57,7 +57,7 @@ fn memory_is_used_after_it_was_freed() {
     let parts = [
         "use-after-free reads 8 bytes, 8 bytes into a block of 16 bytes, after it was freed",
         "stack.cpp:11 in pop",
-        "freed here by T2 at ",
+        "freed here by pop#2 at ",
         "stack.cpp:13 in pop",
         "allocated here by main at ",
         "stack.cpp:6 in push",

@@ -21,6 +21,7 @@
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
+//! - `shown`: what `weakspot run` shows of executions: names, drawings, time;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `terminal`: progress lines, and readers that have gone;
@@ -58,6 +59,7 @@ mod scale;
 mod serial;
 mod serial_buffered;
 mod serial_program;
+mod shown;
 mod terminal;
 mod transcripts;
 mod trust;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::run;
+use crate::{root, run};
 
 fn folder() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("run");
@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 }
 
 /// Compiles a C program and explores it; what is said, and the exit code.
-fn explore(name: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
+pub(crate) fn explore(name: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
     let dir = folder();
     let file = dir.join(format!("{name}.c"));
     std::fs::write(&file, source).expect("written");
@@ -64,7 +64,7 @@ void *q(void *a) {{
 fn stores_are_overtaken_on_these_lines() {
     let (out, code) = explore("sb", &store_buffering(""), &["--model", "tso", "--robust"]);
     assert_eq!(code, Some(1), "{out}");
-    for part in ["store    T1  wr x", "sb.c:5", "access   T2  rd x", "sb.c:14", "was checked"] {
+    for part in ["store    p#1  wr x", "sb.c:5", "access   q#2  rd x", "sb.c:14", "was checked"] {
         assert!(out.contains(part), "{part}: {out}");
     }
 }
@@ -98,6 +98,7 @@ void *q(void *a) {{ (void)a; n = n + 1; assert(n == 2 || n == 1); assert(n != 1)
     assert!(out.contains("n != 1"), "{out}");
     let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
     let schedule = schedule.expect("a schedule");
+    assert!(schedule.parse::<u64>().is_ok(), "{out}");
     let (again, code) = explore("count", &source, &["--replay", schedule]);
     assert_eq!(code, Some(1), "{again}");
     assert!(again.contains("1 execution") && again.contains("n != 1"), "{again}");
@@ -273,7 +274,7 @@ fn clang_builds_what_gcc_builds() {
 }
 
 /// Two threads, `p` and `q`, with what is in front of them, and an assertion at the end.
-fn two(front: &str, p: &str, q: &str, assertion: &str) -> String {
+pub(crate) fn two(front: &str, p: &str, q: &str, assertion: &str) -> String {
     let main = MAIN.replace("return 0;\n}", &format!("assert({assertion});\n    return 0;\n}}"));
     format!(
         "#include <assert.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <string.h>\n{front}
@@ -287,7 +288,7 @@ void *q(void *a) {{ (void)a; {q} return 0; }}
 fn buffers_are_executed() {
     let front = "volatile int x, y, r1, r2;";
     let source = two(front, "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
-    let (out, code) = explore("buffers", &source, &["--under", "tso"]);
+    let (out, code) = explore("buffers", &source, &["--under", "tso", "-v"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: fails: 1 failure"), "{out}");
     assert!(out.contains("wr x") && out.contains("reaches memory after rd y"), "{out}");
@@ -413,6 +414,9 @@ fn what_is_not_for_it_is_refused() {
         (&["run", "--bogus", "./x"][..], "there is no option --bogus"),
         (&["run", "--under", "sc", "./x"], "expected tso or pso"),
         (&["run", "--witness", "w.json", "./x"], "has no --witness: --replay SCHEDULE --log FILE"),
+        (&["run", "--seed", "3", "./x"], "--seed is for --strategy random and pct"),
+        (&["run", "--executions", "0", "./x"], "--executions 0 leaves nothing to look at"),
+        (&["run", "--under", "tso", "--replay", "1", "./x"], "was kept with the schedule"),
         (&["run", "--replay", "ws1_b0_00000000", "./x"], "invalid value 'ws1_b0_00000000'"),
         (&["run", "Cargo.toml"], "is no compiled program"),
     ] {
@@ -467,17 +471,22 @@ fn what_happens_counts_and_the_rest_is_advice() {
     let noticed = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
     let (out, code) = explore("noticed", &noticed, &[]);
     assert_eq!(code, Some(1), "{out}");
-    let drawn = ["T1 p", "1. wr x=1", "stays in the buffer", "1. reaches memory"];
+    let drawn = ["p#1", "1. wr x=1", "stays in the buffer", "1. reaches memory"];
     let said = ["SC: no execution fails", "TSO: fails: 1 failure", "then     fails: assertion"];
     for part in said.into_iter().chain(drawn) {
         assert!(out.contains(part), "{part}: {out}");
     }
     let again = out.lines().find_map(|line| line.strip_prefix("  again by weakspot run "));
     let again: Vec<&str> = again.expect("a command").split(' ').collect();
-    assert_eq!(again[..2], ["--under", "tso"], "{out}");
-    let (out, code) = explore("noticed", &noticed, &again[..4]);
+    let (out, code) = explore("noticed", &noticed, &again[..2]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: fails: 1 failure in 1 execution"), "{out}");
+    // In short, and in full.
+    let (out, _) = explore("noticed", &noticed, &["-q"]);
+    assert!(out.contains("TSO: fails: 1 failure in "), "{out}");
+    assert!(out.contains(": assertion at ") && !out.contains("--replay"), "{out}");
+    let (out, _) = explore("noticed", &noticed, &["-v"]);
+    assert!(out.contains("weakspot run --under tso --replay ws1_"), "{out}");
     // Nobody looks.
     let unnoticed = two("volatile int x, y, r1, r2;", "x = 1; r1 = y;", "y = 1; r2 = x;", "1");
     let (out, code) = explore("unnoticed", &unnoticed, &[]);
@@ -537,11 +546,18 @@ fn known_pairs_are_accepted() {
     std::fs::write(baseline, "nonsense\n").expect("written");
     let (_, code) = explore("known", &source, &["--robust", "--baseline", baseline]);
     assert_eq!(code, Some(2));
+    std::fs::write(baseline, "").expect("written");
+    let (out, code) = explore("known", &source, &["--robust", "--baseline", baseline]);
+    assert_eq!(code, Some(2), "{out}");
+    assert!(out.contains("has no answer about pairs"), "{out}");
     let p = "x = 1; // weakspot: benign\n r1 = y;";
     let source = two("volatile int x, y, r1, r2;", p, "y = 1; // weakspot: benign\n r2 = x;", "1");
     let (out, code) = explore("benign", &source, &["--robust"]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("accepted by comments: 2 pairs"), "{out}");
+    // They need no change either.
+    let (out, _) = explore("benign", &source, &["--model", "tso", "--robust", "--fences"]);
+    assert!(out.contains("TSO: no fence is needed"), "{out}");
 }
 
 /// What the last thread reads when it is alone depends on the order of stores, which classes by what is
@@ -577,7 +593,7 @@ fn findings_with_reused_memory_are_repeated() {
     let p = "char *m = malloc(40); free(m); char *n = malloc(40); \
              if (n == m) { x = 1; r1 = y; } free(n);";
     let source = two(front, p, "y = 1; r2 = x;", "1");
-    let args = ["--model", "tso", "--robust", "--reuse"];
+    let args = ["--model", "tso", "--robust", "--reuse", "-v"];
     let (out, code) = explore("reuse", &source, &args);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("TSO: breaks SC: 2 pairs") && out.contains("was checked"), "{out}");
@@ -617,9 +633,9 @@ fn a_schedule_without_buffers_is_not_called_another_program() {
     let front = "#include <stdatomic.h>\natomic_int n; volatile int x, y, z, r1, r2, r3;";
     let p = "z = 1; atomic_fetch_add(&n, 1); x = 1; r1 = y;";
     let source = two(front, p, "r3 = z; y = 1; r2 = x;", "1");
-    let (out, _) = explore("no_buffers", &source, &["--model", "tso"]);
-    let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
-    let schedule = schedule.expect("a schedule");
+    let (out, _) = explore("no_buffers", &source, &["--model", "tso", "-v"]);
+    let mut words = out.split(' ');
+    let schedule = words.find(|word| word.starts_with("ws1_")).expect("a schedule");
     let (out, code) = explore("no_buffers", &source, &["--under", "tso", "--replay", schedule]);
     assert_eq!(code, Some(3), "{out}");
     assert!(out.contains("an exploration without --under"), "{out}");
@@ -635,7 +651,7 @@ fn schedules_of_a_bounded_queue_are_followed() {
         let (out, code) = explore("queue", source, &args);
         assert_eq!(code, Some(1), "{out}");
         let schedule = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
-        let args = ["--under", "tso", "--replay", schedule.expect("a schedule")];
+        let args = ["--replay", schedule.expect("a schedule")];
         let (out, code) = explore("queue", source, &args);
         assert_eq!(code, Some(1), "{strategy}: {out}");
         assert!(!out.contains("could not be followed"), "{strategy}: {out}");
@@ -656,6 +672,7 @@ fn paths_may_have_blanks() {
     let command = format!("\"$0\" {}", line.expect("a command"));
     let again = std::process::Command::new("sh")
         .args(["-c", &command, env!("CARGO_BIN_EXE_weakspot")])
+        .current_dir(root())
         .output()
         .expect("a shell");
     let said = String::from_utf8_lossy(&again.stdout).into_owned();

@@ -99,6 +99,9 @@ pub struct RunStep {
     /// The text of its source, or what it did in words where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// What is to be said about it, such as that it is one access of a data race.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Where a value that was read came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<ReadFrom>,
@@ -141,6 +144,10 @@ pub enum StepKind {
     Lock,
     /// It ends, or the lock is released.
     Unlock,
+    /// The thread waits until it is woken, or was woken.
+    Wait,
+    /// It wakes others.
+    Wake,
     /// The thread starts another one.
     Spawn,
     /// The thread waits for the end of another one.
@@ -292,6 +299,7 @@ impl RunStep {
             line: None,
             column: None,
             text: None,
+            note: None,
             from: None,
             of: None,
             transaction: None,

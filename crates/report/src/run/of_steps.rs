@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use weakspot_core::Model;
 
-use super::object::{ReadFrom, Run, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind};
+use super::object::{
+    ReadFrom, Run, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind,
+};
 use crate::json::model_key;
 use crate::text::show::{counted, plain};
 use crate::text::table::{Paint, Row, Style, draw};
@@ -15,6 +17,8 @@ const MAX_DRAWN: usize = 40;
 /// A step of a real program.
 #[derive(Clone, Copy, Debug)]
 pub struct RealStep<'a> {
+    /// Its number. They rise, with gaps where steps are left out.
+    pub n: u64,
     /// Whose it is, by its number.
     pub thread: usize,
     /// What kind of step.
@@ -31,27 +35,33 @@ pub struct RealStep<'a> {
     pub site: Option<&'a str>,
     /// What stands there.
     pub text: Option<&'a str>,
+    /// What is to be said about it.
+    pub note: Option<&'a str>,
 }
 
-/// The run that these steps are, of threads with these names that execute these functions.
+/// The run that these steps are, of threads with these names: the functions that they execute, and numbers.
 #[must_use]
-pub fn of_steps(model: Model, threads: &[(String, Option<String>)], steps: &[RealStep<'_>]) -> Run {
+pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run {
     let mut run = Run::new(model_key(model));
-    let thread = |(name, function): &(String, Option<String>)| RunThread {
-        function: function.as_ref().map(|function| plain(function).into_owned()),
+    let thread = |name: &String| RunThread {
+        function: name.split_once('#').map(|(function, _)| plain(function).into_owned()),
         ..RunThread::new(plain(name))
     };
     run.threads = threads.iter().map(thread).collect();
     // What waits in buffers, by numbers of stores; the last step that wrote to each location.
     let mut waiting: Vec<u64> = Vec::new();
     let mut written: Vec<(&str, u64)> = Vec::new();
-    for (i, real) in steps.iter().enumerate() {
-        let n = i as u64 + 1;
+    for real in steps {
+        let n = real.n;
         let mut step = RunStep::new(n, real.thread, real.kind);
         step.location = real.location.map(|location| plain(location).into_owned());
         step.value = real.value.map(|value| shown(value, real.len));
         step.old = real.old.map(|old| shown(old, real.len));
         step.text = real.text.map(|text| plain(text).into_owned());
+        step.note = real.note.map(|note| plain(note).into_owned());
+        if real.kind == StepKind::Fail {
+            run.end = step.note.clone().map(RunEnd::Fails);
+        }
         if let Some(site) = real.site {
             step.put_at(&plain(site));
         }
@@ -60,9 +70,9 @@ pub fn of_steps(model: Model, threads: &[(String, Option<String>)], steps: &[Rea
         {
             run.locations.push(RunLocation::new(location.clone()));
         }
-        let same = |&&of: &&u64| {
-            let store = &run.steps[of as usize - 1];
-            (store.thread, &store.location) == (step.thread, &step.location)
+        let same = |&&n: &&u64| {
+            let place = |step: &RunStep| (step.thread, step.location.clone());
+            run.step(n).is_some_and(|store| place(store) == place(&step))
         };
         match real.kind {
             StepKind::Store if model != Model::Sc => waiting.push(n),
@@ -79,13 +89,13 @@ pub fn of_steps(model: Model, threads: &[(String, Option<String>)], steps: &[Rea
                 waiting.retain(|&of| Some(of) != step.of);
                 // What has overtaken it: a load, or another store's way to memory.
                 let behind = step.of.and_then(|of| {
-                    let later = &run.steps[of as usize..];
+                    let mut later = run.steps.iter().filter(|s| s.n > of);
                     let overtakes = |s: &&RunStep| {
                         s.thread == step.thread
                             && s.location != step.location
                             && (s.kind == StepKind::Load || s.of.is_some_and(|by| by > of))
                     };
-                    later.iter().find(overtakes).map(|s| RunLate { store: of, behind: s.n })
+                    later.find(overtakes).map(|s| RunLate { store: of, behind: s.n })
                 });
                 run.late.extend(behind);
             }
@@ -147,11 +157,14 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::StoreFence, _) => "store-store fence".to_owned(),
             (StepKind::Lock, _) => format!("lock {}", step.cell()),
             (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
+            (StepKind::Wait, _) => format!("wait {}", step.cell()),
+            (StepKind::Wake, _) => format!("wake {}", step.cell()),
+            (StepKind::Fail, _) => "fails".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
             (StepKind::Join, _) => "join".to_owned(),
             _ => String::new(),
         };
-        let mut body: Vec<String> = step.text.iter().cloned().collect();
+        let mut body: Vec<String> = step.text.iter().chain(&step.note).cloned().collect();
         if late(step.n).is_some() {
             body.push("stays in the buffer".to_owned());
         }
@@ -159,20 +172,17 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             column,
             head: format!("{}. {did}", step.n),
             site: step.site(),
-            marked: late(step.n).is_some(),
+            marked: late(step.n).is_some() || step.note.is_some(),
             body,
             memory: String::new(),
         }
     };
     let rows: Vec<Row> = steps.iter().map(row).collect();
-    let name = |&t: &usize| match run.threads.get(t).and_then(|thread| thread.function.as_ref()) {
-        Some(function) => format!("{} {function}", run.thread(t)),
-        None => run.thread(t).to_owned(),
-    };
-    let names: Vec<String> = threads.iter().map(name).collect();
+    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
     let mut out = String::new();
-    if first > 0 {
-        let _ = writeln!(out, "  ... {} before ...", counted(first as u64, "step"));
+    let before = steps.first().map_or(0, |step| step.n.saturating_sub(1));
+    if before > 0 {
+        let _ = writeln!(out, "  ... {} before ...", counted(before, "step"));
     }
     let columns = style.indented(2).width;
     for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {
@@ -186,6 +196,7 @@ mod tests {
     use super::*;
 
     fn step(
+        n: u64,
         thread: usize,
         kind: StepKind,
         location: &'static str,
@@ -193,6 +204,7 @@ mod tests {
     ) -> RealStep<'static> {
         let location = Some(location);
         RealStep {
+            n,
             thread,
             kind,
             location,
@@ -201,24 +213,25 @@ mod tests {
             value: Some(value),
             site: None,
             text: None,
+            note: None,
         }
     }
 
     #[test]
     fn stores_that_wait_are_late() {
         use StepKind::{Commit, Load, Store};
-        let threads = ["main", "T1", "T2"].map(|name| (name.to_owned(), None));
+        let threads = ["main", "a#1", "T2"].map(str::to_owned);
         let run = of_steps(
             Model::Tso,
             &threads,
             &[
-                step(1, Store, "x", 1),
-                step(1, Load, "x", 1),
-                step(1, Load, "y", 0),
-                step(2, Store, "y", 1),
-                step(2, Commit, "y", 1),
-                step(2, Load, "x", 0),
-                step(1, Commit, "x", 1),
+                step(1, 1, Store, "x", 1),
+                step(2, 1, Load, "x", 1),
+                step(3, 1, Load, "y", 0),
+                step(4, 2, Store, "y", 1),
+                step(5, 2, Commit, "y", 1),
+                step(6, 2, Load, "x", 0),
+                step(7, 1, Commit, "x", 1),
             ],
         );
         assert_eq!(run.late, [RunLate { store: 1, behind: 3 }]);

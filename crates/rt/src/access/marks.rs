@@ -133,6 +133,7 @@ impl Runtime {
     fn open_transaction(&mut self) {
         settle(self);
         if self.threads.me_mut().nesting.open() {
+            self.exploration.count_transaction();
             self.record(Event::new(Op::plain(OpKind::Begin), Order::Plain, self.pc()));
         }
     }

@@ -6,8 +6,8 @@ use crate::access::pending::{Pending, settle};
 use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
-use crate::memory::check::check;
-use crate::memory::errors::Use;
+use crate::memory::check::{check, wrong};
+use crate::memory::errors::{Use, returned};
 use crate::memory::frames::stack_of;
 use crate::memory::shadow::Seen;
 use crate::schedule::spin::{Idle, Long};
@@ -15,11 +15,19 @@ use crate::schedule::threads::Varying;
 use crate::schedule::turns::{let_others, step, step_conditional, store_step};
 use crate::{Rt, Runtime};
 
-/// Whether an access needs more than a look at one cell of the shadow.
-pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize) -> bool {
+/// What is so many bytes below the stack pointer of its own thread may be a variable of a function that
+/// has returned.
+const BELOW: usize = 1 << 20;
+
+/// Whether an access by a caller with this stack pointer needs more than a look at one cell of the
+/// shadow.
+pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize, sp: usize) -> bool {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return false };
     let rt: &mut Runtime = &mut rt;
+    if sp.wrapping_sub(addr).wrapping_sub(1) < BELOW {
+        return true;
+    }
     let Some(cell) = rt.shadow.cell(addr) else { return true };
     let there = rt.heap.blocks.fine::<LEN>(addr);
     let known = if LEN <= 4 && addr & 3 <= 4 - LEN {
@@ -42,7 +50,21 @@ pub extern "C" fn slow<const LEN: usize, const WRITE: bool>(addr: usize) {
     // SAFETY: the program calls, and is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
+        check_own_stack(&mut rt, area, WRITE, call);
         access(&mut rt, area, WRITE, call);
+    }
+}
+
+/// A function that calls, as instrumented ones do for their accesses, keeps nothing below its stack
+/// pointer: what is there belonged to a function that has returned.
+fn check_own_stack(rt: &mut Rt, area: Area, write: bool, call: Call) {
+    let sp = call.stack_pointer();
+    if sp.wrapping_sub(area.addr()).wrapping_sub(1) < BELOW {
+        let slot = rt.coroutines.slot(rt.threads.current());
+        // It may be on another stack, such as that of a signal handler.
+        if slot.holds(sp - 1) && slot.holds(area.addr()) {
+            wrong(rt, &returned(area, Use::of(write)), call.pc());
+        }
     }
 }
 
@@ -51,6 +73,7 @@ pub extern "C" fn slow_volatile<const LEN: usize, const WRITE: bool>(addr: usize
     // SAFETY: the program calls, and is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
+        check_own_stack(&mut rt, area, WRITE, call);
         volatile_access(&mut rt, area, WRITE, call);
     }
 }
@@ -60,6 +83,7 @@ pub extern "C" fn slow_both<const LEN: usize>(addr: usize) {
     // SAFETY: the program calls, and is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
+        check_own_stack(&mut rt, area, true, call);
         access(&mut rt, area, false, call);
         access(&mut rt, area, true, call);
     }

@@ -138,6 +138,8 @@ macro_rules! access_entry {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                // The stack pointer of the caller.
+                "lea rsi, [rsp + 8]",
                 "push rdi",
                 "call {quick}",
                 "pop rdi",

@@ -28,6 +28,8 @@ pub struct Counts {
     pub guesses: u64,
     /// Executions that ended with an exit code that is not 0.
     pub exits: u64,
+    /// Transactions that began.
+    pub transactions: u64,
     /// Loads by the last thread alone, which the strategy was not asked about. What they read depends
     /// on the order of stores before.
     pub alone: u64,
@@ -133,6 +135,11 @@ impl Exploration {
     /// The last thread loads alone.
     pub fn loaded_alone(&mut self) {
         self.counts.alone += 1;
+    }
+
+    /// A transaction begins.
+    pub fn count_transaction(&mut self) {
+        self.counts.transactions += 1;
     }
 
     /// The program ends with an exit code that is not 0.

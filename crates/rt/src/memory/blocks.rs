@@ -8,6 +8,8 @@
 //!
 //! Marks are next to each other from [`MARKS`] on, in the order of what they are about.
 
+use std::collections::BTreeMap;
+
 use crate::config::MOST_THREADS;
 use crate::entry::guest::Area;
 use crate::schedule::coroutine;
@@ -91,12 +93,15 @@ pub struct Blocks {
     changed: bool,
     /// How many bytes of addresses have marks.
     span: usize,
+    /// If executions are traced: the calls that led to where blocks were allocated, and freed.
+    traced: BTreeMap<usize, [Vec<usize>; 2]>,
 }
 
 impl Blocks {
     /// None.
     pub fn new() -> Blocks {
-        Blocks { heaps: Vec::new(), before: Vec::new(), changed: false, span: 0 }
+        let (heaps, before, traced) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Blocks { heaps, before, changed: false, span: 0, traced }
     }
 
     /// A process starts, in which nothing is mapped that was not mapped in its parent.
@@ -170,6 +175,23 @@ impl Blocks {
         // if it is given back as a whole, is about memory that is not in use yet or can be marked
         // again.
         unsafe { clear(from, to - from) };
+    }
+
+    /// These calls have led to where a block was allocated.
+    pub fn trace(&mut self, start: usize, calls: Vec<usize>) {
+        self.traced.insert(start, [calls, Vec::new()]);
+    }
+
+    /// These calls have led to where it was freed.
+    pub fn trace_free(&mut self, start: usize, calls: Vec<usize>) {
+        if let Some([_, freed]) = self.traced.get_mut(&start) {
+            *freed = calls;
+        }
+    }
+
+    /// What led to where a block was allocated, and freed, as far as it was traced.
+    pub fn calls(&self, start: usize) -> [&[usize]; 2] {
+        self.traced.get(&start).map_or([&[], &[]], |[made, freed]| [&made[..], &freed[..]])
     }
 
     /// Nobody can use a block any more that was freed.

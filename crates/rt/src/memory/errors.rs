@@ -3,7 +3,7 @@
 
 use crate::Runtime;
 use crate::entry::guest::Area;
-use crate::memory::blocks::{Block, Done, Found};
+use crate::memory::blocks::{Block, Blocks, Done, Found};
 use crate::memory::frames::stack_of;
 use crate::report::thread_name;
 use crate::schedule::coroutine::{STACKS, STRIDE};
@@ -120,7 +120,7 @@ impl Runtime {
             format!("{}, {place} a block of {}{state}", what.words(area.len()), bytes(block.size));
         let others = block.freed.is_some_and(|freed| usize::from(freed.thread) != thread);
         let shared = (others && kind == "use-after-free").then_some(area);
-        Some(MemoryError { kind, text, related: history(&block), shared })
+        Some(MemoryError { kind, text, related: history(&block, &self.heap.blocks), shared })
     }
 
     /// Whether a block was freed by a store into a buffer, and this thread is not the one that did. Once
@@ -162,9 +162,24 @@ impl Runtime {
     }
 }
 
-/// Where a block was freed and allocated.
-pub fn history(block: &Block) -> Vec<(&'static str, Option<usize>, usize)> {
-    let related = |what, done: Done| (what, Some(usize::from(done.thread)), done.pc);
-    let freed = block.freed.map(|freed| related("freed here", freed));
-    freed.into_iter().chain([related("allocated here", block.made)]).collect()
+/// An access to a variable of the same thread whose function has returned.
+pub fn returned(area: Area, what: Use) -> MemoryError {
+    let text = format!("{} of a variable whose function has returned", what.words(area.len()));
+    MemoryError { kind: "use-after-return", text, related: Vec::new(), shared: None }
+}
+
+/// Where a block was freed and allocated: if executions are traced, with the calls that led there.
+pub fn history(block: &Block, blocks: &Blocks) -> Vec<(&'static str, Option<usize>, usize)> {
+    let mut related = Vec::new();
+    let [made, freed] = blocks.calls(block.start);
+    let mut add = |what, done: Done, calls: &[usize]| {
+        let is_it = calls.first() == Some(&done.pc);
+        let calls = if is_it { calls } else { core::slice::from_ref(&done.pc) };
+        related.extend(calls.iter().map(|&pc| (what, Some(usize::from(done.thread)), pc)));
+    };
+    if let Some(done) = block.freed {
+        add("freed here", done, freed);
+    }
+    add("allocated here", block.made, made);
+    related
 }

@@ -9,6 +9,7 @@
 
 use core::ffi::c_void;
 
+use weakspot_live::wire::Message;
 use weakspot_live::{Ended, OpKind, Order};
 
 use crate::entry::frame::entry;
@@ -201,7 +202,20 @@ fn take(rt: &mut Rt, align: usize, size: usize, pc: usize) -> usize {
     rt.heap.tops[t] = end;
     rt.signals().set_memory(used);
     rt.heap.blocks.add(block, size, made);
+    if rt.config.trace && live {
+        trace_block(rt, block, size);
+    }
     block
+}
+
+/// Tells where a block was allocated, with the calls that led there: in Rust the innermost ones are those
+/// of the standard library.
+#[cold]
+fn trace_block(rt: &mut Rt, start: usize, size: usize) {
+    let calls = rt.calls();
+    let places = calls.iter().filter_map(|&pc| rt.reporter.place(pc)).collect();
+    rt.reporter.send(&Message::Block { addr: start as u64, len: size as u64, places });
+    rt.heap.blocks.trace(start, calls);
 }
 
 /// Counts memory that the program has mapped itself; too much of it ends the execution.
@@ -231,6 +245,10 @@ fn give_back(rt: &mut Rt, start: usize, pc: usize, last: impl FnOnce()) {
         announced(rt, &block);
         rt.threads.me_mut().spin.changed();
         rt.record_free(area, &block, pc);
+    }
+    if rt.config.trace && rt.is_live() {
+        let calls = rt.calls();
+        rt.heap.blocks.trace_free(start, calls);
     }
     last();
     let thread = if rt.is_live() { rt.threads.current() as u16 } else { 0 };
@@ -266,7 +284,7 @@ fn freeable(rt: &mut Rt, start: usize, pc: usize) -> Block {
     if !rt.is_live() {
         ends::fail(rt, kind, pc, &text);
     }
-    let related = near.as_ref().map(history).unwrap_or_default();
+    let related = near.map_or(Vec::new(), |block| history(&block, &rt.heap.blocks));
     let me = rt.threads.current();
     let other = |block: &Block| block.freed.is_some_and(|freed| usize::from(freed.thread) != me);
     // SAFETY: the program has said that it has a block there.

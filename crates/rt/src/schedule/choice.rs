@@ -255,10 +255,12 @@ impl Runtime {
 
     /// Whether the thread at this place among the next steps can go on, and with what kind of step.
     fn look_at(&mut self, i: usize) -> Outlook {
-        // A schedule that was shortened may let threads go on while others could, too.
-        let early = matches!(self.config.plan, Plan::Replay(_));
         let n = &mut self.scheduler.next[i];
         let t = usize::from(n.agent.of());
+        // A schedule that was shortened may let threads go on while others could, too, but for the
+        // harness of a test, which has no steps in schedules.
+        let harness = self.config.harness && t == 0;
+        let early = matches!(self.config.plan, Plan::Replay(_)) && !harness;
         let thread = self.threads.get_mut(t);
         let stores = !thread.buffer.is_empty();
         if !thread.conditional {
@@ -269,7 +271,8 @@ impl Runtime {
         let thread = self.threads.get(t);
         let kind = thread.varying.map_or(n.op.kind, |varying| varying.kind(self));
         let is_ready = thread.until.is_none_or(|until| until.holds(self, t));
-        let timed = thread.patience == Patience::Timed;
+        let patience = self.patience_of(t);
+        let timed = patience == Patience::Timed;
         let kind = match is_ready {
             // Without what it waits for, it looks and gives up: it could have come before whoever
             // made it ready, unlike those who have to wait.
@@ -283,7 +286,7 @@ impl Runtime {
             enabled = (!idle || early && spin == Idle::Guess) && !(stores && waits(kind));
             waiting = spin == Idle::Guess;
         } else {
-            idle = thread.patience == Patience::Last;
+            idle = patience == Patience::Last;
             enabled = early && idle;
             waiting = idle;
         }
@@ -301,14 +304,33 @@ impl Runtime {
         // Who wants to end the program does that before others are found to wait for the outside
         // world.
         let ending = next.iter().any(|n| n.idle && n.op.kind == OpKind::Exit);
+        // Who waits for a time does so until nobody else goes on, and then it is that of the first.
+        let deadlines = next
+            .iter()
+            .filter(|n| n.idle)
+            .map(|n| self.threads.get(usize::from(n.agent.of())).deadline);
+        let first = deadlines.min().flatten();
         for n in next {
             if ending && n.op.kind == OpKind::Acquire {
                 continue;
             }
             let thread = self.threads.get(usize::from(n.agent.of()));
-            let last = thread.patience == Patience::Last;
-            n.enabled = n.idle && (last || thread.spin.idle() == Idle::Guess);
+            let last = patience_in(&self.config, thread.patience) == Patience::Last;
+            let its_time = thread.deadline == first;
+            n.enabled = n.idle && its_time && (last || thread.spin.idle() == Idle::Guess);
         }
+    }
+
+    fn patience_of(&self, t: usize) -> Patience {
+        patience_in(&self.config, self.threads.get(t).patience)
+    }
+}
+
+/// In virtual time, who waits for some time goes on when nobody else can.
+fn patience_in(config: &Config, patience: Patience) -> Patience {
+    match patience {
+        Patience::Timed if config.virtual_time => Patience::Last,
+        patience => patience,
     }
 }
 

@@ -47,6 +47,11 @@ pub struct Thread {
     pub(super) until: Option<Until>,
     /// What happens if that does not come to hold.
     pub(super) patience: Patience,
+    /// In virtual time, when it goes on although that does not hold: nanoseconds since the execution
+    /// began. Nothing if it does not wait for a time.
+    pub deadline: Option<u64>,
+    /// The same for what it waits for later in the same call.
+    pub timeout: Option<u64>,
     /// On what the kind of its next step depends.
     pub(super) varying: Option<Varying>,
     /// Its next step is conditional: one of the three above is set, or it waits in a loop.
@@ -381,6 +386,7 @@ impl Thread {
             self.conditional = false;
             self.until = None;
             self.patience = Patience::Endless;
+            self.deadline = None;
             self.varying = None;
         }
         conditional

@@ -73,10 +73,16 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
     thread.announced_at = pc;
     thread.until = Some(until);
     thread.patience = patience;
+    let timeout = thread.timeout.take().filter(|_| patience == Patience::Timed);
+    thread.deadline = thread.deadline.or(timeout);
     rt.announce_conditional(op);
     pass_turn(rt);
     rt.threads.me_mut().spin.go();
-    until.holds(rt, me)
+    let holds = until.holds(rt, me);
+    if let (false, Some(timeout)) = (holds, timeout) {
+        rt.is_late(timeout);
+    }
+    holds
 }
 
 /// The current thread announces a step that its loop repeats, or one that depends on what is in

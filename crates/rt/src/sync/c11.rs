@@ -75,7 +75,7 @@ stand_in! {
     }
 
     fn cnd_timedwait(rt, condition: Condition, mutex: Guest<Mutex>, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         result(condition_wait(rt, condition, mutex, Patience::Timed))
     }
 

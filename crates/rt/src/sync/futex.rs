@@ -71,6 +71,7 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
                 return -(libc::EAGAIN as isize);
             }
             let patience = if timeout == 0 { Patience::Endless } else { Patience::Timed };
+            rt.wait_until(timeout, command as i32 & 0x7f == libc::FUTEX_WAIT);
             rt.enter_queue(addr);
             waits::entered(rt, op(OpKind::Update), patience, pc);
             let acquire = op(OpKind::Acquire);

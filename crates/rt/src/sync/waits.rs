@@ -155,7 +155,10 @@ pub fn condition_wake(rt: &mut Rt, condition: Condition, n: u32) {
     wake_step(rt, op, condition.addr());
     usable(rt, condition, "signals", pc);
     rt.wake(condition.addr(), n);
-    done_with(rt, op, pc, Sync::Nothing);
+    rt.threads.me_mut().spin.changed();
+    // How many it may wake tells it from those who wait.
+    let event = Event::new(op, Order::SeqCst, pc).with(u64::from(n), None);
+    rt.record(event.orders(Sync::Nothing));
 }
 
 stand_in! {
@@ -164,14 +167,15 @@ stand_in! {
     }
 
     fn pthread_cond_timedwait(rt, condition: Condition, mutex: Guest<Mutex>, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         condition_wait(rt, condition, mutex, Patience::Timed)
     }
 
     fn pthread_cond_clockwait(
         rt, condition: Condition, mutex: Guest<Mutex>, clock: i32, until: usize,
     ) -> i32 {
-        let _ = (clock, until);
+        let _ = clock;
+        rt.wait_until(until, false);
         condition_wait(rt, condition, mutex, Patience::Timed)
     }
 
@@ -226,12 +230,13 @@ stand_in! {
     }
 
     fn sem_timedwait(rt, semaphore: Semaphore, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         semaphore_wait(rt, semaphore, Patience::Timed)
     }
 
     fn sem_clockwait(rt, semaphore: Semaphore, clock: i32, until: usize) -> i32 {
-        let _ = (clock, until);
+        let _ = clock;
+        rt.wait_until(until, false);
         semaphore_wait(rt, semaphore, Patience::Timed)
     }
 

@@ -106,8 +106,7 @@ fn ready(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
 /// A note about a file that is written: the next execution finds it.
 fn note_file(rt: &mut Rt, fd: i32) {
     if descriptors::is_file(fd) {
-        let pc = rt.pc();
-        rt.changes_outside("writes to a file", pc);
+        rt.changes_outside("writes to a file");
     }
 }
 

@@ -3,10 +3,14 @@
 
 use core::ffi::c_void;
 
-use crate::Rt;
+use weakspot_live::{Op, OpKind};
+
 use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
+use crate::schedule::threads::{Patience, Until};
+use crate::schedule::turns::wait;
 use crate::sync::pthread::give_way;
+use crate::{Rt, Runtime};
 
 /// When an execution begins, in seconds since 1970.
 const START: u64 = 1_700_000_000;
@@ -73,31 +77,50 @@ impl Clock {
 /// Sleeps: others may run.
 pub fn sleep_for(rt: &mut Rt, span: u64) {
     remember(rt);
+    if rt.config.virtual_time && !rt.threads.alone() {
+        let deadline = rt.clock.now.saturating_add(span.min(SECOND << 32));
+        rt.threads.me_mut().deadline = Some(deadline);
+        let never = Until::Known(|_, _, _| false, 0);
+        wait(rt, Op::plain(OpKind::Yield), never, Patience::Last);
+        rt.is_late(deadline);
+        return;
+    }
     give_way(rt);
     rt.clock.sleep(span);
 }
 
+impl Runtime {
+    /// The current thread is about to wait until then at most, by any of the clocks, or for so long. It
+    /// matters in virtual time.
+    pub fn wait_until(&mut self, time: usize, relative: bool) {
+        if self.config.virtual_time && time != 0 {
+            // SAFETY: the program says that there is a time.
+            let time = span(unsafe { Guest::at(time) });
+            let now = self.clock.now;
+            let deadline = match relative {
+                true => now.saturating_add(time),
+                false => time.saturating_sub(START * SECOND).max(now),
+            };
+            self.threads.me_mut().timeout = Some(deadline);
+        }
+    }
+
+    /// It is at least this late.
+    pub fn is_late(&mut self, time: u64) {
+        self.clock.now = self.clock.now.max(time);
+    }
+}
+
 /// Remembers where the current thread has slept first.
 fn remember(rt: &mut Rt) {
-    /// Threads that are remembered, calls of each, words of the stack that are looked at.
-    const MOST: (usize, usize, usize) = (4, 12, 512);
+    /// Threads that are remembered.
+    const MOST: usize = 4;
     let me = rt.threads.current();
     let known = rt.clock.slept.iter().any(|(thread, _)| *thread == me);
-    if known || rt.clock.slept.len() >= MOST.0 {
+    if known || rt.clock.slept.len() >= MOST {
         return;
     }
-    let call = rt.call();
-    let mut calls = vec![call.pc()];
-    let slot = rt.coroutines.slot(me);
-    if let Some(program) = rt.reporter.modules().first()
-        && slot.holds(call.addr())
-    {
-        let words = ((slot.top() - call.addr()) / 8).min(MOST.2);
-        // SAFETY: the stack of the current thread reaches that far.
-        let words = (0..words).map(|i| unsafe { call.word(i) } as usize);
-        let calls_of_program = words.filter(|at| (program.base..program.end).contains(at));
-        calls.extend(calls_of_program.take(MOST.1));
-    }
+    let calls = rt.calls();
     rt.clock.slept.push((me, calls));
 }
 

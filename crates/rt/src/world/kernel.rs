@@ -37,8 +37,7 @@ macro_rules! lasts {
         stand_in! {$(
             /// It outlives the execution. Only the first six arguments matter.
             fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
-                let pc = rt.pc();
-                rt.changes_outside($what, pc);
+                rt.changes_outside($what);
                 native!($name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize)
             }
         )*}

@@ -1,0 +1,230 @@
+//! What threads and memory are called in one execution.
+//!
+//! A thread is called by the function that it executes and its number, `worker#2`; a variable by its name;
+//! a part of the heap by what the result of its allocation is assigned to there, and which part of that it
+//! is, as far as the debug information says so: `node->next`, `*data`, otherwise by the line that
+//! allocated it: `heap(list.c:12)+8`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use weakspot_live::OpKind;
+use weakspot_live::wire::{Place, TracedStep};
+
+use crate::lines::Lines;
+use crate::symbols::{Frame, Symbols};
+
+/// What was allocated: the first byte, how many, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) addr: u64,
+    pub(crate) len: u64,
+    /// The calls that led there, the innermost first.
+    pub(crate) places: Vec<Place>,
+}
+
+/// What things are called in an execution.
+pub(crate) struct Names<'a> {
+    symbols: &'a Symbols,
+    threads: HashMap<u16, String>,
+    /// By rising address.
+    blocks: Vec<(Block, OnceName)>,
+    sources: RefCell<Lines>,
+}
+
+/// What threads are called if nothing is known of them: in the order in which they were created.
+fn thread_name(thread: u16) -> String {
+    if thread == 0 { "main".to_owned() } else { format!("T{thread}") }
+}
+
+/// A name that is found when it is asked for first.
+type OnceName = std::cell::OnceCell<String>;
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(
+        steps: &[TracedStep],
+        mut blocks: Vec<Block>,
+        symbols: &'a Symbols,
+    ) -> Names<'a> {
+        blocks.sort_by_key(|block| block.addr);
+        Names {
+            symbols,
+            threads: threads(steps, symbols),
+            blocks: blocks.into_iter().map(|block| (block, OnceName::new())).collect(),
+            sources: RefCell::new(Lines::default()),
+        }
+    }
+
+    /// A thread.
+    pub(crate) fn thread(&self, thread: u16) -> String {
+        self.threads.get(&thread).cloned().unwrap_or_else(|| thread_name(thread))
+    }
+
+    /// Words in which the runtime library has named threads by their numbers.
+    pub(crate) fn in_words(&self, text: &str) -> String {
+        let mut out = String::new();
+        for (i, word) in text.split_inclusive([' ', ',']).enumerate() {
+            let (name, rest) = word.split_at(word.trim_end_matches([' ', ',']).len());
+            let number = name.strip_prefix('T').and_then(|number| number.parse().ok());
+            // What a program says begins with a place, and is left as it is.
+            match number.filter(|_| i == 0 || !text.contains(':')) {
+                Some(number) => out += &self.thread(number),
+                None => out += name,
+            }
+            out += rest;
+        }
+        out
+    }
+
+    /// Bytes.
+    pub(crate) fn data(&self, addr: u64, len: u64) -> String {
+        let name = self.symbols.data(addr, len).or_else(|| self.heap(addr, len));
+        name.unwrap_or_else(|| format!("{addr:#x}"))
+    }
+
+    fn heap(&self, addr: u64, len: u64) -> Option<String> {
+        let at = self.blocks.partition_point(|(block, _)| block.addr <= addr).checked_sub(1)?;
+        let (block, name) = &self.blocks[at];
+        let offset = addr - block.addr;
+        if offset >= block.len.max(1) {
+            return None;
+        }
+        let frame = self.frame(block)?;
+        // Several blocks may come from one line.
+        let same = |(other, _): &&(Block, OnceName)| {
+            let line = self.frame(other).map(|f| (f.file, f.line));
+            line == Some((frame.file.clone(), frame.line))
+        };
+        let base = name.get_or_init(|| {
+            let base = self.assigned(&frame).unwrap_or_else(|| {
+                let file = frame.file.as_deref().unwrap_or("");
+                let file = file.rsplit('/').next().unwrap_or(file);
+                format!("heap({file}:{})", frame.line.unwrap_or(0))
+            });
+            match self.blocks[..at].iter().filter(same).count() {
+                0 => base,
+                before => format!("{base}#{}", before + 1),
+            }
+        });
+        if base.starts_with("heap(") {
+            return Some(if offset == 0 { base.clone() } else { format!("{base}+{offset}") });
+        }
+        let counted = block.places.iter().any(|&place| {
+            let is = |f: &Frame| f.function.as_ref().is_some_and(|name| is_counted(name));
+            self.symbols.frames(place).iter().any(is)
+        });
+        Some(match (counted, offset) {
+            (true, 0) => format!("{base}.strong"),
+            (true, 8) => format!("{base}.weak"),
+            (true, 16) => format!("*{base}"),
+            (true, offset) => format!("*{base}+{}", offset - 16),
+            (false, offset) => self
+                .symbols
+                .pointed_to(base.split('#').next().unwrap_or(base), base, (offset, len), block.len)
+                .unwrap_or_else(|| match offset {
+                    0 => format!("*{base}"),
+                    offset => format!("*{base}+{offset}"),
+                }),
+        })
+    }
+
+    /// Where the user's own code allocates a block.
+    fn frame(&self, block: &Block) -> Option<Frame> {
+        let own = |&place: &Place| self.symbols.frames(place).into_iter().find(Frame::is_own);
+        block.places.iter().find_map(own)
+    }
+
+    /// What the result of an allocation is assigned to, by the text of its line.
+    fn assigned(&self, frame: &Frame) -> Option<String> {
+        let mut sources = self.sources.borrow_mut();
+        assigned(sources.line(frame.path.clone()?, frame.line?)?)
+    }
+}
+
+/// Whether a function makes a block with counts of references.
+fn is_counted(function: &str) -> bool {
+    function.contains("alloc::sync::Arc<") || function.contains("alloc::rc::Rc<")
+}
+
+/// The name that the value of a line is assigned to.
+fn assigned(line: &str) -> Option<String> {
+    let (left, right) = line.split_once('=')?;
+    if right.starts_with('=') || left.ends_with(['!', '<', '>', '+', '-', '*']) {
+        return None;
+    }
+    // `let mut a: A =`, `struct node *n =`, `q->head =`.
+    let left = match left.trim_start().strip_prefix("let ") {
+        Some(left) => left.split(':').next().unwrap_or(left),
+        None => left,
+    };
+    let name = left.trim_end().rsplit([' ', '*', '\t']).next()?;
+    let name = name.trim_end_matches("[]");
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.->[]".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (begins && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+/// What threads are called, as far as it is known what they execute.
+fn threads(steps: &[TracedStep], symbols: &Symbols) -> HashMap<u16, String> {
+    let mut functions: HashMap<u16, String> = HashMap::new();
+    for step in steps.iter().filter(|step| step.kind == OpKind::Spawn) {
+        if let (Ok(thread), Some(address)) = (u16::try_from(step.addr), step.value) {
+            functions.extend(symbols.function(address).map(|function| (thread, function)));
+        }
+    }
+    // The function that a thread of Rust begins with is one of the standard library, and the closure that
+    // this calls may itself only call others.
+    let is_closure = |function: &String| function.contains("{closure");
+    for step in steps.iter().filter(|step| step.kind != OpKind::Commit) {
+        let known = functions.get(&step.thread);
+        if let (true, Some(place)) = (known.is_none_or(|f| !is_closure(f)), step.place) {
+            let frames = symbols.frames(place);
+            let own = frames.iter().rev().find(|frame| frame.is_own());
+            let function = own.and_then(|frame| frame.function.clone());
+            let better = function.filter(|function| known.is_none() || is_closure(function));
+            functions.extend(better.map(|function| (step.thread, function)));
+        }
+    }
+    let name =
+        |(thread, function): (u16, String)| (thread, format!("{}#{thread}", short(&function)));
+    functions.into_iter().filter(|(thread, _)| *thread > 0).map(name).collect()
+}
+
+/// The last word of the name of a function, without its types, or of the one that it is a closure of.
+fn short(function: &str) -> String {
+    let mut path = String::new();
+    let mut depth = 0_u32;
+    for c in function.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            c if depth == 0 => path.push(c),
+            _ => {}
+        }
+    }
+    let mut words = path.rsplit("::");
+    let word = words.find(|word| !word.starts_with('{') && !word.is_empty());
+    word.unwrap_or(function).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{assigned, short};
+
+    #[test]
+    fn names_from_lines() {
+        let check = |line: &str, name: Option<&str>| assert_eq!(assigned(line).as_deref(), name);
+        check("    struct node *n = malloc(sizeof *n);", Some("n"));
+        check("q->head = calloc(1, 8);", Some("q->head"));
+        check("let mut data: Arc<A> = Arc::new(a);", Some("data"));
+        check("let (a, b) = (Box::new(1), Box::new(2));", None);
+        check("if (a == malloc(1))", None);
+        check("push(malloc(1));", None);
+        assert_eq!(short("psop::tests::mp::{closure#0}"), "mp");
+        assert_eq!(short("worker"), "worker");
+        assert_eq!(short("queue<int>::push(int)"), "push");
+        assert_eq!(short("<spin::once::Once<i32>>::call_once::<f<u8>>"), "call_once");
+        assert_eq!(short("<a::B>::run::{closure#1}"), "run");
+    }
+}
