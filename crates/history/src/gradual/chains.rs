@@ -23,7 +23,7 @@ pub(crate) struct Chains<'a> {
     thread: Vec<u32>,
     /// With relaxed program order, per operation its chain.
     chain: Vec<u32>,
-    /// Per operation the next one of its chain.
+    /// With relaxed program order, per operation the next one of its chain.
     next: Vec<u32>,
     /// Per chain its first operation.
     first: Vec<u32>,
@@ -54,23 +54,29 @@ impl<'a> Chains<'a> {
             ppo,
             thread,
             chain,
-            next: vec![END; ops.len()],
+            next: Vec::new(),
             first: vec![END; count],
             writes,
             main_before: Vec::new(),
         };
+        if !ppo.is_relaxed() {
+            for (thread, first) in chains.first.iter_mut().enumerate() {
+                let range = ops.of_thread(thread);
+                *first = if range.is_empty() { END } else { range.start };
+            }
+            return chains;
+        }
+        chains.next = vec![END; ops.len()];
         for op in (0..ops.len() as u32).rev() {
             let chain = chains.of(op);
             chains.next[op as usize] = std::mem::replace(&mut chains.first[chain], op);
         }
-        if ppo.is_relaxed() {
-            chains.main_before.reserve_exact(ops.len());
-            for thread in 0..k {
-                let mut main = END;
-                for op in ops.of_thread(thread) {
-                    chains.main_before.push(main);
-                    main = if ops.kind(op) == OpKind::Write { main } else { op };
-                }
+        chains.main_before.reserve_exact(ops.len());
+        for thread in 0..k {
+            let mut main = END;
+            for op in ops.of_thread(thread) {
+                chains.main_before.push(main);
+                main = if ops.kind(op) == OpKind::Write { main } else { op };
             }
         }
         chains
@@ -93,6 +99,10 @@ impl<'a> Chains<'a> {
 
     /// The next operation of the same chain.
     pub(crate) fn next(&self, op: u32) -> u32 {
+        if self.ppo == Ppo::Full {
+            let end = self.ops.of_thread(self.thread(op)).end;
+            return if op + 1 < end { op + 1 } else { END };
+        }
         self.next[op as usize]
     }
 

@@ -14,7 +14,7 @@
 //! what it finds. Cost: linear in operations if choices are rarely bad; each bad one costs the
 //! operations since it was made.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use weakspot_core::{INITIAL, Limit, OpKind};
 use weakspot_sat::Meter;
@@ -71,8 +71,7 @@ pub(crate) fn greedy(
         meter.work(1, || run.bytes())?;
     }
     let all = run.trail.len() == chains.ops.len();
-    let trail = run.trail.iter().map(|&(op, _)| op).collect();
-    let heads = run.heads;
+    let (trail, heads) = (run.trail, run.heads);
     Ok(match (all, tired) {
         (true, _) => Greedy::Run(trail),
         (false, true) => Greedy::Tired(Place { trail, heads }),
@@ -149,7 +148,9 @@ struct Run<'r, 'a> {
     readers: Readers,
     heads: Vec<u32>,
     states: Vec<State>,
-    /// Per operation the first of the chains that wait for it; per chain the next one.
+    /// Which operations chains wait for; per chain the first of those that wait for one of its
+    /// operations, and the next one that waits for the same chain.
+    awaited: Marks,
     waiter: Vec<u32>,
     next_waiter: Vec<u32>,
     ready: Vec<u32>,
@@ -161,12 +162,14 @@ struct Run<'r, 'a> {
     unsure: Vec<u32>,
     /// Per variable the write that is in memory.
     memory: Vec<u32>,
-    /// What was done, and what it replaced in memory.
-    trail: Vec<(u32, u32)>,
+    /// What was done, and what the writes among it replaced in memory.
+    trail: Vec<u32>,
+    replaced: Vec<u32>,
     /// Per write when it reached memory.
     when: Vec<u32>,
-    /// Per operation the last learnt edge that leads there.
-    learnt_to: Vec<u32>,
+    /// The operations to which learnt edges lead, and the last edge of each.
+    has_learnt: Marks,
+    learnt_to: HashMap<u32, u32>,
     learnt: Vec<Learnt>,
     /// The learnt edges that may go, and when: as soon as the trail is that short.
     fleeting: BinaryHeap<(u32, u32)>,
@@ -187,7 +190,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 .map(|&head| if head == END { State::Ended } else { State::Ready })
                 .collect(),
             heads,
-            waiter: vec![END; ops.len()],
+            awaited: Marks::new(ops.len()),
+            waiter: vec![END; chains.len()],
             next_waiter: vec![END; chains.len()],
             ready,
             candidates: Vec::new(),
@@ -195,8 +199,10 @@ impl<'r, 'a> Run<'r, 'a> {
             unsure: Vec::new(),
             memory: vec![INITIAL; ops.vars()],
             trail: Vec::with_capacity(ops.len()),
+            replaced: Vec::new(),
             when: vec![END; ops.len()],
-            learnt_to: vec![END; ops.len()],
+            has_learnt: Marks::new(ops.len()),
+            learnt_to: HashMap::new(),
             learnt: Vec::new(),
             fleeting: BinaryHeap::new(),
         }
@@ -216,20 +222,21 @@ impl<'r, 'a> Run<'r, 'a> {
                 if !matches!(wait.why, Why::Order) {
                     self.unsure.push(chain as u32);
                 }
-                let first = &mut self.waiter[wait.on as usize];
+                self.awaited.set(wait.on, true);
+                let first = &mut self.waiter[self.chains.of(wait.on)];
                 self.next_waiter[chain] = std::mem::replace(first, chain as u32);
                 return self.follow(chain);
             }
             if self.chains.ops.writes(op) {
                 self.states[chain] = State::Candidate;
-                let list = match self.waiter[op as usize] {
-                    END => &mut self.candidates,
-                    _ => &mut self.demanded,
+                let list = match self.awaited.has(op) {
+                    false => &mut self.candidates,
+                    true => &mut self.demanded,
                 };
                 list.push(chain as u32);
                 return None;
             }
-            self.perform(chain, op, INITIAL);
+            self.perform(chain, op);
         }
     }
 
@@ -251,7 +258,7 @@ impl<'r, 'a> Run<'r, 'a> {
         {
             return Some(order(edge.from));
         }
-        let mut at = self.learnt_to[op as usize];
+        let mut at = self.last_learnt(op);
         while let Some(edge) = self.learnt.get(at as usize) {
             if !edge.gone && !is_done(edge.from) {
                 return Some(Wait { on: edge.from, why: Why::Learnt(at) });
@@ -311,23 +318,47 @@ impl<'r, 'a> Run<'r, 'a> {
             let var = self.chains.ops.var(op) as usize;
             let before = std::mem::replace(&mut self.memory[var], op);
             self.when[op as usize] = self.trail.len() as u32;
-            self.perform(chain, op, before);
+            self.replaced.push(before);
+            self.perform(chain, op);
         }
     }
 
-    fn perform(&mut self, chain: usize, op: u32, before: u32) {
-        self.trail.push((op, before));
+    fn perform(&mut self, chain: usize, op: u32) {
+        self.trail.push(op);
         self.heads[chain] = self.chains.next(op);
         self.wake(op);
     }
 
     /// Those that wait for an operation look again.
     fn wake(&mut self, op: u32) {
-        let mut who = std::mem::replace(&mut self.waiter[op as usize], END);
+        if !self.awaited.has(op) {
+            return;
+        }
+        self.awaited.set(op, false);
+        // Of those that wait for the chain, the ones that wait for something else go on waiting.
+        let of = self.chains.of(op);
+        let mut who = std::mem::replace(&mut self.waiter[of], END);
         while who != END {
-            self.states[who as usize] = State::Ready;
-            self.ready.push(who);
-            who = std::mem::replace(&mut self.next_waiter[who as usize], END);
+            let chain = who as usize;
+            let next = std::mem::replace(&mut self.next_waiter[chain], END);
+            match self.states[chain] {
+                State::Waiting(wait) if wait.on != op => {
+                    self.next_waiter[chain] = std::mem::replace(&mut self.waiter[of], who);
+                }
+                _ => {
+                    self.states[chain] = State::Ready;
+                    self.ready.push(who);
+                }
+            }
+            who = next;
+        }
+    }
+
+    /// The last learnt edge that leads to an operation, or [`END`].
+    fn last_learnt(&self, op: u32) -> u32 {
+        match self.has_learnt.has(op) {
+            true => self.learnt_to.get(&op).copied().unwrap_or(END),
+            false => END,
         }
     }
 
@@ -382,7 +413,8 @@ impl<'r, 'a> Run<'r, 'a> {
         if let Some(latest) = reasons.first() {
             self.fleeting.push((self.when[latest.first as usize], index));
         }
-        let next = std::mem::replace(&mut self.learnt_to[to as usize], index);
+        self.has_learnt.set(to, true);
+        let next = self.learnt_to.insert(to, index).unwrap_or(END);
         self.learnt.push(Learnt { from, next, reasons, others, gone: false });
     }
 
@@ -400,7 +432,7 @@ impl<'r, 'a> Run<'r, 'a> {
         {
             return true;
         }
-        let mut at = self.learnt_to[second as usize];
+        let mut at = self.last_learnt(second);
         while let Some(edge) = self.learnt.get(at as usize) {
             if !edge.gone && edge.from == first && edge.reasons.is_empty() && edge.others.is_empty()
             {
@@ -415,11 +447,11 @@ impl<'r, 'a> Run<'r, 'a> {
     fn rewind(&mut self, back: u32) -> u64 {
         let undone = self.trail.len() as u64 - u64::from(back);
         while self.trail.len() > back as usize {
-            let Some((op, before)) = self.trail.pop() else { break };
+            let Some(op) = self.trail.pop() else { break };
             let ops = self.chains.ops;
             let chain = self.chains.of(op);
             if ops.kind(op) != OpKind::Fence && ops.writes(op) {
-                self.memory[ops.var(op) as usize] = before;
+                self.memory[ops.var(op) as usize] = self.replaced.pop().unwrap_or(INITIAL);
                 self.when[op as usize] = END;
             }
             self.heads[chain] = op;
@@ -454,6 +486,25 @@ impl<'r, 'a> Run<'r, 'a> {
 
     fn bytes(&self) -> u64 {
         let ops = self.chains.ops.len() as u64;
-        self.chains.bytes() + self.extra.bytes() + 28 * ops + 64 * self.learnt.len() as u64
+        self.chains.bytes() + self.extra.bytes() + 20 * ops + 80 * self.learnt.len() as u64
+    }
+}
+
+/// A set of operations.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn new(ops: usize) -> Marks {
+        Marks(vec![0; ops / 64 + 1])
+    }
+
+    fn has(&self, op: u32) -> bool {
+        self.0[op as usize / 64] >> (op % 64) & 1 == 1
+    }
+
+    fn set(&mut self, op: u32, on: bool) {
+        let bit = 1 << (op % 64);
+        let word = &mut self.0[op as usize / 64];
+        *word = if on { *word | bit } else { *word & !bit };
     }
 }

@@ -5,7 +5,7 @@
 //! The store order is the closure of both on each variable. It is kept as one number per thread
 //! again, and only where it is more than the clocks say. Cost: operations times threads.
 
-use weakspot_core::{History, INITIAL, Limit};
+use weakspot_core::{History, INITIAL, Limit, OpKind};
 use weakspot_sat::Meter;
 
 use crate::graph::clocks::Clocks;
@@ -48,23 +48,26 @@ pub(crate) fn by_variable(ops: &History, order: &[u32]) -> Vec<Vec<u32>> {
 pub(crate) struct Readers {
     /// Per write its first reader; after the operations, per variable that of the initial write.
     first: Vec<u32>,
-    /// Per read the next one of the same write.
-    next: Vec<u32>,
+    /// Per read the next one of the same write. Without updates no operation has both, and these
+    /// stand among the others.
+    next: Option<Vec<u32>>,
 }
 
 const NONE: u32 = INITIAL;
 
 impl Readers {
     pub(crate) fn new(ops: &History) -> Readers {
-        let mut readers =
-            Readers { first: vec![NONE; ops.len() + ops.vars()], next: vec![NONE; ops.len()] };
+        let has_updates = (0..ops.len() as u32).any(|op| ops.kind(op) == OpKind::Update);
+        let next = has_updates.then(|| vec![NONE; ops.len()]);
+        let mut readers = Readers { first: vec![NONE; ops.len() + ops.vars()], next };
         for thread in (0..ops.threads()).rev() {
             let range = ops.of_thread(thread);
             for r in range.clone().rev().filter(|&r| ops.reads(r)) {
                 let initial = ops.len() + ops.var(r) as usize;
                 let first = &mut readers.first[ops.from(r).map_or(initial, |w| w as usize)];
                 if !range.contains(first) {
-                    readers.next[r as usize] = std::mem::replace(first, r);
+                    let second = std::mem::replace(first, r);
+                    readers.next.as_mut().unwrap_or(&mut readers.first)[r as usize] = second;
                 }
             }
         }
@@ -73,10 +76,11 @@ impl Readers {
 
     /// The last reader of a write in each thread.
     pub(crate) fn of(&self, w: usize) -> impl Iterator<Item = u32> + '_ {
+        let next = self.next.as_ref().unwrap_or(&self.first);
         let mut at = self.first[w];
         std::iter::from_fn(move || {
             let reader = at;
-            at = *self.next.get(reader as usize)?;
+            at = *next.get(reader as usize)?;
             Some(reader)
         })
     }
