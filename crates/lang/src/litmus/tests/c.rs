@@ -19,13 +19,13 @@ fn ends(body: &str, condition: &str) {
 
 /// Store buffering, where `x` and `y` stand for themselves.
 fn sb(body: &str) -> String {
-    let other = body.replace('x', "@").replace('y', "x").replace('@', "y");
-    // Functions whose names have these letters keep them.
-    let other = other
-        .replace("eychange", "exchange")
-        .replace("eyplicit", "explicit")
-        .replace("yxhg", "xchg")
-        .replace("ychg", "xchg");
+    let swap = |word: &str| match word.trim_end_matches(|c: char| !c.is_alphanumeric()) {
+        "x" => word.replacen('x', "y", 1),
+        "y" => word.replacen('y', "x", 1),
+        _ => word.to_owned(),
+    };
+    let other: String =
+        body.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_').map(swap).collect();
     observations(&test(&[body, &other], "exists (0:r=0 /\\ 1:r=0)"))
 }
 
