@@ -154,6 +154,7 @@ fn the_help_lists_nothing_that_is_refused() {
             for value in values {
                 // A list has no other options beside it.
                 let rest = if long == "list" { "" } else { rest };
+                let rest = without_steps(&path, long, rest);
                 let context = context(&path, long, &value);
                 let line = format!("{path} {context} --{long} {value} {rest}");
                 if let Err(why) = means(&line).map_err(|why| why.replace('\n', " "))
@@ -166,6 +167,14 @@ fn the_help_lists_nothing_that_is_refused() {
     }
 }
 
+/// All cycles, and how long they are, have no steps of one beside them.
+fn without_steps<'a>(path: &str, option: &str, rest: &'a str) -> &'a str {
+    match (path, option) {
+        ("gen litmus", "all" | "size") => "-o tests",
+        _ => rest,
+    }
+}
+
 /// What an option needs beside it.
 fn context(path: &str, option: &str, value: &str) -> &'static str {
     let language = ["litmus", "weak", "trencher", "memorax"].contains(&value);
@@ -173,6 +182,7 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("monitor", "schedules") => "--program",
         ("monitor", "input-format") if language => "--program",
         ("record", "input-format") => "FILE",
+        ("gen litmus", "size") => "--all",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
         _ => "",
     }
@@ -191,7 +201,9 @@ fn the_defaults_in_the_help_are_true() {
             let Some((_, tail)) = help.split_once("[default: ") else { continue };
             let default = tail.split([']', ';']).next().unwrap_or_default();
             let long = arg.get_long().unwrap_or_default();
+            let rest = without_steps(&path, long, rest);
             let context = match (&path[..], long) {
+                ("gen litmus", "size") => "--all",
                 // Logs are followed for as long as it takes, unless a time is named.
                 ("serial" | "monitor", "timeout") => continue,
                 ("monitor", "seed") => "--program --random 3",

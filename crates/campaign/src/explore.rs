@@ -6,9 +6,9 @@ use weakspot_core::{Limit, Model};
 use weakspot_live::wire::{Config, Message};
 use weakspot_live::{Choices, Plan};
 
-use crate::config::merged;
 use crate::findings::{Findings, Seen};
 use crate::heard::Heard;
+use crate::pieces::merged;
 use crate::sharing;
 use crate::symbols::Symbols;
 use crate::{Campaign, Ended, Error, Question, Result, Start, Strategy, Until};

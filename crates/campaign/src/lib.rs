@@ -36,6 +36,7 @@ mod log;
 mod measure;
 mod names;
 mod native;
+mod pieces;
 mod question;
 mod races;
 mod replay;

@@ -11,11 +11,11 @@ use std::time::Duration;
 use weakspot_live::wire::{Config, Message, Related, TracedStep};
 use weakspot_live::{Choices, Plan};
 
-use crate::config::merged;
 use crate::explore::Explored;
 use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
 use crate::names::{Block, Names};
+use crate::pieces::merged;
 use crate::symbols::Symbols;
 use crate::{Campaign, Ended, Result, Start};
 

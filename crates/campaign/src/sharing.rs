@@ -6,8 +6,8 @@ use std::time::Duration;
 use weakspot_live::wire::Config;
 use weakspot_live::{Parts, Plan};
 
-use crate::config::merged;
 use crate::heard::Heard;
+use crate::pieces::merged;
 use crate::{Campaign, Control, Ended, Result, Shared, Start};
 
 /// Follows a strategy with several workers; nothing if it is one that cannot be shared. `known` is shared

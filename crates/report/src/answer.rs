@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
+use weakspot_witness::model_key;
 
-use crate::json::model_key;
 use crate::text::show::model_name;
 use crate::text::table::Style;
 

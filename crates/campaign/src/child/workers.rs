@@ -9,7 +9,7 @@ use weakspot_live::Parts;
 use weakspot_live::wire::{Config, Message};
 
 use super::{Child, Group, LOOK, OVERTIME, name_of, pass_on, status_text};
-use crate::config::merged;
+use crate::pieces::merged;
 use crate::{Ended, Error, Result, Shared, Start};
 
 /// A line of who has this number.

@@ -100,7 +100,7 @@ fn rows_of_two_programs() {
     for name in ["parker", "diamond-2", "diamond-1000"] {
         assert!(names.iter().filter(|n| **n == name).count() >= 4, "{names:?}");
     }
-    for row in &rows {
+    for row in rows.iter().filter(|row| row["limit"]["kind"] != "n/a") {
         assert_eq!(row["verdict"], "violated", "{row}");
         assert_eq!(row["threads"], 2, "{row}");
         assert!(row["explored"].as_u64().is_some_and(|n| n > 0), "{row}");

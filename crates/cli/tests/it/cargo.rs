@@ -264,8 +264,7 @@ fn only_tests_are_executed() {
         "SKIP mac: a procedural macro runs inside of the compiler",
         "SKIP one::own: it has a harness of its own",
         "3 tests start no second thread",
-        // The command that shows it again chooses one of several tests with this name.
-        "-p one --lib -- --exact wrong",
+        "again by weakspot cargo test --replay 1 ",
     ] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }

@@ -18,6 +18,7 @@ fn help() {
             Commands:
               family   A member of a family of programs or litmus tests that grows with a number
               history  Histories of random clients on a memory, a machine or a cache coherence protocol
+              litmus   A litmus test from a cycle of accesses, or all tests up to a size
               help     Print this message or the help of the given subcommand(s)
 
             Options:

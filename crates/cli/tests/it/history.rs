@@ -233,63 +233,88 @@ fn by_cases() {
         &["history", "--model", "sc", "--complete", "sat", "-"],
         first,
         expect![[r#"
-            - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 4 cycles
+            - by-cases SC: violated: 18 operations, whatever the order of 3 pairs of writes: 5 cycles
 
               Under SC this cannot be. These writes have no order yet:
               pair 1: t2 0 w z 1 and t3 0 w z 2
-              pair 2: t0 2 w x 1 and t2 2 w x 2
-              pair 3: t0 0 w y 1 and t1 0 w y 2
+              pair 2: t0 0 w y 1 and t1 0 w y 2
+              pair 3: t0 2 w x 1 and t2 2 w x 2
               However they are ordered, one of these cycles appears; each arrow means "comes
               before".
               A checked proof says that no order avoids all of them.
 
               Cycle 1:
-              t0 0  w y 1  line 4   -po->  program order of t0
-              t0 2  w x 1  line 6   -ww->  if so ordered, pair 2
-              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
-              t4 0  r x 2  line 14  -po->  program order of t4
-              t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
-              t0 0  w y 1  line 4   (back at the start)
-              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is
-                  overwritten by it:
-                  t1 0 w y 2 -ww-> (if so ordered, pair 3) t0 0 w y 1
-
-              Cycle 2:
               t1 0  w y 2  line 7   -po->  program order of t1
               t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
               t0 1  r f 1  line 5   -po->  program order of t0
-              t0 2  w x 1  line 6   -ww->  if so ordered, pair 2
+              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+              t6 0  r x 1  line 18  -po->  program order of t6
+              t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
+              t2 0  w z 1  line 9   -po->  program order of t2
+              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+              t5 0  r x 2  line 16  -po->  program order of t5
+              t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (2)
+              t1 0  w y 2  line 7   (back at the start)
+              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is
+                  overwritten by it:
+                  t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
+              (2) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is
+                  overwritten by it:
+                  t0 0 w y 1 -ww-> (if so ordered, pair 2) t1 0 w y 2
+
+              Cycle 2:
+              t0 0  w y 1  line 4   -po->  program order of t0
+              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+              t6 0  r x 1  line 18  -po->  program order of t6
+              t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
+              t2 0  w z 1  line 9   -po->  program order of t2
+              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+              t4 0  r x 2  line 14  -po->  program order of t4
+              t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (2)
+              t0 0  w y 1  line 4   (back at the start)
+              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is
+                  overwritten by it:
+                  t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
+              (2) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is
+                  overwritten by it:
+                  t1 0 w y 2 -ww-> (if so ordered, pair 2) t0 0 w y 1
+
+              Cycle 3:
+              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
+              t7 0  r x 1  line 20  -po->  program order of t7
+              t7 1  r z 1  line 21  -rw->  read z=1, which the next overwrites, see (1)
+              t3 0  w z 2  line 12  -po->  program order of t3
+              t3 1  w g 1  line 13  -wr->  wrote g=1, which the next reads
+              t2 1  r g 1  line 10  -po->  program order of t2
+              t2 2  w x 2  line 11  -ww->  if so ordered, pair 3
+              t0 2  w x 1  line 6   (back at the start)
+              (1) t7 1 r z 1 comes before t3 0 w z 2, because t2 0 w z 1, which it reads, is
+                  overwritten by it:
+                  t2 0 w z 1 -ww-> (if so ordered, pair 1) t3 0 w z 2
+
+              Cycle 4:
+              t1 0  w y 2  line 7   -po->  program order of t1
+              t1 1  w f 1  line 8   -wr->  wrote f=1, which the next reads
+              t0 1  r f 1  line 5   -po->  program order of t0
+              t0 2  w x 1  line 6   -ww->  if so ordered, pair 3
               t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
               t5 0  r x 2  line 16  -po->  program order of t5
               t5 1  r y 1  line 17  -rw->  read y=1, which the next overwrites, see (1)
               t1 0  w y 2  line 7   (back at the start)
               (1) t5 1 r y 1 comes before t1 0 w y 2, because t0 0 w y 1, which it reads, is
                   overwritten by it:
-                  t0 0 w y 1 -ww-> (if so ordered, pair 3) t1 0 w y 2
+                  t0 0 w y 1 -ww-> (if so ordered, pair 2) t1 0 w y 2
 
-              Cycle 3:
-              t2 0  w z 1  line 9   -po->  program order of t2
-              t2 2  w x 2  line 11  -ww->  if so ordered, pair 2
-              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
-              t6 0  r x 1  line 18  -po->  program order of t6
-              t6 1  r z 2  line 19  -rw->  read z=2, which the next overwrites, see (1)
-              t2 0  w z 1  line 9   (back at the start)
-              (1) t6 1 r z 2 comes before t2 0 w z 1, because t3 0 w z 2, which it reads, is
+              Cycle 5:
+              t0 0  w y 1  line 4   -po->  program order of t0
+              t0 2  w x 1  line 6   -ww->  if so ordered, pair 3
+              t2 2  w x 2  line 11  -wr->  wrote x=2, which the next reads
+              t4 0  r x 2  line 14  -po->  program order of t4
+              t4 1  r y 2  line 15  -rw->  read y=2, which the next overwrites, see (1)
+              t0 0  w y 1  line 4   (back at the start)
+              (1) t4 1 r y 2 comes before t0 0 w y 1, because t1 0 w y 2, which it reads, is
                   overwritten by it:
-                  t3 0 w z 2 -ww-> (if so ordered, pair 1) t2 0 w z 1
-
-              Cycle 4:
-              t3 0  w z 2  line 12  -po->  program order of t3
-              t3 1  w g 1  line 13  -wr->  wrote g=1, which the next reads
-              t2 1  r g 1  line 10  -po->  program order of t2
-              t2 2  w x 2  line 11  -ww->  if so ordered, pair 2
-              t0 2  w x 1  line 6   -wr->  wrote x=1, which the next reads
-              t7 0  r x 1  line 20  -po->  program order of t7
-              t7 1  r z 1  line 21  -rw->  read z=1, which the next overwrites, see (1)
-              t3 0  w z 2  line 12  (back at the start)
-              (1) t7 1 r z 1 comes before t3 0 w z 2, because t2 0 w z 1, which it reads, is
-                  overwritten by it:
-                  t2 0 w z 1 -ww-> (if so ordered, pair 1) t3 0 w z 2
+                  t1 0 w y 2 -ww-> (if so ordered, pair 2) t0 0 w y 1
 
             --- exit 1
         "#]],
@@ -298,7 +323,7 @@ fn by_cases() {
         &["history", "--model", "sc", "--format", "json", "-"],
         first,
         expect![[r#"
-            {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","certified":true,"operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":4,"proof_steps":5,"length":5,"cycle":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"ww","to":{"thread":2,"index":2,"op":"w x 2","line":11},"assumed":true},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":4,"index":0,"op":"r x 2","line":14}},{"from":{"thread":4,"index":0,"op":"r x 2","line":14},"link":"po","to":{"thread":4,"index":1,"op":"r y 2","line":15}},{"from":{"thread":4,"index":1,"op":"r y 2","line":15},"link":"rw","to":{"thread":0,"index":0,"op":"w y 1","line":4},"derivation":0}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":4,"index":1,"op":"r y 2","line":15},"within":"global","path":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"ww","to":{"thread":0,"index":0,"op":"w y 1","line":4},"assumed":true}]}],"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"},{"name":"t2"},{"name":"t3"},{"name":"t4"},{"name":"t5"},{"name":"t6"},{"name":"t7"}],"locations":[{"name":"y"},{"name":"f"},{"name":"x"},{"name":"z"},{"name":"g"}],"init":{"y":0,"f":0,"x":0,"z":0,"g":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"y","value":1,"line":4,"text":"w y 1"},{"n":3,"thread":0,"kind":"store","location":"x","value":1,"line":6,"text":"w x 1"},{"n":8,"thread":2,"kind":"store","location":"x","value":2,"line":11,"text":"w x 2"},{"n":11,"thread":4,"kind":"load","location":"x","value":2,"line":14,"text":"r x 2"},{"n":12,"thread":4,"kind":"load","location":"y","value":2,"line":15,"text":"r y 2"}],"cycle":[{"from":1,"to":3,"edge":"po","why":"program order of t0"},{"from":3,"to":8,"edge":"co","why":"if so ordered, pair 2"},{"from":8,"to":11,"edge":"rf","why":"wrote x=2, which the next reads"},{"from":11,"to":12,"edge":"po","why":"program order of t4"},{"from":12,"to":1,"edge":"fr","why":"read y=2, which the next overwrites"}],"late":[]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"history","id":"by-cases","number":1,"model":"sc","verdict":"violated","certified":true,"operations":18,"threads":8,"variables":5,"decided_by":"sat","pairs":3,"conflicts":5,"proof_steps":7,"length":10,"cycle":[{"from":{"thread":1,"index":0,"op":"w y 2","line":7},"link":"po","to":{"thread":1,"index":1,"op":"w f 1","line":8}},{"from":{"thread":1,"index":1,"op":"w f 1","line":8},"link":"wr","to":{"thread":0,"index":1,"op":"r f 1","line":5}},{"from":{"thread":0,"index":1,"op":"r f 1","line":5},"link":"po","to":{"thread":0,"index":2,"op":"w x 1","line":6}},{"from":{"thread":0,"index":2,"op":"w x 1","line":6},"link":"wr","to":{"thread":6,"index":0,"op":"r x 1","line":18}},{"from":{"thread":6,"index":0,"op":"r x 1","line":18},"link":"po","to":{"thread":6,"index":1,"op":"r z 2","line":19}},{"from":{"thread":6,"index":1,"op":"r z 2","line":19},"link":"rw","to":{"thread":2,"index":0,"op":"w z 1","line":9},"derivation":0},{"from":{"thread":2,"index":0,"op":"w z 1","line":9},"link":"po","to":{"thread":2,"index":2,"op":"w x 2","line":11}},{"from":{"thread":2,"index":2,"op":"w x 2","line":11},"link":"wr","to":{"thread":5,"index":0,"op":"r x 2","line":16}},{"from":{"thread":5,"index":0,"op":"r x 2","line":16},"link":"po","to":{"thread":5,"index":1,"op":"r y 1","line":17}},{"from":{"thread":5,"index":1,"op":"r y 1","line":17},"link":"rw","to":{"thread":1,"index":0,"op":"w y 2","line":7},"derivation":1}],"within":"global","derivations":[{"rule":"overtaken","read":{"thread":6,"index":1,"op":"r z 2","line":19},"within":"global","path":[{"from":{"thread":3,"index":0,"op":"w z 2","line":12},"link":"ww","to":{"thread":2,"index":0,"op":"w z 1","line":9},"assumed":true}]},{"rule":"overtaken","read":{"thread":5,"index":1,"op":"r y 1","line":17},"within":"global","path":[{"from":{"thread":0,"index":0,"op":"w y 1","line":4},"link":"ww","to":{"thread":1,"index":0,"op":"w y 2","line":7},"assumed":true}]}],"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"},{"name":"t2"},{"name":"t3"},{"name":"t4"},{"name":"t5"},{"name":"t6"},{"name":"t7"}],"locations":[{"name":"y"},{"name":"f"},{"name":"x"},{"name":"z"},{"name":"g"}],"init":{"y":0,"f":0,"x":0,"z":0,"g":0},"steps":[{"n":2,"thread":0,"kind":"load","location":"f","value":1,"line":5,"text":"r f 1"},{"n":3,"thread":0,"kind":"store","location":"x","value":1,"line":6,"text":"w x 1"},{"n":4,"thread":1,"kind":"store","location":"y","value":2,"line":7,"text":"w y 2"},{"n":5,"thread":1,"kind":"store","location":"f","value":1,"line":8,"text":"w f 1"},{"n":6,"thread":2,"kind":"store","location":"z","value":1,"line":9,"text":"w z 1"},{"n":8,"thread":2,"kind":"store","location":"x","value":2,"line":11,"text":"w x 2"},{"n":13,"thread":5,"kind":"load","location":"x","value":2,"line":16,"text":"r x 2"},{"n":14,"thread":5,"kind":"load","location":"y","value":1,"line":17,"text":"r y 1"},{"n":15,"thread":6,"kind":"load","location":"x","value":1,"line":18,"text":"r x 1"},{"n":16,"thread":6,"kind":"load","location":"z","value":2,"line":19,"text":"r z 2"}],"cycle":[{"from":4,"to":5,"edge":"po","why":"program order of t1"},{"from":5,"to":2,"edge":"rf","why":"wrote f=1, which the next reads"},{"from":2,"to":3,"edge":"po","why":"program order of t0"},{"from":3,"to":15,"edge":"rf","why":"wrote x=1, which the next reads"},{"from":15,"to":16,"edge":"po","why":"program order of t6"},{"from":16,"to":6,"edge":"fr","why":"read z=2, which the next overwrites"},{"from":6,"to":8,"edge":"po","why":"program order of t2"},{"from":8,"to":13,"edge":"rf","why":"wrote x=2, which the next reads"},{"from":13,"to":14,"edge":"po","why":"program order of t5"},{"from":14,"to":4,"edge":"fr","why":"read y=1, which the next overwrites"}],"late":[]},"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             --- exit 1
         "#]],
     );

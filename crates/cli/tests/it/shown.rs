@@ -16,7 +16,7 @@ int ready, data;";
     pthread_mutex_unlock(&m); data = 1;";
     let (out, code) = explore("drawn", &two(front, p, q, "data == 1"), &[]);
     assert_eq!(code, Some(1), "{out}");
-    for part in ["wake c", "lock m", "unlock m", "races with ", "fails  at ", "data-race"] {
+    for part in ["wake c", "lock m", "unlock m", "races with ", ". fails ", "data-race"] {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(!out.contains("unlock c"), "{out}");

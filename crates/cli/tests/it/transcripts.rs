@@ -348,7 +348,7 @@ fn reach_peterson() {
         &["reach", "corpus/programs/peterson.weak"],
         "",
         expect![[r#"
-            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (335 nodes searched)
+            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (226 nodes searched)
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
