@@ -217,6 +217,21 @@ pub fn search_abstraction(
     abstraction::check_within(program, model, abstraction, max_states, &mut |_| true)
 }
 
+/// The same, as long as `go_on` says so, which is asked now and then.
+pub fn search_abstraction_while(
+    program: &Program,
+    model: Model,
+    abstraction: &Abstraction,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), Rejected> {
+    let mut asked = 0_u32;
+    let mut go_on = |_| {
+        asked = asked.wrapping_add(1);
+        !asked.is_multiple_of(256) || go_on()
+    };
+    abstraction::check_within(program, model, abstraction, usize::MAX, &mut go_on)
+}
+
 /// Re-derives a verdict on the program's condition from nothing, by the full search of
 /// [`reference::reachable`].
 pub fn search(

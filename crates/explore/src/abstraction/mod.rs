@@ -67,14 +67,24 @@ pub(crate) fn decided(
             Ended::Complete => {
                 let abstraction = classes.abstraction(program, gap);
                 let states = meter.states;
-                let evidence = Evidence::Abstracted { states, abstraction };
-                let found = answer(Verdict::Holds, None, Some(evidence), states);
-                // The checker goes on step by step, in all orders, and forgets more on its way.
-                // With larger gaps it forgets less.
-                match found.clone().certified(program, model, limits) {
-                    Ok(_) => return Ok(Some(found)),
-                    Err(NoAnswer::Rejected(Rejected::Coarse)) => gap *= 2,
-                    Err(defect) => return Err(defect),
+                // Nothing is said that the checker has not seen to the end. It goes on step by step, in
+                // all orders, and forgets more on its way. With larger gaps it forgets less.
+                let mut in_time = || limits.check(0).is_ok();
+                let checked =
+                    certify::search_abstraction_while(program, model, &abstraction, &mut in_time);
+                match checked {
+                    Ok(()) => {
+                        let evidence = Evidence::Abstracted { states, abstraction };
+                        return Ok(Some(answer(Verdict::Holds, None, Some(evidence), states)));
+                    }
+                    Err(Rejected::Coarse) => gap *= 2,
+                    Err(Rejected::TooLarge(_)) => match limits.check(0) {
+                        Err(limit) => {
+                            return Ok(Some(answer(Verdict::Unknown(limit), None, None, states)));
+                        }
+                        Ok(()) => return Ok(None),
+                    },
+                    Err(defect) => return Err(NoAnswer::Rejected(defect)),
                 }
             }
             Ended::Found(violation, run) => {
