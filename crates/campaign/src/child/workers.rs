@@ -96,11 +96,14 @@ impl Workers<'_> {
     ) -> Result<(Ended, bool)> {
         let mut until = Instant::now() + start.most + OVERTIME;
         let mut asked = false;
+        // Since when somebody is gone without having said so.
+        let mut gone: Option<Instant> = None;
         let ended = |asked: bool| if asked { Ended::Stopped } else { Ended::Heard };
         loop {
             self.hand_out(parts, most)?;
             match lines.recv_timeout(LOOK) {
                 Ok((number, line)) => {
+                    gone = None;
                     let message = Message::parse(&line).map_err(Error::because(
                         "the runtime library said something that is not understood",
                     ))?;
@@ -119,7 +122,10 @@ impl Workers<'_> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(status) = self.gone()? {
+                    // What it said last may still be on its way, on a machine with much to do.
+                    if let Some(status) = self.gone()?
+                        && gone.get_or_insert_with(Instant::now).elapsed() > OVERTIME
+                    {
                         return Ok((if asked { Ended::Stopped } else { status }, false));
                     }
                 }

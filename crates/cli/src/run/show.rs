@@ -19,7 +19,7 @@ use weakspot_report::{
 
 use super::kept::Entry;
 use super::{Outcome, Subject, log, question};
-use crate::args::RunArgs;
+use crate::args::{RunArgs, RunStrategy};
 use crate::job::style;
 use crate::pool::Answer;
 
@@ -53,6 +53,10 @@ fn show_as(
     answer: &mut Answer<Outcome>,
 ) -> Result<()> {
     let strategy = found.strategies.join(", then ");
+    let mut remarks = found.remarks.clone();
+    if args.strategy == RunStrategy::Rf && args.under.is_none() {
+        remarks.push(NOT_ASKED.to_owned());
+    }
     let options = question::options(args, args.under, found.fork);
     let command = question::command(subject, &options);
     let target = question::typed(&subject.target);
@@ -66,7 +70,7 @@ fn show_as(
         executions: found.executions,
         steps: found.steps,
         strategy: &strategy,
-        remarks: &found.remarks,
+        remarks: &remarks,
         time,
     };
     let shared = &args.shared;
@@ -137,6 +141,10 @@ impl Look<'_> {
         (model != Model::Sc).then_some(model)
     }
 }
+
+/// What a strategy for one model leaves open.
+const NOT_ASKED: &str = "TSO and PSO were not asked about: --strategy rf explores one model, SC, or \
+                         another with --under";
 
 /// What stands before answers that do not count.
 const ADVICE: &str = "\

@@ -222,6 +222,7 @@ pub fn search_abstraction_while(
     program: &Program,
     model: Model,
     abstraction: &Abstraction,
+    max_states: usize,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), Rejected> {
     let mut asked = 0_u32;
@@ -229,7 +230,7 @@ pub fn search_abstraction_while(
         asked = asked.wrapping_add(1);
         !asked.is_multiple_of(256) || go_on()
     };
-    abstraction::check_within(program, model, abstraction, usize::MAX, &mut go_on)
+    abstraction::check_within(program, model, abstraction, max_states, &mut go_on)
 }
 
 /// Re-derives a verdict on the program's condition from nothing, by the full search of

@@ -27,6 +27,9 @@ use crate::abstraction::steps::{Machine, Stop};
 use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
 
+/// About so many bytes are needed for a state that is checked.
+const CHECKED_BYTES: u64 = 1 << 10;
+
 /// Gaps of more than this size are not told apart.
 const LARGEST_GAP: Value = 64;
 
@@ -69,10 +72,10 @@ pub(crate) fn decided(
                 let states = meter.states;
                 // Nothing is said that the checker has not seen to the end. It goes on step by step, in
                 // all orders, and forgets more on its way. With larger gaps it forgets less.
-                let mut in_time = || limits.check(0).is_ok();
-                let checked =
-                    certify::search_abstraction_while(program, model, &abstraction, &mut in_time);
-                match checked {
+                let most = limits.memory.map_or(u64::MAX, |bytes| bytes / CHECKED_BYTES);
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                let go_on = &mut || limits.check(0).is_ok();
+                match certify::search_abstraction_while(program, model, &abstraction, most, go_on) {
                     Ok(()) => {
                         let evidence = Evidence::Abstracted { states, abstraction };
                         return Ok(Some(answer(Verdict::Holds, None, Some(evidence), states)));

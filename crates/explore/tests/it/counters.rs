@@ -42,6 +42,8 @@ fn corpus() {
         .expect("the corpus is part of the project")
         .map(|entry| entry.expect("a readable folder").path())
         .filter(|path| path.extension().is_some_and(|e| e == "weak" || e == "rmm"))
+        // To check three bakers takes half a minute for each model.
+        .filter(|path| !path.to_string_lossy().contains("bakery-3"))
         .collect();
     paths.sort();
     assert!(paths.len() >= 10);
