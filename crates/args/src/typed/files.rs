@@ -122,7 +122,7 @@ pub(crate) struct Litmus {
     /// How many steps the cycles of --all have at most [default: 4].
     #[arg(long, value_name = "N")]
     pub(crate) size: Option<usize>,
-    /// The language [default: x86, or what FILE ends in].
+    /// The language [default: x86; or what FILE ends in].
     #[arg(long, short, value_name = "LANGUAGE",
         value_parser = clap::builder::PossibleValuesParser::new(CycleSyntax::ALL.map(CycleSyntax::key)))]
     pub(crate) format: Option<String>,

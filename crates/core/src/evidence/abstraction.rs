@@ -536,11 +536,11 @@ fn live(program: &Program) -> Vec<Vec<Vec<bool>>> {
             for (p, point) in thread.points.iter().enumerate().rev() {
                 for edge in &point.edges {
                     let (reads, writes) = reads_and_writes(&edge.instr);
-                    for r in 0..thread.regs.len() {
-                        let here = reads.contains(&r)
-                            || live[edge.to.index()][r] && writes != Some(RegId::new(r));
-                        changed |= here && !live[p][r];
-                        live[p][r] |= here;
+                    let after = live[edge.to.index()].clone();
+                    for (r, (now, after)) in live[p].iter_mut().zip(after).enumerate() {
+                        let here = reads.contains(&r) || after && writes != Some(RegId::new(r));
+                        changed |= here && !*now;
+                        *now |= here;
                     }
                 }
             }

@@ -53,6 +53,9 @@ impl CycleSyntax {
     }
 }
 
+/// The steps of a thread, and what its registers hold in the end.
+type OfThread = (Vec<Step>, Vec<(usize, i64)>);
+
 impl Cycle {
     /// The test as text, with a comment.
     #[must_use]
@@ -65,8 +68,8 @@ impl Cycle {
     }
 
     /// The steps of each thread, and what its reads have to read: register and value.
-    fn steps(&self) -> Vec<(Vec<Step>, Vec<(usize, i64)>)> {
-        let mut threads: Vec<(Vec<Step>, Vec<(usize, i64)>)> = Vec::new();
+    fn steps(&self) -> Vec<OfThread> {
+        let mut threads: Vec<OfThread> = Vec::new();
         let mut reads = 0;
         for (event, edge) in self.events().iter().zip(self.edges()) {
             if threads.len() == event.thread {

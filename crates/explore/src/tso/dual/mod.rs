@@ -90,9 +90,11 @@ pub(crate) fn decided(
 struct How<D> {
     model: Model,
     inside: Inside<D>,
-    /// From a finding to a run.
-    run: fn(&Search<'_, '_, '_, D>, Model) -> Option<(Schedule, Goal)>,
+    run: ToRun<D>,
 }
+
+/// From a finding to a run.
+type ToRun<D> = fn(&Search<'_, '_, '_, D>, Model) -> Option<(Schedule, Goal)>;
 
 fn decided_by<D: Demanded>(
     program: &Program,
