@@ -45,7 +45,7 @@ pub(crate) fn follow(
                 let others = heard.iter().enumerate().filter(|(i, _)| *i != who);
                 let before =
                     others.fold((0, 0), |sum, (_, h)| (sum.0 + h.executions, sum.1 + h.steps));
-                heard[who].hear(message, &Together { control, before: before });
+                heard[who].hear(message, &Together { control, before });
                 enough(&heard[who])
             })?;
         if shared.again {

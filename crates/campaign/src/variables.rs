@@ -104,7 +104,8 @@ impl Variables {
         let pointers = self.pointers.get_or_init(|| self.find_pointers());
         // Types of several units may be the same.
         let kinds = pointers.get(pointer)?;
-        let fits = |&&kind: &&TypeAt| self.size(kind).is_some_and(|s| s > 0 && all % s == 0);
+        let fits =
+            |&&kind: &&TypeAt| self.size(kind).is_some_and(|s| s > 0 && all.is_multiple_of(s));
         let mut names: Vec<String> = kinds
             .iter()
             .filter(fits)

@@ -34,16 +34,12 @@ fn stores(name: &str, n: usize) -> Vec<String> {
     (0..n).map(|i| store(format_args!("{name}{i}"), 1)).collect()
 }
 
-/// The number of final states, found within a million nodes or bytes that are no concern here.
+/// The number of final states.
 fn states(program: &Program, model: Model) -> usize {
-    let started = std::time::Instant::now();
     let mut found = outcomes(program, model, Strategy::Auto, &Limits::UNLIMITED, &mut Silent)
         .expect("no fault");
     assert_eq!(found.stopped, None);
     found.judge(program, model).expect("evidence that passes");
-    if std::env::var_os("SHOW").is_some() {
-        println!("{model:?} {} {} {:?}", found.set.len(), found.states, started.elapsed());
-    }
     found.set.len()
 }
 
@@ -52,9 +48,6 @@ const MODELS: [Model; 4] = [Model::Sc, Model::Tso, Model::Pso(Drain::All), Model
 /// The final states under all models are as many as `expected` says for each.
 fn check(name: &str, columns: &[Vec<String>], rest: &str, expected: [usize; 4]) {
     let program = test(columns, rest);
-    if std::env::var_os("SHOW").is_some() {
-        println!("{name}");
-    }
     for (model, expected) in MODELS.into_iter().zip(expected) {
         assert_eq!(states(&program, model), expected, "{name} under {model:?}");
     }
