@@ -147,11 +147,11 @@ fn fences() -> Vec<Case> {
     };
     let reading = straight(&[&[load(X)], &[store(X)]]);
     let first = clause(FIRST, &[1]);
-    let good = || check(&sb(), Verdict::Violated, &[first.clone()], Some(&[1, 3]));
+    let good = || check(&sb(), Verdict::Violated, std::slice::from_ref(&first), Some(&[1, 3]));
     let kind = "certified fences: WrongKind";
     vec![
         case(kind, good(), check(&sb(), Verdict::Violated, &[], Some(&[1, 3]))),
-        case(kind, good(), check(&sb(), Verdict::Holds, &[first.clone()], Some(&[]))),
+        case(kind, good(), check(&sb(), Verdict::Holds, std::slice::from_ref(&first), Some(&[]))),
         case(
             kind,
             check(&reading, Verdict::Holds, &[], Some(&[])),
@@ -166,7 +166,7 @@ fn fences() -> Vec<Case> {
         case(
             "certify search_robust_within: Contradicted",
             good(),
-            check(&sb(), Verdict::Violated, &[first.clone()], Some(&[1])),
+            check(&sb(), Verdict::Violated, std::slice::from_ref(&first), Some(&[1])),
         ),
         case(
             "certify robust: AllowedBySc",

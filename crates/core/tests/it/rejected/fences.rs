@@ -86,7 +86,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(
             "fence_proof check: a cheaper set forbids all of the runs",
             good(),
-            robust(&[1, 3], &[first.clone()]),
+            robust(&[1, 3], std::slice::from_ref(&first)),
         ),
         case(
             "fence_proof check: a cheaper set forbids all of the runs",

@@ -78,7 +78,7 @@ pub(super) fn cases() -> Vec<Case> {
 fn tautologies() {
     let clauses: [&[i32]; 2] = [&[1, 2], &[-1, 2]];
     let tautology = add(3, &[1, 2, -1], &[]);
-    assert!(check(&clauses, &[tautology.clone()]).is_err());
+    assert!(check(&clauses, std::slice::from_ref(&tautology)).is_err());
     assert!(check(&clauses, &[tautology, add(4, &[], &[1, 2, 3])]).is_err());
     // Said twice is not said and denied.
     assert!(check(&clauses, &[add(3, &[1, 1], &[])]).is_err());
