@@ -209,7 +209,7 @@ fn the_defaults_in_the_help_are_true() {
                 ("monitor", "seed") => "--program --random 3",
                 ("monitor", "steps") => "--program --random 3",
                 ("history", "window") => "--follow",
-                ("run" | "cargo test" | "cargo run", "depth") => "--strategy pct",
+                ("run" | "cargo test" | "cargo run", "depth" | "seed") => "--strategy pct",
                 ("fence", "goal") => continue,
                 _ => "",
             };
