@@ -50,7 +50,6 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         jumps: facts.jumps.clone(),
         harness: facts.harness,
         trace: false,
-        stop: 0,
         virtual_time: question.virtual_time,
         progress: PROGRESS,
     }

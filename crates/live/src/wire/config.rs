@@ -81,9 +81,6 @@ pub struct Config {
     pub harness: bool,
     /// `trace=on`: each step is a message.
     pub trace: bool,
-    /// `stop=N`: a debugger stops at the Nth of these steps, by a breakpoint at `__weakspot_stop`; 0 for
-    /// none.
-    pub stop: u64,
     /// `virtual-time=on`: who sleeps goes on when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
     /// `progress`: milliseconds between two messages that say how far it is, 0 for none.
@@ -163,7 +160,6 @@ impl Config {
             "jumps" => self.jumps = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
-            "stop" => self.stop = number()?,
             "virtual-time" => self.virtual_time = flag()?,
             "progress" => self.progress = number()?,
             _ => return Err(format!("there is no option `{key}`")),
@@ -206,7 +202,6 @@ impl fmt::Display for Config {
             jumps,
             harness,
             trace,
-            stop,
             virtual_time,
             progress,
         } = self;
@@ -236,7 +231,7 @@ impl fmt::Display for Config {
         write!(f, " shared={} codes={}", written(shared), on(codes))?;
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
         write!(f, " jumps={}", written(jumps))?;
-        write!(f, " harness={} trace={} stop={stop}", on(harness), on(trace))?;
+        write!(f, " harness={} trace={}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))
     }
 }
@@ -274,7 +269,6 @@ fn unset() -> Config {
         jumps: Vec::new(),
         harness: false,
         trace: false,
-        stop: 0,
         virtual_time: false,
         progress: 0,
     }
@@ -364,7 +358,6 @@ mod tests {
             jumps: vec![(0x100, 9)],
             harness: true,
             trace: true,
-            stop: 12,
             virtual_time: true,
             progress: 14,
         }

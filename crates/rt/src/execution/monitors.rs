@@ -17,8 +17,6 @@ pub struct Monitors {
     watch: Option<Watch>,
     /// What watches for data races, if anybody does.
     pub races: Option<Races>,
-    /// How many steps of this execution were messages.
-    traced: u64,
     /// For each event that they got, how many choices came before.
     taken: Vec<usize>,
     /// The schedule of the first execution that is not serializable.
@@ -94,10 +92,6 @@ impl Runtime {
 
     fn trace(&mut self, t: usize, event: &Event) {
         if self.config.trace {
-            self.monitors.traced += 1;
-            if self.monitors.traced == self.config.stop {
-                __weakspot_stop();
-            }
             let &Event { op: Op { kind, len, addr }, order, pc, value, old, .. } = event;
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
@@ -106,18 +100,11 @@ impl Runtime {
     }
 }
 
-/// A debugger has a breakpoint here.
-#[unsafe(no_mangle)]
-#[inline(never)]
-pub extern "C" fn __weakspot_stop() {
-    core::hint::black_box(());
-}
-
 impl Monitors {
     /// None yet.
     pub fn new() -> Monitors {
         let (taken, unserializable) = (Vec::new(), String::new());
-        Monitors { watch: None, races: None, traced: 0, taken, unserializable }
+        Monitors { watch: None, races: None, taken, unserializable }
     }
 
     /// Those that the configuration asks for, from the beginning.
@@ -146,7 +133,6 @@ impl Monitors {
     /// Before an execution.
     pub fn begin(&mut self) {
         self.taken.clear();
-        self.traced = 0;
         if let Some(watch) = &mut self.watch {
             watch.begin();
         }
