@@ -170,3 +170,19 @@ mod tests {
         assert_eq!(input_hash(b"foobar"), "fnv1a64:85944171f73967e8");
     }
 }
+
+/// A file in which a few bytes are missing, doubled or changed.
+#[cfg(test)]
+pub(crate) fn damaged(good: &[u8], seed: u64) -> String {
+    let mut rng = weakspot_core::testing::Rng::new(seed);
+    let mut bytes = good.to_vec();
+    for _ in 0..1 + rng.below(3) {
+        let at = rng.below(bytes.len());
+        match rng.below(3) {
+            0 => drop(bytes.remove(at)),
+            1 => bytes.insert(at, bytes[at]),
+            _ => bytes[at] = rng.next_u64() as u8,
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

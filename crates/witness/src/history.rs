@@ -363,7 +363,7 @@ fn cycle(at: &At<'_>) -> Result<HistoryCycle, BadWitness> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weakspot_core::testing::Rng;
+    use crate::file::damaged;
 
     fn a_cycle() -> HistoryCycle {
         let edge = |from, to, why| HistoryEdge { from, to, why };
@@ -467,17 +467,7 @@ mod tests {
         for good in all_kinds() {
             let good = json(&good).into_bytes();
             for seed in 0..2000 {
-                let mut rng = Rng::new(seed);
-                let mut bytes = good.clone();
-                for _ in 0..1 + rng.below(3) {
-                    let at = rng.below(bytes.len());
-                    match rng.below(3) {
-                        0 => drop(bytes.remove(at)),
-                        1 => bytes.insert(at, bytes[at]),
-                        _ => bytes[at] = rng.next_u64() as u8,
-                    }
-                }
-                if let Ok(w) = HistoryWitness::from_json(&String::from_utf8_lossy(&bytes)) {
+                if let Ok(w) = HistoryWitness::from_json(&damaged(&good, seed)) {
                     assert_eq!(HistoryWitness::from_json(&json(&w)), Ok(w));
                 }
             }

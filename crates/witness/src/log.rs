@@ -176,7 +176,7 @@ fn link_of(name: &str) -> Option<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weakspot_core::testing::Rng;
+    use crate::file::damaged;
 
     fn witness() -> LogWitness {
         let arc = |from, link, to| Arc { from: EventId::new(from), link, to: EventId::new(to) };
@@ -242,17 +242,7 @@ mod tests {
     fn mutations() {
         let good = witness().to_json().into_bytes();
         for seed in 0..5000 {
-            let mut rng = Rng::new(seed);
-            let mut bytes = good.clone();
-            for _ in 0..1 + rng.below(3) {
-                let at = rng.below(bytes.len());
-                match rng.below(3) {
-                    0 => drop(bytes.remove(at)),
-                    1 => bytes.insert(at, bytes[at]),
-                    _ => bytes[at] = rng.next_u64() as u8,
-                }
-            }
-            if let Ok(w) = LogWitness::from_json(&String::from_utf8_lossy(&bytes)) {
+            if let Ok(w) = LogWitness::from_json(&damaged(&good, seed)) {
                 let again = LogWitness::from_json(&w.to_json());
                 assert_eq!(again.map(|w| w.run), Ok(w.run));
             }

@@ -233,10 +233,10 @@ fn step(at: &At<'_>) -> Result<Step, BadWitness> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::damaged;
     use crate::file::input_hash;
     use expect_test::expect;
     use std::time::Duration;
-    use weakspot_core::testing::Rng;
     use weakspot_core::{Drain, Limit};
 
     fn run() -> Schedule {
@@ -398,17 +398,7 @@ mod tests {
     fn mutations() {
         let good = witness().to_json().into_bytes();
         for seed in 0..5000 {
-            let mut rng = Rng::new(seed);
-            let mut bytes = good.clone();
-            for _ in 0..1 + rng.below(3) {
-                let at = rng.below(bytes.len());
-                match rng.below(3) {
-                    0 => drop(bytes.remove(at)),
-                    1 => bytes.insert(at, bytes[at]),
-                    _ => bytes[at] = rng.next_u64() as u8,
-                }
-            }
-            if let Ok(w) = Witness::from_json(&String::from_utf8_lossy(&bytes)) {
+            if let Ok(w) = Witness::from_json(&damaged(&good, seed)) {
                 assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
             }
         }

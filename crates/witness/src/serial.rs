@@ -287,8 +287,8 @@ fn all<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::damaged;
     use weakspot_core::LratStep;
-    use weakspot_core::testing::Rng;
 
     fn witness() -> SerialWitness {
         SerialWitness {
@@ -374,17 +374,7 @@ mod tests {
     fn mutations() {
         let good = witness().to_json().into_bytes();
         for seed in 0..5000 {
-            let mut rng = Rng::new(seed);
-            let mut bytes = good.clone();
-            for _ in 0..1 + rng.below(3) {
-                let at = rng.below(bytes.len());
-                match rng.below(3) {
-                    0 => drop(bytes.remove(at)),
-                    1 => bytes.insert(at, bytes[at]),
-                    _ => bytes[at] = rng.next_u64() as u8,
-                }
-            }
-            if let Ok(w) = SerialWitness::from_json(&String::from_utf8_lossy(&bytes)) {
+            if let Ok(w) = SerialWitness::from_json(&damaged(&good, seed)) {
                 assert_eq!(
                     SerialWitness::from_json(&w.to_json()).map(|w| w.evidence),
                     Ok(w.evidence)
