@@ -159,18 +159,6 @@ impl<'j> At<'j> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashes() {
-        assert_eq!(input_hash(b""), "fnv1a64:cbf29ce484222325");
-        assert_eq!(input_hash(b"a"), "fnv1a64:af63dc4c8601ec8c");
-        assert_eq!(input_hash(b"foobar"), "fnv1a64:85944171f73967e8");
-    }
-}
-
 /// A file in which a few bytes are missing, doubled or changed.
 #[cfg(test)]
 pub(crate) fn damaged(good: &[u8], seed: u64) -> String {
@@ -185,4 +173,16 @@ pub(crate) fn damaged(good: &[u8], seed: u64) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes() {
+        assert_eq!(input_hash(b""), "fnv1a64:cbf29ce484222325");
+        assert_eq!(input_hash(b"a"), "fnv1a64:af63dc4c8601ec8c");
+        assert_eq!(input_hash(b"foobar"), "fnv1a64:85944171f73967e8");
+    }
 }
