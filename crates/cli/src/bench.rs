@@ -10,8 +10,8 @@ use weakspot_report::plot_svg;
 use crate::args::{
     BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
 };
-use crate::exit::Exit;
-use crate::{interrupt, output};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::{interrupt, output};
 
 pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
     rows(BenchFormat::Text, |tables| weakspot_bench::litmus(timeout, tables))

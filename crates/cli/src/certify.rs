@@ -11,10 +11,10 @@ use weakspot_input::source;
 use weakspot_report::{Severity, limit_text, render};
 
 use crate::args::{CertifyArgs, InputFormat};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::terminal::colored;
-use crate::within::within;
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::terminal::colored;
+use weakspot_jobs::within::within;
 
 /// Checks witnesses against their inputs, within limits.
 pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {

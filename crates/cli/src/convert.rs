@@ -9,9 +9,9 @@ use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, Write
 
 use crate::args::ConvertArgs;
 use crate::convert_history;
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::output::{Sink, is_same_file};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::output::{Sink, is_same_file};
 
 /// Converts one file of logs or histories.
 pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, WriteError, write_history};
 
-use crate::interrupt;
-use crate::output::Sink;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::output::Sink;
 
 /// Converts all histories of a file. What was converted before an error stays.
 pub(crate) fn convert(

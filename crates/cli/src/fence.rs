@@ -15,10 +15,10 @@ use weakspot_lang::patch::{Patches, has_fence, patches};
 use weakspot_report::{FenceAnswer, FenceLine, Head};
 
 use crate::args::{FenceArgs, FenceGoal};
-use crate::exit::Exit;
-use crate::job::Job;
-use crate::output;
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::Job;
+use weakspot_jobs::output;
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {

@@ -12,11 +12,11 @@ use weakspot_report::{HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPar
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
 
 use crate::args::HistoryCheckArgs;
-use crate::exit::Exit;
 use crate::history::{NO_HISTORY, defect, part};
-use crate::interrupt;
-use crate::job::{Job, Written, is_unread, line_of};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::job::{Job, Written, is_unread, line_of};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// A window that takes longer than this is left undecided, not to fall behind for good.
 const WINDOW_TIME: Duration = Duration::from_secs(10);
@@ -277,7 +277,7 @@ impl Followed<'_> {
             1 => vec!["1 read was left out: its write was not among those remembered".into()],
             n => vec![format!(
                 "{} reads were left out: their writes were not among those remembered",
-                crate::terminal::Count(n)
+                weakspot_jobs::terminal::Count(n)
             )],
         };
         notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));

@@ -12,8 +12,8 @@ use weakspot_lang::families::Family;
 use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
 
 use crate::args::{CycleArgs, FamilyArgs, HistoryArgs};
-use crate::exit::Exit;
-use crate::output::{Sink, write as write_file};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::output::{Sink, write as write_file};
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {

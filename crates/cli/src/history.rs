@@ -15,10 +15,10 @@ use weakspot_report::{
 use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_history_commented};
 
 use crate::args::{HistoryCheckArgs, OutputFormat};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::job::{self, Job, Written, is_unread, line_of, summarise};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";

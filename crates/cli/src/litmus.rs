@@ -14,9 +14,9 @@ use weakspot_report::{
 };
 
 use crate::args::{LitmusArgs, OutputFormat};
-use crate::exit::Exit;
-use crate::job::{Job, summarise};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::{Job, summarise};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// So many final states are listed on a page.
 const MOST_STATES: usize = 10_000;

@@ -1,19 +1,7 @@
 //! The program `weakspot`: arguments to jobs to answers to an exit code.
 
-/// As those of the standard library, but no reader that has gone makes them panic, and they keep clear
-/// of the progress line.
-macro_rules! print {
-    ($($text:tt)*) => { $crate::terminal::print(format_args!($($text)*)) };
-}
-macro_rules! println {
-    ($($text:tt)*) => { $crate::terminal::print(format_args!("{}\n", format_args!($($text)*))) };
-}
-macro_rules! eprint {
-    ($($text:tt)*) => { $crate::terminal::message(format_args!($($text)*)) };
-}
-macro_rules! eprintln {
-    ($($text:tt)*) => { $crate::terminal::message(format_args!("{}\n", format_args!($($text)*))) };
-}
+#[macro_use]
+extern crate weakspot_jobs;
 
 mod bench;
 mod cargo;
@@ -21,34 +9,27 @@ mod certify;
 mod compile;
 mod convert;
 mod convert_history;
-mod exit;
 mod fence;
 mod follow;
 mod generate;
 mod history;
-mod interrupt;
-mod job;
 mod litmus;
 mod monitor;
 mod monitor_program;
-mod output;
-mod pool;
 mod print;
 mod reach;
 mod record;
 mod robust;
 mod run;
 mod serial;
-mod signed;
-mod terminal;
-mod within;
 
 use std::process::ExitCode;
 
-use exit::Exit;
 use weakspot_args as args;
 use weakspot_args::{Command, Stop};
 use weakspot_build::Language;
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::within;
 
 /// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.
 #[cfg(feature = "fast")]

@@ -14,10 +14,10 @@ use weakspot_report::{
 use weakspot_trace::{LogError, LogReader, Next};
 
 use crate::args::{Common, MonitorAlgorithm, MonitorArgs, OutputFormat, PendingForm};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::job::{self, Job, defect, summarise};
-use crate::pool;
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::job::{self, Job, defect, summarise};
+use weakspot_jobs::pool;
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {

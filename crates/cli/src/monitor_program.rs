@@ -15,9 +15,9 @@ use weakspot_report::{
 };
 
 use crate::args::{MonitorArgs, OutputFormat};
-use crate::exit::Exit;
-use crate::job::Job;
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::Job;
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// Monitors SC executions of each program.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {

@@ -8,10 +8,10 @@ use weakspot_input::expand;
 use weakspot_report::{Severity, limit_text, render};
 
 use crate::args::PrintArgs;
-use crate::exit::Exit;
-use crate::output::{Sink, spare_inputs};
-use crate::terminal::colored;
-use crate::within::within;
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::output::{Sink, spare_inputs};
+use weakspot_jobs::terminal::colored;
+use weakspot_jobs::within::within;
 
 /// Prints programs in canonical form.
 pub(crate) fn run(args: PrintArgs) -> Result<Exit> {

@@ -12,9 +12,9 @@ use weakspot_lang::Parsed;
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
 use crate::args::{OutputFormat, ReachArgs};
-use crate::exit::Exit;
-use crate::job::{Job, summarise};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::{Job, summarise};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {

@@ -7,11 +7,11 @@ use weakspot_input::open_histories;
 use weakspot_trace::LogError;
 
 use crate::args::{Clients, RecordArgs};
-use crate::exit::Exit;
 use crate::generate::write;
-use crate::interrupt;
-use crate::output::{Sink, spare_inputs};
-use crate::terminal::Count;
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::output::{Sink, spare_inputs};
+use weakspot_jobs::terminal::Count;
 
 /// Runs a random client, or those of a file, on real threads.
 pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {

@@ -12,9 +12,9 @@ use weakspot_report::{
 };
 
 use crate::args::{RobustAlgorithm, RobustArgs};
-use crate::exit::Exit;
-use crate::job::{Job, summarise};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::{Job, summarise};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {

@@ -17,8 +17,8 @@ use weakspot_report::error_json;
 use self::kept::Kept;
 use self::question::{question, with_kept};
 use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
-use crate::exit::Exit;
-use crate::pool::{self, Answer};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::pool::{self, Answer};
 
 /// What is explored.
 pub(crate) struct Subject {

@@ -22,13 +22,13 @@ use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
 use crate::args::{OutputFormat, SerialArgs, Shared};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::job::{Job, defect, summarise};
-use crate::pool;
 use current::{Current, Taken};
 use show::{Found, Shown};
 use weakspot_input::{Known, TraceOf, hash_file, is_stdin, open_log};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::job::{Job, defect, summarise};
+use weakspot_jobs::pool;
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {

@@ -10,7 +10,7 @@ use weakspot_build::runtime;
 use weakspot_campaign::{has_harness, libraries, status_text};
 use weakspot_cargo::{Built, TargetKind};
 
-use crate::exit::Exit;
+use weakspot_jobs::exit::Exit;
 
 /// How long a program may take to list its tests.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);

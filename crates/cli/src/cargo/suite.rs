@@ -10,9 +10,9 @@ use weakspot_report::{
 };
 
 use crate::args::{OutputFormat, RunArgs};
-use crate::exit::Exit;
-use crate::pool;
 use crate::run::{Subject, answered};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::pool;
 
 /// A test.
 pub(super) struct Test {

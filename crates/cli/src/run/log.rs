@@ -10,7 +10,7 @@ use weakspot_campaign::Logged;
 use weakspot_core::{LogBatch, LogEvent, LogTables};
 use weakspot_trace::{LogFormat, LogWriter, WriteError};
 
-use crate::output::NewFile;
+use weakspot_jobs::output::NewFile;
 
 /// Writes an execution to a log whose format its ending says.
 pub(super) fn write(path: &Path, logged: &Logged) -> Result<()> {

@@ -20,8 +20,8 @@ use weakspot_report::{
 use super::kept::Entry;
 use super::{Outcome, Subject, log, question};
 use crate::args::{RunArgs, RunStrategy};
-use crate::job::style;
-use crate::pool::Answer;
+use weakspot_jobs::job::style;
+use weakspot_jobs::pool::Answer;
 
 /// Adds what is said about what was found.
 pub(super) fn show(

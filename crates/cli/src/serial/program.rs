@@ -17,9 +17,9 @@ use weakspot_report::{
 };
 
 use crate::args::{Common, Lines, SerialArgs};
-use crate::exit::Exit;
-use crate::job::{Job, summarise};
-use crate::pool::{self, Answer, Listener};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::job::{Job, summarise};
+use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// The inputs that are programs, and those that are logs. A folder stands for both.
 pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {

@@ -16,7 +16,7 @@ use super::current::Current;
 use super::delays::{Timed, delays};
 use super::show::{Shown, event, from_first, txn};
 use super::{Asked, Said};
-use crate::pool::{self, Listener};
+use weakspot_jobs::pool::{self, Listener};
 
 /// A trace, event by event.
 struct Read {

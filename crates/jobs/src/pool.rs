@@ -13,30 +13,30 @@ use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
 use weakspot_report::{github, page, sarif};
 
-use crate::args::{Common, OutputFormat, Shared, When};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, spare_inputs};
 use crate::signed::{TOOL, signed};
 use crate::terminal::{self, Bytes, Count};
+use weakspot_args::{Common, OutputFormat, Shared, When};
 
 /// What one input came to.
-pub(crate) struct Answer<T> {
+pub struct Answer<T> {
     /// For standard output.
-    pub(crate) out: String,
+    pub out: String,
     /// For standard error.
-    pub(crate) err: String,
+    pub err: String,
     /// For the page that `--report` asks for: JSON Lines.
-    pub(crate) objects: String,
+    pub objects: String,
     /// The worst end.
-    pub(crate) exit: Exit,
+    pub exit: Exit,
     /// For the summary.
-    pub(crate) results: Vec<T>,
+    pub results: Vec<T>,
 }
 
 impl<T> Answer<T> {
     /// Nothing said yet.
-    pub(crate) fn new() -> Answer<T> {
+    pub fn new() -> Answer<T> {
         let [out, err, objects] = [const { String::new() }; 3];
         Answer { out, err, objects, exit: Exit::Holds, results: Vec::new() }
     }
@@ -57,7 +57,7 @@ static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 static HISTORIES: AtomicBool = AtomicBool::new(false);
 
 /// What is worked on.
-pub(crate) trait Named: Sync {
+pub trait Named: Sync {
     /// What it is called in messages.
     fn name(&self) -> String;
 }
@@ -82,7 +82,7 @@ enum News<T> {
 }
 
 /// Works on `inputs` with `job`, several at a time, and prints their answers in order.
-pub(crate) fn run<I: Named, T: Send>(
+pub fn run<I: Named, T: Send>(
     inputs: &[I],
     shared: &Shared,
     job: impl Fn(&I) -> Answer<T> + Sync,
@@ -91,7 +91,7 @@ pub(crate) fn run<I: Named, T: Send>(
 }
 
 /// The same for logs, which take as long as they take unless the user named a time.
-pub(crate) fn run_logs<T: Send>(
+pub fn run_logs<T: Send>(
     logs: &[PathBuf],
     shared: &Shared,
     job: impl Fn(&PathBuf) -> Answer<T> + Sync,
@@ -101,7 +101,7 @@ pub(crate) fn run_logs<T: Send>(
 
 /// The same for jobs whose answers come in parts, which are printed as they come. `time`: how long each may
 /// take, which is said with `-v`.
-pub(crate) fn run_in_parts<I: Named, T: Send>(
+pub fn run_in_parts<I: Named, T: Send>(
     inputs: &[I],
     shared: &Shared,
     time: Option<Duration>,
@@ -290,26 +290,22 @@ impl ProgressLine {
 }
 
 /// How many inputs are worked on at a time.
-pub(crate) fn working() -> u64 {
+pub fn working() -> u64 {
     WORKING.load(Ordering::Relaxed)
 }
 
 /// How many threads may work on one search: all of them if there is one input, else one.
-pub(crate) fn workers(common: &Common, inputs: usize) -> usize {
+pub fn workers(common: &Common, inputs: usize) -> usize {
     if inputs == 1 { common.shared.threads } else { 1 }
 }
 
 /// Refuses options that do not go with these inputs.
-pub(crate) fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
+pub fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
     check_models(&common.shared, inputs, &common.model)
 }
 
 /// The same for whatever models a question has.
-pub(crate) fn check_models<P: AsRef<Path>, M>(
-    shared: &Shared,
-    inputs: &[P],
-    models: &[M],
-) -> Result<()> {
+pub fn check_models<P: AsRef<Path>, M>(shared: &Shared, inputs: &[P], models: &[M]) -> Result<()> {
     if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
@@ -317,22 +313,23 @@ pub(crate) fn check_models<P: AsRef<Path>, M>(
 }
 
 /// The limits that the user set.
-pub(crate) fn limits(common: &Common) -> Limits {
+pub fn limits(common: &Common) -> Limits {
     Limits { buffer: common.buffer_limit, ..limits_of(&common.shared) }
 }
 
 /// The same where there are no buffers.
-pub(crate) fn limits_of(shared: &Shared) -> Limits {
+pub fn limits_of(shared: &Shared) -> Limits {
     Limits { time: Some(shared.timeout), memory: Some(shared.memory), ..Limits::UNLIMITED }
 }
 
 /// Listens to a search for the progress line, and for signals.
-pub(crate) struct Listener {
+pub struct Listener {
     since: Instant,
 }
 
 impl Listener {
-    pub(crate) fn new() -> Listener {
+    /// From now on.
+    pub fn new() -> Listener {
         Listener { since: Instant::now() }
     }
 }
@@ -351,12 +348,12 @@ impl Progress for Listener {
 }
 
 /// Whether somebody has asked for an end, or nobody wants to hear more.
-pub(crate) fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     interrupt::asked()
 }
 
 /// For the progress line: how far a log was followed, and how many pairs of accesses were reported.
-pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) {
+pub fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) {
     EVENTS.store(events, Ordering::Relaxed);
     RATE.store(per_second, Ordering::Relaxed);
     PAIRS.store(pairs, Ordering::Relaxed);
@@ -364,13 +361,13 @@ pub(crate) fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) 
 }
 
 /// For the progress line: how far the exploration of a real program is.
-pub(crate) fn follow_executions(executions: u64, steps: u64) {
+pub fn follow_executions(executions: u64, steps: u64) {
     EXECUTIONS.store(executions, Ordering::Relaxed);
     EVENTS.store(steps, Ordering::Relaxed);
 }
 
 /// From now on the progress line is about histories.
-pub(crate) fn about_histories() {
+pub fn about_histories() {
     HISTORIES.store(true, Ordering::Relaxed);
 }
 

@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
-use crate::args::When;
 use crate::interrupt;
+use weakspot_args::When;
 
 /// The progress line as it is on the screen; empty if there is none.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
@@ -17,19 +17,19 @@ struct Line {
 
 /// Draws the progress line on standard error, in the place of the one before, cut so that it does not
 /// wrap.
-pub(crate) fn draw(text: &str) {
+pub fn draw(text: &str) {
     let mut line = line();
     line.shown = true;
     let _ = std::io::stderr().write_all(drawn(text, width()).as_bytes());
 }
 
 /// Takes the progress line away.
-pub(crate) fn clear() {
+pub fn clear() {
     clear_line(&mut line());
 }
 
 /// A message on standard error. That nobody reads it is no reason to stop.
-pub(crate) fn message(text: fmt::Arguments<'_>) {
+pub fn message(text: fmt::Arguments<'_>) {
     let mut line = line();
     clear_line(&mut line);
     let _ = std::io::stderr().write_fmt(text);
@@ -37,7 +37,7 @@ pub(crate) fn message(text: fmt::Arguments<'_>) {
 
 /// Text on standard output. A reader that has seen enough (`| head`) gets no more, and what goes on for it
 /// ends; the exit code is that of what was found.
-pub(crate) fn print(text: fmt::Arguments<'_>) {
+pub fn print(text: fmt::Arguments<'_>) {
     clear();
     let mut out = std::io::stdout().lock();
     if let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) {
@@ -50,7 +50,7 @@ pub(crate) fn print(text: fmt::Arguments<'_>) {
 }
 
 /// Whether to colour what goes to `terminal`.
-pub(crate) fn colored(color: When, terminal: bool) -> bool {
+pub fn colored(color: When, terminal: bool) -> bool {
     match color {
         When::Always => true,
         When::Never => false,
@@ -59,7 +59,7 @@ pub(crate) fn colored(color: When, terminal: bool) -> bool {
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) struct Count(pub(crate) u64);
+pub struct Count(pub u64);
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl fmt::Display for Count {
 }
 
 /// `1536` as `1.5 KiB`.
-pub(crate) struct Bytes(pub(crate) u64);
+pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,7 +121,7 @@ fn width() -> usize {
 }
 
 /// Whether standard error is a terminal.
-pub(crate) fn is_terminal() -> bool {
+pub fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 

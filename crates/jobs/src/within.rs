@@ -7,15 +7,15 @@ use anyhow::Result;
 use weakspot_core::Limit;
 use weakspot_input::resident;
 
-use crate::args::Bounds;
 use crate::exit::Exit;
 use crate::{interrupt, output};
+use weakspot_args::Bounds;
 
 /// How often limits are looked at.
 const TICK: Duration = Duration::from_millis(20);
 
 /// What `job` comes to, or the limit that was reached before: then it is not waited for any longer.
-pub(crate) fn within<T: Send + 'static>(
+pub fn within<T: Send + 'static>(
     bounds: Bounds,
     job: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<Result<T, Limit>> {
@@ -24,7 +24,7 @@ pub(crate) fn within<T: Send + 'static>(
 }
 
 /// What `job`, which writes something, comes to; if an end is asked for before, nothing of it is left.
-pub(crate) fn written(job: impl FnOnce() -> Result<Exit> + Send + 'static) -> Result<Exit> {
+pub fn written(job: impl FnOnce() -> Result<Exit> + Send + 'static) -> Result<Exit> {
     let done = until(|| interrupt::asked().then_some(Limit::Interrupted), job)?;
     Ok(done.unwrap_or_else(|_| {
         output::abandon();

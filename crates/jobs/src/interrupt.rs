@@ -17,7 +17,7 @@ const ONE_WISH: Duration = Duration::from_millis(300);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// From now on signals ask, and whoever works looks at [`asked`].
-pub(crate) fn watch() {
+pub fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let ignored = ignored();
@@ -45,17 +45,17 @@ pub(crate) fn watch() {
 }
 
 /// Whether somebody has asked for an end, or nobody wants to hear more.
-pub(crate) fn asked() -> bool {
+pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
 /// What ends reading: this, or that it is time.
-pub(crate) fn stop(at: Option<Instant>) -> Stop {
+pub fn stop(at: Option<Instant>) -> Stop {
     Stop { at, asked }
 }
 
 /// Nobody wants to hear more.
-pub(crate) fn ask() {
+pub fn ask() {
     ASKED.store(true, Ordering::Relaxed);
 }
 

@@ -9,20 +9,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, bail};
 
 /// Writes a file. If that fails, the file is as it was before.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let mut file = NewFile::create(path)?;
     file.write_all(bytes.as_ref()).with_context(|| failed(path))?;
     file.finish()
 }
 
 /// Where the product of a command goes: a file, or standard output for `-` and for no path.
-pub(crate) enum Sink {
+pub enum Sink {
+    /// A file.
     File(NewFile),
+    /// Standard output.
     Stdout(BufWriter<io::Stdout>),
 }
 
 impl Sink {
-    pub(crate) fn create(path: Option<&Path>) -> Result<Sink> {
+    /// Opens it: standard output where no path is given.
+    pub fn create(path: Option<&Path>) -> Result<Sink> {
         match path {
             Some(path) if path.as_os_str() != "-" => Ok(Sink::File(NewFile::create(path)?)),
             _ => Ok(Sink::Stdout(BufWriter::new(io::stdout()))),
@@ -30,7 +33,7 @@ impl Sink {
     }
 
     /// Everything is written.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         match self {
             Sink::File(file) => file.finish(),
             Sink::Stdout(mut out) => Ok(out.flush()?),
@@ -56,7 +59,7 @@ impl Write for Sink {
 
 /// A file that is written beside the one whose place it takes when it is finished; dropped before
 /// that, it leaves nothing behind.
-pub(crate) struct NewFile {
+pub struct NewFile {
     /// The path as the user named it.
     path: PathBuf,
     out: BufWriter<File>,
@@ -66,13 +69,14 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    pub(crate) fn create(path: &Path) -> Result<NewFile> {
+    /// Begins a file beside its place.
+    pub fn create(path: &Path) -> Result<NewFile> {
         let (file, beside) = open(path).with_context(|| failed(path))?;
         Ok(NewFile { path: path.to_owned(), out: BufWriter::new(file), beside })
     }
 
     /// Puts the file in its place.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         let NewFile { path, out, beside } = self;
         let put = || -> io::Result<()> {
             let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -155,7 +159,7 @@ fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Removes what is not finished, before the program ends.
-pub(crate) fn abandon() {
+pub fn abandon() {
     for path in temporaries().drain(..) {
         let _ = std::fs::remove_file(path);
     }
@@ -192,7 +196,7 @@ impl Drop for Temporary {
 }
 
 /// Refuses to write what `option` asks for over one of the inputs.
-pub(crate) fn spare_inputs<P: AsRef<Path>>(
+pub fn spare_inputs<P: AsRef<Path>>(
     option: &str,
     output: Option<&Path>,
     inputs: &[P],
@@ -205,7 +209,7 @@ pub(crate) fn spare_inputs<P: AsRef<Path>>(
 }
 
 /// Whether two paths, perhaps over links, lead to one file.
-pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok().filter(|p| p.is_file());
     real(a).is_some_and(|a| real(b) == Some(a))
 }

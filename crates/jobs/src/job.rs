@@ -19,16 +19,16 @@ use weakspot_report::{
 };
 use weakspot_trace::{LogError, LogPlace, Torn};
 
-use crate::args::{OutputFormat, Shared};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output;
 use crate::pool::{self, Answer};
 use crate::terminal;
+use weakspot_args::{OutputFormat, Shared};
 
 /// How what goes to standard output is written: as wide as `COLUMNS` says, or the terminal, or 80
 /// columns where there is none.
-pub(crate) fn style(shared: &Shared) -> Style {
+pub fn style(shared: &Shared) -> Style {
     let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let terminal = || terminal_size::terminal_size_of(std::io::stdout());
     let width = typed.filter(|&columns| columns > 0);
@@ -41,7 +41,7 @@ pub(crate) fn style(shared: &Shared) -> Style {
 }
 
 /// What many inputs came to: for people after the answers, with commas instead of them.
-pub(crate) fn summarise(
+pub fn summarise(
     shared: &Shared,
     inputs: usize,
     text: impl FnOnce() -> String,
@@ -56,31 +56,36 @@ pub(crate) fn summarise(
 
 /// An answer as it is written, and as an object for the page of `--report`.
 #[derive(Default)]
-pub(crate) struct Written {
-    pub(crate) text: String,
+pub struct Written {
+    /// As it is written.
+    pub text: String,
     object: String,
 }
 
 /// The answers to one input, while they are made.
-pub(crate) struct Job<'a, T, M = Model> {
-    pub(crate) shared: &'a Shared,
+pub struct Job<'a, T, M = Model> {
+    /// What every command was told.
+    pub shared: &'a Shared,
     /// The models that are asked about.
-    pub(crate) models: &'a [M],
-    pub(crate) question: &'static str,
+    pub models: &'a [M],
+    /// What is asked: the command.
+    pub question: &'static str,
     /// The input as the user named it.
-    pub(crate) file: String,
-    pub(crate) answer: Answer<T>,
+    pub file: String,
+    /// What was said so far.
+    pub answer: Answer<T>,
     /// Whether a witness was written, and whether it is one of a violation. Of several answers the
     /// first that is violated has it.
     witnessed: Option<bool>,
     /// How long the input was read.
     reading: Duration,
     /// The limit that was reached meanwhile.
-    pub(crate) unread: Option<Limit>,
+    pub unread: Option<Limit>,
 }
 
 impl<'a, T, M: ModelName> Job<'a, T, M> {
-    pub(crate) fn new(
+    /// No answer yet.
+    pub fn new(
         shared: &'a Shared,
         models: &'a [M],
         question: &'static str,
@@ -92,7 +97,7 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// The head of an answer.
-    pub(crate) fn head<'b>(
+    pub fn head<'b>(
         &'b self,
         model: M,
         verdict: &'b Verdict,
@@ -104,12 +109,12 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// An answer as it is written.
-    pub(crate) fn written(&self, answer: &dyn weakspot_report::Answer) -> Written {
+    pub fn written(&self, answer: &dyn weakspot_report::Answer) -> Written {
         self.written_with(answer, answer)
     }
 
     /// The same, with more on the page of `--report`.
-    pub(crate) fn written_with(
+    pub fn written_with(
         &self,
         answer: &dyn weakspot_report::Answer,
         of_page: &dyn weakspot_report::Answer,
@@ -120,19 +125,19 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// Writes answers whose verdicts are said one by one.
-    pub(crate) fn write(&mut self, written: &Written) {
+    pub fn write(&mut self, written: &Written) {
         self.answer.out += &written.text;
         self.answer.objects += &written.object;
     }
 
     /// Says an answer.
-    pub(crate) fn say(&mut self, written: &Written, verdict: &Verdict) {
+    pub fn say(&mut self, written: &Written, verdict: &Verdict) {
         self.write(written);
         self.answer.exit = self.answer.exit.max(Exit::of(verdict));
     }
 
     /// No answer, for one model or for all: said on standard error, and in JSON one line per model.
-    pub(crate) fn refuse(
+    pub fn refuse(
         &mut self,
         model: Option<M>,
         message: &str,
@@ -147,7 +152,7 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// The part of this that is for scripts, and the exit code. `kind`: what kind of mistake it is.
-    pub(crate) fn refuse_json(
+    pub fn refuse_json(
         &mut self,
         model: Option<M>,
         message: &str,
@@ -174,18 +179,18 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     }
 
     /// No answer because its evidence was rejected.
-    pub(crate) fn refuse_rejected(&mut self, model: M, name: &str, rejected: &Rejected) {
+    pub fn refuse_rejected(&mut self, model: M, name: &str, rejected: &Rejected) {
         self.refuse(Some(model), &defect(name, rejected), None, None);
     }
 
     /// Something that was asked for besides the answer cannot be had.
-    pub(crate) fn complain(&mut self, message: &str) {
+    pub fn complain(&mut self, message: &str) {
         self.answer.exit = Exit::Bad;
         self.answer.err += &format!("error: {}: {message}\n", self.file);
     }
 
     /// Says that there is no witness of an answer that is not known.
-    pub(crate) fn lack_witness(&mut self) {
+    pub fn lack_witness(&mut self) {
         if self.shared.witness.is_some() {
             self.answer.err +=
                 &format!("{}: no witness is written: the answer is unknown\n", self.file);
@@ -194,11 +199,7 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
 
     /// Writes the witness that `--witness` asks for, unless one was written that says more. Whether
     /// it did.
-    pub(crate) fn write_witness(
-        &mut self,
-        violated: bool,
-        text: impl FnOnce() -> Result<String>,
-    ) -> bool {
+    pub fn write_witness(&mut self, violated: bool, text: impl FnOnce() -> Result<String>) -> bool {
         let Some(path) = &self.shared.witness else { return false };
         if self.witnessed == Some(true) || self.witnessed.is_some() && !violated {
             return false;
@@ -214,12 +215,12 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
 /// Questions about logs and histories.
 impl<T, M: ModelName> Job<'_, T, M> {
     /// What was said so far, for those who say it part by part.
-    pub(crate) fn take(&mut self) -> Answer<T> {
+    pub fn take(&mut self) -> Answer<T> {
         std::mem::replace(&mut self.answer, Answer::new())
     }
 
     /// No answer, because of a place in the input if there is one. `kind`: what kind of mistake it is.
-    pub(crate) fn refuse_place(
+    pub fn refuse_place(
         &mut self,
         model: Option<M>,
         message: &str,
@@ -238,7 +239,7 @@ impl<T, M: ModelName> Job<'_, T, M> {
 /// Questions about logs.
 impl Job<'_, ProgramResult> {
     /// No answer, for the summary as well.
-    pub(crate) fn refuse_models(
+    pub fn refuse_models(
         &mut self,
         model: Option<Model>,
         message: &str,
@@ -251,7 +252,7 @@ impl Job<'_, ProgramResult> {
     }
 
     /// No answer because of the log.
-    pub(crate) fn refuse_log(&mut self, error: &LogError) {
+    pub fn refuse_log(&mut self, error: &LogError) {
         match line_of(error) {
             None if !is_unread(&error.message) => {
                 self.refuse_models(None, &error.to_string(), None);
@@ -261,7 +262,7 @@ impl Job<'_, ProgramResult> {
     }
 
     /// Warns that the log is torn, and says what that means.
-    pub(crate) fn remark_torn(&mut self, torn: Option<Torn>, remarks: &mut Vec<String>) {
+    pub fn remark_torn(&mut self, torn: Option<Torn>, remarks: &mut Vec<String>) {
         let Some(torn) = torn else { return };
         remarks.push(format!("{torn}; followed up to there"));
         if !self.shared.quiet {
@@ -271,7 +272,7 @@ impl Job<'_, ProgramResult> {
 
     /// The limit that was reached after so many events, for which so much memory is used. For the
     /// progress line: how often something was reported.
-    pub(crate) fn limit_of_log(
+    pub fn limit_of_log(
         &self,
         start: Instant,
         (events, reports, memory): (u64, u64, u64),
@@ -290,7 +291,7 @@ impl Job<'_, ProgramResult> {
 }
 
 /// Line and column of an error in a text.
-pub(crate) fn line_of(error: &LogError) -> Option<(usize, usize)> {
+pub fn line_of(error: &LogError) -> Option<(usize, usize)> {
     match error.place {
         LogPlace::Line { line, column } => Some((line as usize, column as usize)),
         LogPlace::Offset(_) => None,
@@ -298,12 +299,12 @@ pub(crate) fn line_of(error: &LogError) -> Option<(usize, usize)> {
 }
 
 /// Whether the file could not be read at all, for which no place in it is to blame.
-pub(crate) fn is_unread(message: &str) -> bool {
+pub fn is_unread(message: &str) -> bool {
     message.starts_with("failed to read")
 }
 
 /// What is said when the checker of evidence rejects an answer.
-pub(crate) fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
+pub fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
     format!(
         "the answer under {model} did not pass its own check ({rejected}); this is a defect of \
          weakspot, please report it with the input"
@@ -314,7 +315,7 @@ pub(crate) fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
 impl<T> Job<'_, T> {
     /// The program of `input` and its text; warnings and refusals are noted, and limits that are
     /// reached on the way.
-    pub(crate) fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
+    pub fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
         let began = Instant::now();
         let loaded = input.load(
             &pool::limits_of(self.shared).since(began),
@@ -354,13 +355,13 @@ impl<T> Job<'_, T> {
     }
 
     /// The limits of one of the questions about the input: reading it counts.
-    pub(crate) fn limits(&self, limits: &Limits) -> Limits {
+    pub fn limits(&self, limits: &Limits) -> Limits {
         let now = Instant::now();
         limits.since(now.checked_sub(self.reading).unwrap_or(now))
     }
 
     /// For the summary: what an input came to that could not be read.
-    pub(crate) fn nothing(&self) -> Vec<ProgramResult> {
+    pub fn nothing(&self) -> Vec<ProgramResult> {
         let Some(limit) = &self.unread else {
             return vec![ProgramResult::error(&self.file, None)];
         };
@@ -372,13 +373,13 @@ impl<T> Job<'_, T> {
     }
 
     /// No answer because of a place in the input.
-    pub(crate) fn refuse_at(&mut self, model: Option<Model>, source: &Source, d: &Diagnostic) {
+    pub fn refuse_at(&mut self, model: Option<Model>, source: &Source, d: &Diagnostic) {
         let text = self.rendered(source, d, Severity::Error);
         self.refuse(model, &d.message, Some(d.span.line_column(&source.text)), Some(text));
     }
 
     /// No answer from an engine, under one model or under all.
-    pub(crate) fn refuse_answer(
+    pub fn refuse_answer(
         &mut self,
         model: Option<Model>,
         source: &Source,
@@ -399,7 +400,7 @@ impl<T> Job<'_, T> {
 
     /// Writes the witness of an answer about a program. `question` is what it is called in witness
     /// files.
-    pub(crate) fn write_evidence(
+    pub fn write_evidence(
         &mut self,
         question: &str,
         source: &Source,
@@ -411,7 +412,7 @@ impl<T> Job<'_, T> {
     }
 
     /// The same for transactions, whose answers also say which reads count as reads of the buffer.
-    pub(crate) fn write_evidence_of(
+    pub fn write_evidence_of(
         &mut self,
         question: &str,
         source: &Source,

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weakspot_report::Tool;
 
-use crate::args::OutputFormat;
+use weakspot_args::OutputFormat;
 
 /// What says in the first object of an output who wrote it.
-pub(crate) const TOOL: Tool = Tool {
+pub const TOOL: Tool = Tool {
     name: "weakspot",
     version: env!("CARGO_PKG_VERSION"),
     commit: option_env!("WEAKSPOT_COMMIT"),
 };
 
 /// What goes to standard output next. The first object of JSON says what wrote it.
-pub(crate) fn signed(format: OutputFormat, text: &str) -> Cow<'_, str> {
+pub fn signed(format: OutputFormat, text: &str) -> Cow<'_, str> {
     static SIGNED: AtomicBool = AtomicBool::new(false);
     let is_first =
         format == OutputFormat::Json && !text.is_empty() && !SIGNED.swap(true, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use weakspot_core::Verdict;
 
 /// The ends in rising order of importance: the worst one is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Every question holds.
     Holds,
     /// No violation, but at least one unknown.
@@ -18,7 +18,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) fn of(verdict: &Verdict) -> Exit {
+    /// What a verdict means for it.
+    pub fn of(verdict: &Verdict) -> Exit {
         match verdict {
             Verdict::Holds => Exit::Holds,
             Verdict::Violated => Exit::Violated,
