@@ -17,6 +17,7 @@
 //! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
+//! - `peers`: programs of the kinds that other checkers are tested with;
 //! - `races`: data races in the programs of corpus/races;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
@@ -51,6 +52,7 @@ mod limits;
 mod monitor;
 mod monitor_program;
 mod pages;
+mod peers;
 mod races;
 mod readme;
 mod robust;
