@@ -1,5 +1,6 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
+//! - `book`: the commands in the tours of the book print what the pages show;
 //! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
@@ -28,10 +29,12 @@
 //! - `terminal`: progress lines, and readers that have gone;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
+//! - `same`: same input, same output, whatever the number of threads;
 //! - `scale`: many files, limits, interruption;
 //! - `widths`: drawings fit the terminal.
 
 mod bench;
+mod book;
 mod cargo;
 mod cargo_foreign;
 mod certified;
@@ -57,6 +60,7 @@ mod races;
 mod readme;
 mod robust;
 mod run;
+mod same;
 mod scale;
 mod serial;
 mod serial_buffered;

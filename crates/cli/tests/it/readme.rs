@@ -44,6 +44,8 @@ fn links_lead_somewhere() {
     let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
     let docs = std::fs::read_dir(root().join("docs")).expect("docs/");
     pages.extend(docs.map(|entry| entry.expect("a readable folder").path()));
+    let tours = std::fs::read_dir(root().join("docs/tour")).expect("docs/tour/");
+    pages.extend(tours.map(|entry| entry.expect("a readable folder").path()));
     let mut links = 0;
     for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
         let text = std::fs::read_to_string(page).expect("a readable page");

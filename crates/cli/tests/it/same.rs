@@ -68,7 +68,11 @@ fn same(command: &[&str], files: &[String]) {
     // With one file, threads work on its search together.
     for file in files.iter().step_by(5) {
         let file = std::slice::from_ref(file);
-        assert_eq!(objects(command, "1", file), objects(command, "2", file), "{command:?} {file:?}");
+        assert_eq!(
+            objects(command, "1", file),
+            objects(command, "2", file),
+            "{command:?} {file:?}"
+        );
     }
 }
 
