@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 23] = [
+const LINES: [(&str, &str); 24] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),

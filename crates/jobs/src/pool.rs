@@ -42,6 +42,12 @@ impl<T> Answer<T> {
     }
 }
 
+impl<T> Default for Answer<T> {
+    fn default() -> Answer<T> {
+        Answer::new()
+    }
+}
+
 static WORKING: AtomicU64 = AtomicU64::new(1);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);
@@ -331,6 +337,12 @@ impl Listener {
     /// From now on.
     pub fn new() -> Listener {
         Listener { since: Instant::now() }
+    }
+}
+
+impl Default for Listener {
+    fn default() -> Listener {
+        Listener::new()
     }
 }
 
