@@ -92,7 +92,7 @@ fn labels_in_alternatives() {
              {asked}"
         )
     };
-    for asked in ["", "never at p.l, q.m"] {
+    for asked in ["", "never at (p.l, q.m)"] {
         let text = text(asked);
         let found = patches(Format::Weak, &text).unwrap_or_else(|d| panic!("{}", d.message));
         let original = weakspot_lang::parse(Format::Weak, &text).expect("a good program").program;
