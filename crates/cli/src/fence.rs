@@ -141,9 +141,14 @@ fn find(
     if same_program(&program, &fenced(places, chosen)) {
         return Ok((found, certification));
     }
+    let none = chosen.is_empty();
     match misses_goal(&program, model, goal, limits, &mut Listener::new())?.0 {
         // The text is another program than the one that was checked.
-        Verdict::Holds => Ok((found, Certification::TooLarge)),
+        Verdict::Holds => {
+            // Nothing is cheaper than no fence at all.
+            found.optimal |= none;
+            Ok((found, Certification::TooLarge))
+        }
         Verdict::Violated => {
             Err(NoAnswer::Rejected(Rejected::Fences("the text with fences misses the goal")))
         }

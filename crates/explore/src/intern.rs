@@ -58,7 +58,8 @@ fn get<'a, T>(data: &'a [T], ends: &[usize], id: u32) -> &'a [T] {
     &data[start..ends[i]]
 }
 
-fn hash<T: Hash>(slice: &[T]) -> u64 {
+/// The same for equal slices, in every run of the program.
+pub(crate) fn hash<T: Hash>(slice: &[T]) -> u64 {
     let mut hasher = FxHasher::default();
     slice.hash(&mut hasher);
     hasher.finish()

@@ -21,11 +21,13 @@
 //! Registers that will be written before they are read do not matter and are 0 in canonical form.
 //!
 //! So the canonical states found from the initial ones include one like each state that the machine
-//! reaches. Counters are integers here. The machine's have 64 bits, which is the same for all runs
+//! reaches. Where a thread stands at a quiet point (`quiet.rs`), only its steps are followed: that depends on
+//! control points only, which are the same in states that are alike. Counters are integers here. The machine's have 64 bits, which is the same for all runs
 //! in which no counter leaves them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
+use crate::evidence::quiet::quiet_points;
 use crate::evidence::reference::{GoOn, is_forbidden, work_of};
 use crate::evidence::rejected::Rejected;
 use crate::machine::{Entry, Machine, Outcome, State, Step};
@@ -69,6 +71,7 @@ pub(crate) fn check_within(
         return Err(too_large());
     }
     let work = work_of(program, go_on).ok_or_else(too_large)?;
+    let quiet = quiet_points(program, model);
     let mut seen: HashSet<State> =
         machine.initial_states().into_iter().map(|s| check.canonical(s)).collect();
     let mut todo: VecDeque<State> = seen.iter().cloned().collect();
@@ -79,7 +82,16 @@ pub(crate) fn check_within(
         if is_forbidden(program, &state) || check.ends_badly(machine, &state)? {
             return Err(Rejected::Coarse);
         }
-        for step in machine.steps(&state) {
+        let first = (0..state.threads.len()).find(|&t| {
+            state.lock.is_none_or(|owner| owner.index() == t)
+                && quiet[t][state.threads[t].point.index()]
+        });
+        let is_followed = |step: &Step| match (first, step) {
+            (None, _) => true,
+            (Some(t), Step::Execute { thread, .. }) => thread.index() == t,
+            (Some(_), Step::Commit { .. }) => false,
+        };
+        for step in machine.steps(&state).into_iter().filter(is_followed) {
             for representative in check.representatives(&state, step)? {
                 if !go_on(2 * work) {
                     return Err(too_large());

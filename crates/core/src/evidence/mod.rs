@@ -6,6 +6,7 @@ pub mod certify;
 pub mod fence_proof;
 pub(crate) mod lrat;
 pub mod monitors;
+pub(crate) mod quiet;
 pub mod reference;
 pub(crate) mod rejected;
 pub(crate) mod replay;

@@ -138,7 +138,8 @@ fn lock_states(points: &[Point], entry: PointId) -> Vec<(bool, bool)> {
 }
 
 /// Whether two programs differ at most in the numbers of their control points, in points that are
-/// never reached and in where their instructions stand in the text. They then do the same.
+/// never reached, in where their instructions stand in the text, and in steps that do nothing. They
+/// then do the same: to go on without such a step, or to wait behind it, is nothing that others see.
 #[must_use]
 pub fn same_program(a: &Program, b: &Program) -> bool {
     let globals = |p: &Program| (p.locs.clone(), p.wides.clone(), p.undeclared, p.observed.clone());
@@ -146,8 +147,11 @@ pub fn same_program(a: &Program, b: &Program) -> bool {
     {
         return false;
     }
-    let pairs = a.threads.iter().zip(&b.threads);
-    let Some(maps) = pairs.map(|(a, b)| same_points(a, b)).collect::<Option<Vec<_>>>() else {
+    let pairs = ways(a).into_iter().zip(ways(b)).zip(a.threads.iter().zip(&b.threads));
+    let same = |((a, b), (of_a, of_b)): ((Ways<'_>, Ways<'_>), (&Thread, &Thread))| {
+        (of_a.regs == of_b.regs).then(|| same_points(&a, of_a.entry, &b, of_b.entry)).flatten()
+    };
+    let Some(maps) = pairs.map(same).collect::<Option<Vec<_>>>() else {
         return false;
     };
     // Combinations with a point that is never reached do not count.
@@ -169,30 +173,68 @@ pub fn same_program(a: &Program, b: &Program) -> bool {
     rows_of_a == rows_of_b
 }
 
-/// Which point of `b` each point of `a` is, from the entries on.
-fn same_points(a: &Thread, b: &Thread) -> Option<BTreeMap<PointId, PointId>> {
-    let mut map = BTreeMap::from([(a.entry, b.entry)]);
-    let mut used = BTreeSet::from([b.entry]);
-    let mut todo = vec![(a.entry, b.entry)];
-    if a.regs != b.regs {
-        return None;
+/// What leaves each point of a thread, and where it leads.
+type Ways<'p> = Vec<Vec<(&'p Instr, PointId)>>;
+
+/// Per thread what leaves each point.
+fn ways(program: &Program) -> Vec<Ways<'_>> {
+    let named = |t: usize| program.forbidden.iter().filter_map(|row| row[t]).collect();
+    program.threads.iter().enumerate().map(|(t, thread)| ways_of(thread, &named(t))).collect()
+}
+
+/// A step that does nothing is left out if it is the only one to a point that goes on and that no
+/// forbidden combination names: what leaves that point leaves the one before.
+fn ways_of<'p>(thread: &'p Thread, named: &BTreeSet<PointId>) -> Ways<'p> {
+    let reached = lock_states(&thread.points, thread.entry);
+    let mut entries = vec![0; thread.points.len()];
+    entries[thread.entry.index()] = 1;
+    for (point, _) in thread.points.iter().zip(&reached).filter(|(_, r)| r.0 || r.1) {
+        point.edges.iter().for_each(|e| entries[e.to.index()] += 1);
     }
+    let stays = |p: PointId| {
+        entries[p.index()] != 1 || thread.points[p.index()].edges.is_empty() || named.contains(&p)
+    };
+    let from = |p: usize| {
+        let mut found = Vec::new();
+        // This ends: a circle that can be entered has a point with two entries.
+        let mut todo: Vec<&Edge> = thread.points[p].edges.iter().rev().collect();
+        while let Some(edge) = todo.pop() {
+            match edge.instr == Instr::Nop && edge.to.index() != p && !stays(edge.to) {
+                true => todo.extend(thread.points[edge.to.index()].edges.iter().rev()),
+                false => found.push((&edge.instr, edge.to)),
+            }
+        }
+        found
+    };
+    (0..thread.points.len()).map(from).collect()
+}
+
+/// Which point of `b` each point of `a` is, from the entries on.
+fn same_points(
+    a: &Ways<'_>,
+    from_a: PointId,
+    b: &Ways<'_>,
+    from_b: PointId,
+) -> Option<BTreeMap<PointId, PointId>> {
+    let mut map = BTreeMap::from([(from_a, from_b)]);
+    let mut used = BTreeSet::from([from_b]);
+    let mut todo = vec![(from_a, from_b)];
     while let Some((p, q)) = todo.pop() {
-        let (from_p, from_q) = (&a.points[p.index()].edges, &b.points[q.index()].edges);
+        let (from_p, from_q) = (&a[p.index()], &b[q.index()]);
         if from_p.len() != from_q.len() {
             return None;
         }
-        for (e, f) in from_p.iter().zip(from_q) {
-            let known = map.get(&e.to).copied();
-            if e.instr != f.instr || known.is_some_and(|q| q != f.to) {
+        for (&(e, to), &(f, behind)) in from_p.iter().zip(from_q) {
+            let known = map.get(&to).copied();
+            if e != f || known.is_some_and(|q| q != behind) {
                 return None;
             }
             if known.is_none() {
-                if !used.insert(f.to) {
+                if !used.insert(behind) {
                     return None;
                 }
-                map.insert(e.to, f.to);
-                todo.push((e.to, f.to));
+                map.insert(to, behind);
+                todo.push((to, behind));
             }
         }
     }

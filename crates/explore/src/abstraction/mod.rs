@@ -15,6 +15,8 @@ mod numbers;
 mod rows;
 mod search;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{

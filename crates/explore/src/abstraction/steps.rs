@@ -221,13 +221,9 @@ impl<'p> Machine<'p> {
             | Instr::Fence(Fence::StoreStore) => false,
             Instr::Store { .. } => self.model == Model::Sc,
             Instr::Fence(Fence::Full) => !pending.is_empty(),
-            // What is pending comes first, whatever memory holds.
-            Instr::Load { addr, .. } => {
-                let loc = addr.eval(self.layout.regs(row, t)).ok();
-                let loc = loc.and_then(|addr| self.program.loc_at(addr)).map(|l| Value::from(l.0));
-                !pending.chunks_exact(3).any(|e| Some(e[1]) == loc)
-            }
-            Instr::Update { .. } | Instr::Lock | Instr::Unlock => true,
+            // Also of a location to which an own store is pending: that may reach memory before, and
+            // be overwritten there.
+            Instr::Load { .. } | Instr::Update { .. } | Instr::Lock | Instr::Unlock => true,
         }
     }
 

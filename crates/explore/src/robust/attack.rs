@@ -25,12 +25,15 @@ use crate::answer::NoAnswer;
 use crate::meter::Meter;
 use crate::robust::delay::delay;
 use crate::robust::{Reordered, Robust};
-use crate::sc::moves::initial_rows;
+use crate::sc::moves::{MOST_ASLEEP, initial_rows};
 use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::threads::Threads;
 use crate::sc::walk::tell;
 
-/// Decides robustness against TSO. At most 32 threads.
+/// Programs with more threads are not for this search.
+pub(crate) const MOST_THREADS: usize = MOST_ASLEEP;
+
+/// Decides robustness against TSO. At most [`MOST_THREADS`] threads.
 pub(crate) fn robust(
     program: &Program,
     limits: &Limits,

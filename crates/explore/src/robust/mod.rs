@@ -91,12 +91,11 @@ pub(crate) fn decided(
 ) -> Result<Robust, NoAnswer> {
     let limits = &limits.begin();
     let plan = Plan::breadth_first(limits.workers);
-    // The fast searches keep sets of threads in 32 bits, and the stores of one thread back.
-    let fast = program.threads.len() <= 32
-        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
-    let mut answer = match (fast, decide) {
+    let mut answer = match (pending::is_for(program, model), decide) {
         _ if !program.wides.is_empty() => wide::search(program, model, limits, progress)?,
-        (true, Decide::Attack) if model == Model::Tso => {
+        (true, Decide::Attack)
+            if model == Model::Tso && program.threads.len() <= attack::MOST_THREADS =>
+        {
             let mut answer = attack::robust(program, limits, progress)?;
             // Attacks look at parts of the runs only. That nothing faults takes all of them.
             if answer.verdict == Verdict::Holds && can_fault(program) {

@@ -41,7 +41,7 @@ use weakspot_core::{Evidence, Instr, Limit, Limits, Model, PlaceEdge, Program, P
 use crate::answer::NoAnswer;
 use crate::robust::delay::{Pair, delay};
 use crate::robust::tidy::{places, tidy_pair};
-use crate::robust::{holds, pending, plain_pending, wide};
+use crate::robust::{pending, plain_pending, wide};
 use crate::sc::packed::Plan;
 
 /// All pairs of a program.
@@ -76,10 +76,7 @@ pub fn overtakings(
     progress: &mut dyn Progress,
 ) -> Result<Overtakings, NoAnswer> {
     let plan = Plan::breadth_first(limits.workers);
-    // As in `robust`.
-    let fast = program.threads.len() <= 32
-        && (model == Model::Tso || !holds::blocks_depend_on_values(program));
-    let found = match fast {
+    let found = match pending::is_for(program, model) {
         _ if !program.wides.is_empty() => wide::overtakings(program, model, limits, progress)?,
         true => pending::overtakings(program, model, plan, limits, progress)?,
         false => plain_pending::overtakings(program, model, limits, progress)?,

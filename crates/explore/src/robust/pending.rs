@@ -26,13 +26,23 @@ use crate::memory::loc_bit;
 use crate::meter::Meter;
 use crate::robust::Robust;
 use crate::robust::delay::{Pair, Pairs, delay};
-use crate::sc::frame::{Fields, Row};
+use crate::robust::holds;
+use crate::sc::frame::{Fields, Frame, Row};
 use crate::sc::independence::Access;
 use crate::sc::packed::{Ended, Plan, search};
 use crate::sc::product::{Product, Taken, Watch};
 use crate::sc::threads::{ActKind, Threads};
 
-/// Decides robustness against `model`.
+/// Programs with more threads are not for this search: it keeps a set of threads as bits.
+const MOST_THREADS: usize = 32 * AFTER.len();
+
+/// Whether `program` is for this search, which keeps the stores of one thread back.
+pub(crate) fn is_for(program: &Program, model: Model) -> bool {
+    program.threads.len() <= MOST_THREADS
+        && (model == Model::Tso || !holds::blocks_depend_on_values(program))
+}
+
+/// Decides robustness against `model`. The program has to be for this search.
 pub(crate) fn robust(
     program: &Program,
     model: Model,
@@ -123,14 +133,14 @@ struct Pending<'p> {
 const THREAD: usize = 0;
 /// Where it goes, plus one.
 const LOC: usize = 1;
-/// The threads with an event after it.
-const AFTER: usize = 2;
 /// `FENCED`, `LAST` and `FOUND`.
-const BITS: usize = 3;
+const BITS: usize = 2;
 /// If all violations are collected, the edge of the pending store, plus one.
-const SITE: usize = 4;
+const SITE: usize = 3;
 /// The edge of the access that overtakes it, plus one, once that is known.
-const ACCESS: usize = 5;
+const ACCESS: usize = 4;
+/// The threads with an event after it, 32 in each.
+const AFTER: [usize; 4] = [5, 6, 7, 8];
 // Fields per location.
 const FLAGS: usize = 0;
 /// In programs with atomic blocks the number of the value without pending stores.
@@ -229,7 +239,7 @@ impl<'p> Pending<'p> {
         };
         let hits = !own && act.loc == loc;
         let inside = view.inside_block();
-        if hits && !inside && view.field(AFTER) & 1 << t != 0 {
+        if hits && !inside && is_after(view.frame, view.row, t) {
             return Seen::Violation;
         }
         let flags = view.of_loc(act.loc, FLAGS);
@@ -238,9 +248,9 @@ impl<'p> Pending<'p> {
             return Seen::Committed;
         }
         if !hits && (flags & WRITTEN != 0 || writes && flags & READ != 0) {
-            row[frame.field(AFTER)] |= 1 << t;
+            set_after(frame, row, t);
         }
-        let after = row[frame.field(AFTER)] & 1 << t != 0;
+        let after = is_after(frame, row, t);
         if own && writes && act.loc != loc && (!pso || fenced) && flags & WAITS == 0 {
             row[frame.of_loc(act.loc, FLAGS)] |= WAITS;
             row[frame.of_loc(act.loc, OLD)] = if self.blocks { seen } else { 0 };
@@ -265,7 +275,7 @@ impl<'p> Pending<'p> {
     }
 
     fn leave_block(&self, row: &mut [u32], t: usize, view: &Row<'_>) -> Seen {
-        let after = view.field(AFTER) & 1 << t != 0;
+        let after = is_after(view.frame, view.row, t);
         let touched = view.of_loc(view.field(LOC) - 1, FLAGS) & (BLOCK_READ | BLOCK_WROTE) != 0;
         if after && touched {
             return Seen::Violation;
@@ -291,9 +301,9 @@ impl<'p> Pending<'p> {
 impl Watch for Pending<'_> {
     type Goal = ();
     const FIELDS: Fields = Fields {
-        fields: 6,
+        fields: 9,
         threads: &[THREAD],
-        masks: &[AFTER],
+        masks: &AFTER,
         locs: &[LOC],
         per_loc: 2,
         values: &[OLD],
@@ -323,7 +333,7 @@ impl Watch for Pending<'_> {
                 let mut guess = next.clone();
                 guess[frame.field(THREAD)] = t as u32 + 1;
                 guess[frame.field(LOC)] = act.loc + 1;
-                guess[frame.field(AFTER)] = 1 << t;
+                set_after(frame, &mut guess, t);
                 guess[frame.field(SITE)] = self.number(step);
                 guess[frame.of_loc(act.loc, OLD)] = if self.blocks { seen } else { 0 };
                 out.push(guess);
@@ -400,10 +410,18 @@ fn every_edge(program: &Program) -> Vec<PlaceEdge> {
     edges
 }
 
+/// Whether thread `t` has an event after the store.
+fn is_after(frame: Frame, row: &[u32], t: usize) -> bool {
+    row[frame.field(AFTER[t / 32])] >> (t % 32) & 1 != 0
+}
+
+fn set_after(frame: Frame, row: &mut [u32], t: usize) {
+    row[frame.field(AFTER[t / 32])] |= 1 << (t % 32);
+}
+
 /// When every thread has an event after the store, it no longer matters where they come from.
 fn forget(row: &mut [u32], view: &Row<'_>) {
-    let all = ((1u64 << view.frame.n) - 1) as u32;
-    if row[view.frame.field(AFTER)] == all {
+    if (0..view.frame.n).all(|t| is_after(view.frame, row, t)) {
         for loc in view.frame.locs(view.row) {
             row[view.frame.of_loc(loc, FLAGS)] &= !(READ | WRITTEN);
         }
@@ -445,8 +463,8 @@ fn overtaken(program: &Program, model: Model, t: usize) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use weakspot_core::testing::{Size, check_programs};
-    use weakspot_core::{Silent, certify};
+    use weakspot_core::testing::{Rng, Size, check_programs, random_program, scaled};
+    use weakspot_core::{Point, Silent, Thread, certify};
 
     use super::*;
     use crate::robust::plain_pending;
@@ -487,6 +505,59 @@ mod tests {
     fn more_threads_agree_with_the_plain_search() {
         let size = Size { threads: 5, instrs: 4, total: 12, locs: 4, loops: false };
         check_programs(4_100_000, 500, size, &WEAK, &differs);
+    }
+
+    /// How many states a search has that ends depends on the program only.
+    #[test]
+    fn states_are_the_same_for_any_number_of_workers() {
+        let size = Size { threads: 4, instrs: 6, total: 16, locs: 3, loops: true };
+        let random = |seed| random_program(&mut Rng::new(4_300_000 + seed), size);
+        let mut compared = 0;
+        for seed in 0..scaled(800) as u64 {
+            let program = match seed % 2 {
+                0 => random(seed),
+                _ => crate::sc::symmetry::tests::copies(seed),
+            };
+            let states = |workers| {
+                let plan = Plan { order: Order::Breadth, workers, large: 4 };
+                let answer = robust(&program, Model::Tso, plan, &LIMITS, &mut Silent).ok()?;
+                (answer.verdict == Verdict::Holds).then_some(answer.states)
+            };
+            let Some(one) = states(1) else { continue };
+            compared += u32::from(one > 50);
+            let show = weakspot_core::testing::show(&program);
+            for workers in [2, 3] {
+                assert_eq!(states(workers), Some(one), "seed {seed}, {workers} workers\n{show}");
+            }
+        }
+        assert!(compared > 5, "{compared} with more than 50 states");
+    }
+
+    /// Threads that do nothing change nothing, also if there are so many of them that the others
+    /// are beyond the first word of a set.
+    #[test]
+    fn idle_threads_do_not_matter() {
+        let size = Size { threads: 3, instrs: 5, total: 10, locs: 3, loops: false };
+        for seed in 0..scaled(600) as u64 {
+            let mut few = random_program(&mut Rng::new(4_200_000 + seed), size);
+            few.observed.clear();
+            (few.condition, few.forbidden) = (None, Vec::new());
+            let mut many = few.clone();
+            let idle = Thread { regs: vec![], entry: PointId(0), points: vec![Point::default()] };
+            let before = 30 + seed as usize % 70;
+            many.threads.splice(0..0, vec![idle; before]);
+            for model in WEAK.into_iter().filter(|&model| is_for(&many, model)) {
+                let plan = Plan::breadth_first(1);
+                let ask = |program| robust(program, model, plan, &LIMITS, &mut Silent);
+                let (Ok(expected), Ok(answer)) = (ask(&few), ask(&many)) else { continue };
+                let show = weakspot_core::testing::show(&few);
+                assert_eq!(answer.verdict, expected.verdict, "seed {seed} {model}\n{show}");
+                if let Some(run @ Evidence::Run(_)) = &answer.evidence {
+                    let checked = certify::robust(&many, model, &answer.verdict, run);
+                    checked.unwrap_or_else(|e| panic!("seed {seed} {model}: {e}\n{show}"));
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(crate) struct Fields {
     pub(crate) fields: usize,
     /// Those that hold a thread, plus one.
     pub(crate) threads: &'static [usize],
-    /// Those that hold a set of threads, as bits.
+    /// Those that together hold a set of threads, as bits: each the next 32 threads.
     pub(crate) masks: &'static [usize],
     /// Those that hold a location, plus one.
     pub(crate) locs: &'static [usize],

@@ -114,19 +114,33 @@ pub(crate) fn initial_rows<'p>(
     }
 }
 
-/// Per thread what it may access next, by what each of its acts accesses. For up to 32 threads.
+/// So many threads have sleep sets: they are kept as bits.
+pub(crate) const MOST_ASLEEP: usize = 32;
+
+/// Per thread what it may access next, by what each of its acts accesses. For up to
+/// [`MOST_ASLEEP`] threads.
 pub(crate) fn next_accesses(
     threads: &Threads<'_>,
     row: &[u32],
     n: usize,
     access: impl Fn(usize, &Act) -> Access,
-) -> Result<[Access; 32], Missing> {
-    let mut next = [Access::default(); 32];
+) -> Result<[Access; MOST_ASLEEP], Missing> {
+    let mut next = [Access::default(); MOST_ASLEEP];
     for (t, next) in next.iter_mut().enumerate().take(n) {
-        let acts = threads.acts(t, row[t])?.iter();
-        *next = acts.fold(Access::default(), |a, act| a.with(access(t, act)));
+        *next = next_access(threads, row, t, &access)?;
     }
     Ok(next)
+}
+
+/// What a thread may access next, by what each of its acts accesses.
+pub(crate) fn next_access(
+    threads: &Threads<'_>,
+    row: &[u32],
+    t: usize,
+    access: impl Fn(usize, &Act) -> Access,
+) -> Result<Access, Missing> {
+    let acts = threads.acts(t, row[t])?.iter();
+    Ok(acts.fold(Access::default(), |a, act| a.with(access(t, act))))
 }
 
 /// Takes the moves of one thread after the other, or of `alone` only, but for those that are

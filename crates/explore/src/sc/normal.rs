@@ -75,7 +75,7 @@ impl Class {
         i: usize,
     ) -> Result<u64, Missing> {
         let t = self.members[i];
-        let mut key = u64::from(threads.shape(self, t, row[t])?);
+        let mut key = threads.look(self, t, row[t])?;
         let mut add = |x: u64| {
             key = (key ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             key ^= key >> 31;
@@ -83,8 +83,9 @@ impl Class {
         let is_here = |field: usize| u64::from(row[field] == t as u32 + 1);
         add(is_here(frame.owner()));
         fields.threads.iter().for_each(|&f| add(is_here(frame.field(f))));
-        let masks = fields.masks.iter().map(|&f| row[frame.field(f)]);
-        masks.for_each(|mask| add(u64::from(mask.checked_shr(t as u32).unwrap_or(0) & 1)));
+        if let Some(&f) = fields.masks.get(t / 32) {
+            add(u64::from(row[frame.field(f)] >> (t % 32) & 1));
+        }
         for &addr in &self.addrs[i] {
             let Some(loc) = threads.locs.find(addr) else { continue };
             let value = threads.locs.value(loc, row[frame.value(loc)]);
@@ -169,8 +170,13 @@ impl Class {
                 moved[at] = place(row[at] as usize - 1) as u32 + 1;
             }
         }
-        for &f in fields.masks {
-            moved[frame.field(f)] = mask_of(row[frame.field(f)]);
+        fields.masks.iter().for_each(|&f| moved[frame.field(f)] = 0);
+        let words = fields.masks.iter().enumerate().filter(|(_, f)| row[frame.field(**f)] != 0);
+        for (i, &f) in words {
+            let members = (0..32).filter(|bit| row[frame.field(f)] >> bit & 1 != 0);
+            for to in members.map(|bit| place(32 * i + bit)) {
+                moved[frame.field(fields.masks[to / 32])] |= 1 << (to % 32);
+            }
         }
         for &f in fields.locs {
             if row[frame.field(f)] != 0 {

@@ -22,8 +22,8 @@ use crate::meter::Meter;
 use crate::sc::frame::{Fields, Frame, Row};
 use crate::sc::independence::{Access, future};
 use crate::sc::moves::{
-    Sink, Stopped, WithSteps, initial_rows, next_accesses, not_asleep, past_fences, retry,
-    run_block, steps_of,
+    MOST_ASLEEP, Sink, Stopped, WithSteps, initial_rows, next_access, next_accesses, not_asleep,
+    past_fences, retry, run_block, steps_of,
 };
 use crate::sc::normal::Normal;
 use crate::sc::packed::{Expanded, Sleep, Successors, System};
@@ -196,22 +196,31 @@ impl<'p, W: Watch> Product<'p, W> {
         if owner != 0 {
             return self.move_thread(threads, row, owner as usize - 1, &|_| 0, sink);
         }
-        let Some(sleep) = sleep.filter(|_| n <= 32) else {
+        let Some(sleep) = sleep else {
             return (0..n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
         };
         let future = |t: usize| self.future[t][threads.point(t, row[t]).index()];
         if self.watch.is_hopeless(&view, &future) {
             return Ok(());
         }
-        let next = next_accesses(threads, row, n, |_, act| Access::of(act))?;
-        let alone = (0..n).find(|&t| {
-            next[t] != Access::default()
-                && next[t] != Access::ALL
+        let may_go_alone = |t: usize, next: Access| {
+            next != Access::default()
+                && next != Access::ALL
                 && !self.in_loop[t][threads.point(t, row[t]).index()]
-                && (0..n).all(|u| u == t || !future(u).conflicts(next[t]))
-                && self.watch.may_go_first(threads, &view, t, next[t])
-        });
+                && (0..n).all(|u| u == t || !future(u).conflicts(next))
+                && self.watch.may_go_first(threads, &view, t, next)
+        };
         let access = |_, act: &Act| Access::of(act);
+        if n > MOST_ASLEEP {
+            for t in 0..n {
+                if may_go_alone(t, next_access(threads, row, t, access)?) {
+                    return self.move_thread(threads, row, t, &|_| 0, sink);
+                }
+            }
+            return (0..n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
+        }
+        let next = next_accesses(threads, row, n, access)?;
+        let alone = (0..n).find(|&t| may_go_alone(t, next[t]));
         not_asleep(sleep, &next[..n], alone, access, |t, asleep| {
             self.move_thread(threads, row, t, asleep, sink)
         })

@@ -3,8 +3,9 @@
 //! Two threads are interchangeable if swapping them maps the program to itself: each has the code
 //! of the other once the number that each goes by (as in Lamport's mutex, where thread 3 stores 3)
 //! and the locations that belong to each (as in `flag[3]`) are swapped as well. That this is so is
-//! checked on the whole program, see [`Swap`]; a program in which such numbers are computed with,
-//! or addresses are computed, keeps its threads apart.
+//! checked on the whole program, see [`Swap`]; a program in which such numbers are computed with
+//! keeps its threads apart, and so does one in which addresses are computed, but for the cells of an
+//! array that threads have by their numbers (as in `next[pred]`, see [`Indexed`]).
 //!
 //! Of all rows that differ only in the places of interchangeable threads one is searched: the one
 //! whose threads are in the order of what they look like from outside. Threads that look the same
@@ -204,7 +205,10 @@ impl Swap {
     /// they are only copied and compared for equality.
     fn is_equivariant(&self, program: &Program) -> bool {
         let instrs = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
-        let plain_addr = |e: &Expr| matches!(e, Expr::Const(_));
+        let plain_addr = |e: &Expr| match e {
+            Expr::Const(_) => true,
+            e => Indexed::of(e).is_some_and(|cells| self.swaps_cells(&cells)),
+        };
         let swaps = !self.values.is_empty();
         instrs().all(|edge| match &edge.instr {
             Instr::Assign { value, .. } => !swaps || self.copies(value),
@@ -219,6 +223,16 @@ impl Swap {
             }
             Instr::Nop | Instr::Fence(_) | Instr::Lock | Instr::Unlock => true,
         })
+    }
+
+    /// Whether the cell of a number, with addresses swapped, is the cell of the swapped number, for
+    /// all numbers: those that have a cell, those that are swapped, and all others.
+    fn swaps_cells(&self, cells: &Indexed) -> bool {
+        let moved =
+            |v: Value| swapped(&self.addrs, cells.of_value(v)) == cells.of_value(self.value(v));
+        let ids = self.values.iter().flat_map(|&(x, y)| [x, y]);
+        cells.numbers().chain(ids).all(moved)
+            && swapped(&self.addrs, cells.outside) == cells.outside
     }
 
     fn is_nothing(&self) -> bool {
@@ -297,15 +311,72 @@ impl Swap {
                 Instr::Assign { value, .. } | Instr::Assume(value) | Instr::Assert(value) => {
                     map_constants(value, &|v| self.value(v));
                 }
-                Instr::Load { addr, .. } => map_constants(addr, &|v| swapped(&self.addrs, v)),
+                Instr::Load { addr, .. } => self.swap_address(addr),
                 Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
-                    map_constants(addr, &|v| swapped(&self.addrs, v));
+                    self.swap_address(addr);
                     map_constants(value, &|v| self.value(v));
                 }
                 _ => {}
             }
         }
         thread
+    }
+
+    /// Computed addresses stay: what they are computed from is swapped.
+    fn swap_address(&self, addr: &mut Expr) {
+        if let Expr::Const(addr) = addr {
+            *addr = swapped(&self.addrs, *addr);
+        }
+    }
+}
+
+/// The address of a cell of an array, as front ends write it for `a[r]`: `base + r` if r is in
+/// `first..end`, else `outside`.
+struct Indexed {
+    base: Value,
+    first: Value,
+    end: Value,
+    outside: Value,
+}
+
+/// Longer arrays are not looked at cell by cell.
+const MOST_CELLS: Value = 4096;
+
+impl Indexed {
+    fn of(e: &Expr) -> Option<Indexed> {
+        let Expr::Select(parts) = e else { return None };
+        let (Expr::Binary(BinOp::And, low, high), cell, Expr::Const(outside)) = &**parts else {
+            return None;
+        };
+        match (&**low, &**high, cell) {
+            (
+                Expr::Binary(BinOp::Ge, r, first),
+                Expr::Binary(BinOp::Lt, s, end),
+                Expr::Binary(BinOp::Add, base, q),
+            ) => match (&**r, &**first, &**s, &**end, &**base, &**q) {
+                (
+                    Expr::Reg(r),
+                    &Expr::Const(first),
+                    Expr::Reg(s),
+                    &Expr::Const(end),
+                    &Expr::Const(base),
+                    Expr::Reg(q),
+                ) if r == s && r == q && end.checked_sub(first)? <= MOST_CELLS => {
+                    Some(Indexed { base, first, end, outside: *outside })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The numbers that have a cell.
+    fn numbers(&self) -> std::ops::Range<Value> {
+        self.first..self.end
+    }
+
+    fn of_value(&self, v: Value) -> Value {
+        if self.numbers().contains(&v) { self.base.wrapping_add(v) } else { self.outside }
     }
 }
 
@@ -352,9 +423,21 @@ fn map_constants(e: &mut Expr, map: &dyn Fn(Value) -> Value) {
 #[cfg(test)]
 pub(crate) mod tests {
     use weakspot_core::testing::{Rng, Size, random_program};
-    use weakspot_core::{Location, Undeclared};
+    use weakspot_core::{Location, RegId, Undeclared};
 
     use super::*;
+
+    /// The address of the cell with the number in `reg`.
+    fn cell(reg: RegId, base: Value, numbers: std::ops::Range<Value>, outside: Value) -> Expr {
+        let compared = |op, v| Expr::binary(op, Expr::Reg(reg), Expr::Const(v));
+        let has_one = Expr::binary(
+            BinOp::And,
+            compared(BinOp::Ge, numbers.start),
+            compared(BinOp::Lt, numbers.end),
+        );
+        let there = Expr::binary(BinOp::Add, Expr::Const(base), Expr::Reg(reg));
+        Expr::select(has_one, there, Expr::Const(outside))
+    }
 
     /// A random program whose threads are copies of each other: each may go by a number of its
     /// own, and have a location of its own.
@@ -363,6 +446,8 @@ pub(crate) mod tests {
         let size = Size { threads: 2, instrs: 4, total: 8, locs: 2, loops: rng.one_in(2) };
         let mut program = random_program(&mut rng, size);
         let (numbered, private) = (rng.one_in(2), rng.one_in(2));
+        // Some look at the location of the thread whose number is in a register.
+        let indexes = numbered && private && Rng::new(!seed).one_in(2);
         program.threads.truncate(1);
         let thread = program.threads[0].clone();
         let copies = 2 + rng.below(2);
@@ -372,10 +457,16 @@ pub(crate) mod tests {
                 for edge in copy.points.iter_mut().flat_map(|p| &mut p.edges) {
                     let own = |v| if numbered && v == 2 { 10 + t } else { v };
                     let at = |v| if private && v == 1 { 20 + t } else { v };
+                    let to = |addr: &mut Expr| match addr {
+                        Expr::Const(0) if indexes && !thread.regs.is_empty() => {
+                            *addr = cell(RegId(0), 10, 10..10 + copies as Value, 0);
+                        }
+                        addr => map_constants(addr, &at),
+                    };
                     match &mut edge.instr {
-                        Instr::Load { addr, .. } => map_constants(addr, &at),
+                        Instr::Load { addr, .. } => to(addr),
                         Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
-                            map_constants(addr, &at);
+                            to(addr);
                             map_constants(value, &own);
                         }
                         Instr::Assign { value, .. } | Instr::Assume(value) => {
@@ -406,5 +497,15 @@ pub(crate) mod tests {
         assert!(found > 350, "{found} of 500");
         let numbered = (0..500).filter(|&s| classes(s).iter().any(|c| !c.ids.is_empty())).count();
         assert!(numbered > 50, "{numbered} of 500 go by numbers");
+        let indexes = |seed: u64| {
+            let program = copies(seed);
+            let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+            edges.map(|e| &e.instr).any(|instr| match instr {
+                Instr::Load { addr, .. } | Instr::Store { addr, .. } => Indexed::of(addr).is_some(),
+                _ => false,
+            })
+        };
+        let indexed = (0..500).filter(|&s| indexes(s) && !classes(s).is_empty()).count();
+        assert!(indexed > 10, "{indexed} of 500 have cells by numbers");
     }
 }

@@ -13,7 +13,7 @@ use weakspot_core::{
 };
 
 use crate::eval::eval;
-use crate::intern::Interner;
+use crate::intern::{Interner, hash};
 use crate::liveness::live_registers;
 use crate::memory::loc_bit;
 use crate::sc::symmetry::Class;
@@ -56,6 +56,8 @@ pub(crate) struct Threads<'p> {
     tables: Vec<Table<'p>>,
     /// What local states of interchangeable threads look like.
     shapes: Interner<Value>,
+    /// Per shape a number made of nothing but the shape.
+    looks: Vec<u64>,
     /// Per shape whether a register names another member.
     knows_others: Vec<bool>,
 }
@@ -161,7 +163,13 @@ impl<'p> Threads<'p> {
             }
         }
         let tables = (0..program.threads.len()).map(table).collect();
-        Threads { locs, tables, shapes: Interner::new(), knows_others: Vec::new() }
+        Threads {
+            locs,
+            tables,
+            shapes: Interner::new(),
+            looks: Vec::new(),
+            knows_others: Vec::new(),
+        }
     }
 
     /// The bits of the locations that an instruction may access, see [`loc_bit`]; all if its
@@ -180,11 +188,17 @@ impl<'p> Threads<'p> {
 
     /// What `local` of thread `t`, a member of `class`, looks like: equal for local states that
     /// differ only in which member it is.
-    pub(crate) fn shape(&self, class: &Class, t: usize, local: u32) -> Result<u32, Missing> {
+    fn shape(&self, class: &Class, t: usize, local: u32) -> Result<u32, Missing> {
         match self.tables[t].shapes.get(local as usize) {
             Some(&shape) if shape != u32::MAX => Ok(shape),
             _ => Err(Missing::Shape(Box::new(class.clone()), t, local)),
         }
+    }
+
+    /// What a local state of a thread in a class looks like, as a number that depends on nothing
+    /// else: not on what was met before.
+    pub(crate) fn look(&self, class: &Class, t: usize, local: u32) -> Result<u64, Missing> {
+        Ok(self.looks[self.shape(class, t, local)? as usize])
     }
 
     /// The local state of thread `to` that looks like `local` of thread `t`, both of them members
@@ -280,9 +294,11 @@ impl<'p> Threads<'p> {
             Missing::Shape(class, t, local) => {
                 let shape = shape(&class, &tables[t], t, local);
                 let others = shape[2..].iter().skip(1).step_by(2).any(|&kind| kind == 2);
+                let look = hash(&shape);
                 let (shape, new) = self.shapes.insert(&shape);
                 if new {
                     self.knows_others.push(others);
+                    self.looks.push(look);
                 }
                 let known = &mut tables[t].shapes;
                 if known.len() <= local as usize {

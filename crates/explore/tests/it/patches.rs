@@ -80,6 +80,36 @@ fn a_place_in_the_text_is_that_place_in_the_program() {
     assert!(places > 1_000, "{places}");
 }
 
+/// A label first in an alternative is entered by a step that does nothing, which a fence in front of it
+/// replaces. That step does not make another program of it, unless somebody asks about the label.
+#[test]
+fn labels_in_alternatives() {
+    let text = |asked: &str| {
+        format!(
+            "shared x, y
+             thread p {{ var r; x = 1; choose {{ l: r = y }} or {{ r = y }} }}
+             thread q {{ var s; y = 1; choose {{ m: s = x }} or {{ s = x }} }}
+             {asked}"
+        )
+    };
+    for asked in ["", "never at (p.l, q.m)"] {
+        let text = text(asked);
+        let found = patches(Format::Weak, &text).unwrap_or_else(|d| panic!("{}", d.message));
+        let original = weakspot_lang::parse(Format::Weak, &text).expect("a good program").program;
+        assert!(same_program(&original, &fenced(&found.places, &[])), "{asked}");
+        for place in 0..found.places.places.len() {
+            let fence = [PlacedFence { place, kind: Fence::Full }];
+            let patched = found.program(&fence).expect("a program with a fence");
+            assert!(same_program(&patched, &fenced(&found.places, &fence)), "{asked} {place}");
+            assert!(!same_program(&patched, &original), "{asked} {place}");
+        }
+    }
+    let found = patches(Format::Weak, &text("")).unwrap_or_else(|d| panic!("{}", d.message));
+    let asked = question(Model::Tso, Goal::Robust, Format::Weak);
+    let answer = fences(&found.places, asked, &LIMITS, &mut Silent).expect("an answer");
+    assert!(answer.optimal && answer.fences.as_ref().is_some_and(|f| f.len() == 2));
+}
+
 fn question(model: Model, goal: Goal, format: Format) -> FenceQuestion {
     let store_store = has_fence(format, Fence::StoreStore).then_some(1);
     FenceQuestion { model, goal, costs: FenceCosts { full: 1, store_store } }

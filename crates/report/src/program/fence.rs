@@ -86,8 +86,10 @@ fn fence_text(a: &FenceAnswer<'_>, note: &str) -> String {
         Goal::Robust => ("robust", "to be robust"),
         Goal::Safe => ("safe", "to be safe"),
     };
-    let why =
-        |limit: Option<&Limit>| limit.map_or(String::new(), |limit| limit_text(limit, a.names));
+    let why = |limit: Option<&Limit>| match limit {
+        Some(limit) => limit_text(limit, a.names),
+        None => "with a fence in each place the text is another program".to_owned(),
+    };
     match (a.head.verdict, a.fences) {
         (Verdict::Unknown(limit), None) => {
             let _ = writeln!(out, "unknown: {}", limit_text(limit, a.names));

@@ -3,8 +3,9 @@
 //! Breadth first, rows are expanded in the order of their arrival, level by level, so that the
 //! first goal found is a nearest one. When a search has grown large, its states are dealt out to
 //! one shard per worker by a hash of the row; a worker expands the states of its own shard and
-//! sends the successors of others to them in batches. Levels end together. The verdict does not
-//! depend on the number of workers.
+//! sends the successors of others to them in batches. Levels end together. Sleep sets that shrink in
+//! a level matter from the next level on, so that neither the verdict nor the number of states of a
+//! search that comes to its end depends on who is quicker, or on the number of workers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError, RwLock};
@@ -201,8 +202,15 @@ struct Worker {
     cursor: u32,
     /// States to expand next (depth first).
     stack: Vec<u32>,
+    /// Breadth first: what is expanded in this level ends before this row, and began with `first`;
+    /// and which threads were asleep in these rows then.
+    level_end: u32,
+    first: u32,
+    asleep: Vec<u32>,
     /// Known states some of whose threads have woken up since they were expanded.
-    woken: Vec<(u32, u32)>,
+    woken: Vec<(u32, Sleep)>,
+    /// Those that have woken up in this level of a breadth-first search.
+    woken_now: Vec<(u32, u32)>,
     out: Vec<Successors>,
     order: Order,
 }
@@ -340,7 +348,11 @@ impl Worker {
             store: Store::default(),
             cursor: 0,
             stack: Vec::new(),
+            level_end: 0,
+            first: 0,
+            asleep: Vec::new(),
             woken: Vec::new(),
+            woken_now: Vec::new(),
             out: (0..workers).map(|_| Successors::default()).collect(),
             order,
         }
@@ -351,7 +363,30 @@ impl Worker {
             Order::Breadth => self.cursor < self.store.len(),
             Order::Depth => !self.stack.is_empty(),
         };
-        waits || !self.woken.is_empty()
+        waits || !self.woken.is_empty() || !self.woken_now.is_empty()
+    }
+
+    /// Begins a level of a breadth-first search: with all that waits, as it is now.
+    fn begin_level(&mut self) {
+        (self.first, self.level_end) = (self.cursor, self.store.len());
+        let asleep = (self.first..self.level_end).map(|id| self.store.note(id).asleep);
+        self.asleep.clear();
+        self.asleep.extend(asleep);
+        self.woken_now.sort_unstable();
+        for (id, woken) in self.woken_now.drain(..) {
+            match self.woken.last_mut() {
+                Some((last, sleep)) if *last == id => sleep.awake |= woken,
+                _ => {
+                    let asleep = self.store.note(id).asleep;
+                    self.woken.push((id, Sleep { awake: woken, asleep }));
+                }
+            }
+        }
+    }
+
+    /// Whether something of this level has not been expanded.
+    fn is_in_level(&self) -> bool {
+        self.cursor < self.level_end || !self.woken.is_empty()
     }
 
     /// Works alone until everything is searched, the search ends, or it has become `large`.
@@ -362,19 +397,23 @@ impl Worker {
         large: u32,
     ) {
         while self.has_more() && self.store.len() < large && !shared.stop.load(Ordering::Relaxed) {
-            let level_end = self.store.len();
-            self.batch(shared, level_end, &mut meter);
+            if self.order == Order::Depth {
+                self.batch(shared, &mut meter);
+                continue;
+            }
+            self.begin_level();
+            while self.is_in_level() && !shared.stop.load(Ordering::Relaxed) {
+                self.batch(shared, &mut meter);
+            }
         }
     }
 
     /// Works level by level with the others.
     fn run_levels<S: System>(&mut self, shared: &Shared<'_, S>, mut meter: Option<&mut Meter<'_>>) {
         loop {
-            let level_end = self.store.len();
-            while (self.cursor < level_end || !self.woken.is_empty())
-                && !shared.stop.load(Ordering::Relaxed)
-            {
-                self.batch(shared, level_end, &mut meter);
+            self.begin_level();
+            while self.is_in_level() && !shared.stop.load(Ordering::Relaxed) {
+                self.batch(shared, &mut meter);
                 self.post(shared, PARCEL);
                 self.collect(shared);
             }
@@ -398,12 +437,7 @@ impl Worker {
     }
 
     /// Expands up to [`BATCH`] states and inserts those successors that belong here.
-    fn batch<S: System>(
-        &mut self,
-        shared: &Shared<'_, S>,
-        level_end: u32,
-        meter: &mut Option<&mut Meter<'_>>,
-    ) {
+    fn batch<S: System>(&mut self, shared: &Shared<'_, S>, meter: &mut Option<&mut Meter<'_>>) {
         let begun = Instant::now();
         let mut row = Vec::new();
         let mut expanded = 0;
@@ -411,23 +445,7 @@ impl Worker {
         let mut fresh = Successors::default();
         let own = self.index as usize;
         while expanded < BATCH {
-            let (id, woken) = match self.woken.pop() {
-                Some((id, woken)) => (id, Some(woken)),
-                None => {
-                    let id = match self.order {
-                        Order::Depth => self.stack.pop(),
-                        Order::Breadth if self.cursor < level_end => {
-                            self.cursor += 1;
-                            Some(self.cursor - 1)
-                        }
-                        Order::Breadth => None,
-                    };
-                    let Some(id) = id else { break };
-                    (id, None)
-                }
-            };
-            let asleep = self.store.note(id).asleep;
-            let sleep = Sleep { awake: woken.unwrap_or(!asleep), asleep };
+            let Some((id, sleep)) = self.next() else { break };
             expanded += 1;
             self.store.row(id, &mut row);
             let goal = id * shared.workers + self.index;
@@ -484,6 +502,26 @@ impl Worker {
         self.report(shared, expanded, table_bytes, meter);
     }
 
+    /// What is expanded next, and whose moves are taken.
+    fn next(&mut self) -> Option<(u32, Sleep)> {
+        if let Some(woken) = self.woken.pop() {
+            return Some(woken);
+        }
+        let (id, asleep) = match self.order {
+            Order::Depth => {
+                let id = self.stack.pop()?;
+                (id, self.store.note(id).asleep)
+            }
+            Order::Breadth if self.cursor < self.level_end => {
+                self.cursor += 1;
+                let id = self.cursor - 1;
+                (id, self.asleep[(id - self.first) as usize])
+            }
+            Order::Breadth => return None,
+        };
+        Some((id, Sleep { awake: !asleep, asleep }))
+    }
+
     fn report<S: System>(
         &self,
         shared: &Shared<'_, S>,
@@ -492,7 +530,8 @@ impl Worker {
         meter: &mut Option<&mut Meter<'_>>,
     ) {
         shared.states.fetch_add(expanded as u64, Ordering::Relaxed);
-        let own = self.store.bytes_after(BATCH * 16) + self.stack.capacity() * 4;
+        let waiting = self.stack.capacity() + self.asleep.capacity();
+        let own = self.store.bytes_after(BATCH * 16) + waiting * 4;
         shared.bytes[self.index as usize].store(own as u64, Ordering::Relaxed);
         if let Some(meter) = meter {
             meter.states = shared.states.load(Ordering::Relaxed);
@@ -524,9 +563,13 @@ impl Worker {
         for &inserted in inserted {
             match inserted {
                 Inserted::New(id) if self.order == Order::Depth => self.stack.push(id),
-                // What was not expanded yet will be expanded with fewer asleep.
-                Inserted::Woken(id, woken) if self.order == Order::Depth || id < self.cursor => {
-                    self.woken.push((id, woken));
+                Inserted::Woken(id, woken) if self.order == Order::Depth => {
+                    let asleep = self.store.note(id).asleep;
+                    self.woken.push((id, Sleep { awake: woken, asleep }));
+                }
+                // What is for the next level will be expanded with fewer asleep.
+                Inserted::Woken(id, woken) if id < self.level_end => {
+                    self.woken_now.push((id, woken));
                 }
                 _ => {}
             }
@@ -557,7 +600,7 @@ impl Worker {
         self.insert(&batch);
     }
 
-    /// Splits this worker's states among `workers`.
+    /// Splits this worker's states among `workers`, between two levels.
     fn deal_out(self, workers: u32) -> Vec<Worker> {
         let mut team: Vec<Worker> =
             (0..workers).map(|i| Worker::new(i, self.order, workers)).collect();
@@ -578,9 +621,9 @@ impl Worker {
                 worker.cursor += 1;
             }
         }
-        for (id, woken) in self.woken {
+        for (id, woken) in self.woken_now {
             let at = number[id as usize];
-            team[(at % workers) as usize].woken.push((at / workers, woken));
+            team[(at % workers) as usize].woken_now.push((at / workers, woken));
         }
         team
     }
