@@ -128,7 +128,7 @@ fn executions_of_the_task_pool() {
 
 #[test]
 fn programs() {
-    let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm")];
+    let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm"), ("c-programs", "c")];
     let (mut decided, mut transactional) = (0, 0);
     for path in all.iter().flat_map(|(folder, ending)| files(folder, ending)) {
         let parsed = parsed(&path);
