@@ -1,5 +1,6 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
+//! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
@@ -31,6 +32,7 @@
 //! - `widths`: drawings fit the terminal.
 
 mod bench;
+mod c_programs;
 mod cargo;
 mod cargo_foreign;
 mod certified;

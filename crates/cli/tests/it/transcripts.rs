@@ -273,7 +273,7 @@ fn no_such_file() {
         "",
         expect![[r#"
         --- standard error
-        error: README.md: the ending names no input language: expected .litmus, .weak, .txt, .tso or .rmm, or --input-format
+        error: README.md: the ending names no input language: expected .litmus, .weak, .c, .txt, .tso or .rmm, or --input-format
         --- exit 2
     "#]],
     );
