@@ -15,7 +15,7 @@ static struct ticket_lock lock;
 static int count;
 
 static void acquire(struct ticket_lock *l) {
-    unsigned mine = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+    unsigned mine = atomic_fetch_add(&l->next, 1);
     while (atomic_load_explicit(&l->serving, memory_order_acquire) != mine)
         ;
 }

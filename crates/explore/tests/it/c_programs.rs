@@ -200,6 +200,7 @@ fn statements(rng: &mut Rng, count: usize, depth: usize, twin: &mut Twin) {
 /// A program whose threads hand back their locals, with a question about them.
 fn twin(rng: &mut Rng) -> Twin {
     let threads = 2 + rng.below(2);
+    let passing = rng.one_in(3);
     let mut all = Twin {
         c: "#include <pthread.h>\n#include <assert.h>\nvolatile int x, y, z[2];\n\
             static inline void put(volatile int *p, int v) { *p = v; }\n"
@@ -211,7 +212,16 @@ fn twin(rng: &mut Rng) -> Twin {
             &format!("void *t{t}(void *arg) {{\nint a = 0, b = 0;\n"),
             &format!("thread t{t} {{\nvar a = 0, b = 0, i = 0\n"),
         );
-        let count = 1 + rng.below(if threads == 2 { 4 } else { 3 });
+        // Most threads have two accesses that may change places.
+        let (p, q) = if t % 2 == 0 { ("x", "y") } else { ("y", "x") };
+        let shape = match (passing, t % 2) {
+            _ if rng.one_in(4) => String::new(),
+            (true, 0) => "z[1] = 1; x = 1;\n".to_owned(),
+            (true, _) => "a = x; b = z[1];\n".to_owned(),
+            _ => format!("{p} = 1; a = {q};\n"),
+        };
+        all.both(&shape, &shape);
+        let count = rng.below(if shape.is_empty() { 4 } else { 2 });
         statements(rng, count, 1, &mut all);
         all.both("return (void *)(long)(10 * a + b);\n}\n", "}\n");
     }
@@ -223,15 +233,21 @@ fn twin(rng: &mut Rng) -> Twin {
     let mut conditions = (Vec::new(), Vec::new());
     for t in 0..threads {
         writeln!(all.c, "pthread_join(h{t}, &r{t});").expect("a string");
-        if !rng.one_in(3) {
-            let value = 10 * rng.below(3) + rng.below(2);
+        if threads == 2 || !rng.one_in(3) {
+            let value = match rng.one_in(2) {
+                true if passing && t % 2 == 1 => 10,
+                true => 0,
+                false => 10 * rng.below(2) + rng.below(2),
+            };
             conditions.0.push(format!("(long)r{t} == {value}"));
             conditions.1.push(format!("t{t}.a * 10 + t{t}.b == {value}"));
         }
     }
-    let value = rng.below(3);
-    conditions.0.push(format!("x != {value}"));
-    conditions.1.push(format!("x != {value}"));
+    if conditions.0.is_empty() || rng.one_in(5) {
+        let value = rng.below(3);
+        conditions.0.push(format!("x != {value}"));
+        conditions.1.push(format!("x != {value}"));
+    }
     writeln!(all.c, "assert(!({}));\n}}", conditions.0.join(" && ")).expect("a string");
     writeln!(all.weak, "never ({})", conditions.1.join(" && ")).expect("a string");
     all
@@ -240,7 +256,7 @@ fn twin(rng: &mut Rng) -> Twin {
 #[test]
 fn the_same_as_in_our_own_language() {
     let mut counts = [[0; 2]; 5];
-    for seed in 0..scaled(1_000) as u64 {
+    for seed in 0..scaled(600) as u64 {
         let twin = twin(&mut Rng::new(seed));
         let c = parse(Format::C, &twin.c).unwrap_or_else(|d| panic!("{d:?}\n{}", twin.c)).program;
         let weak = parse(Format::Weak, &twin.weak);
@@ -257,6 +273,8 @@ fn the_same_as_in_our_own_language() {
             counts[2 + i][usize::from(got == "yes")] += 1;
         }
     }
-    // Both answers of each question.
-    assert!(counts.iter().flatten().all(|n| *n >= scaled(20)), "{counts:?}");
+    // Both answers of each question, and answers that only some models have.
+    assert!(counts.iter().flatten().all(|n| *n >= scaled(50)), "{counts:?}");
+    let fails = [counts[0][0], counts[1][0], counts[2][0]];
+    assert!(fails[0] + scaled(10) <= fails[1] && fails[1] + scaled(5) <= fails[2], "{counts:?}");
 }

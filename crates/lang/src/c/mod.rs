@@ -17,5 +17,10 @@ mod token;
 mod types;
 mod visit;
 
+use crate::Diagnostic;
 pub(crate) use compile::compile;
-pub(crate) use parse::parse;
+
+/// The syntax tree of a text.
+pub(crate) fn parse(text: &str) -> Result<ast::Unit, Diagnostic> {
+    parse::unit(preprocess::preprocess(text)?)
+}

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use weakspot_core::{Span, Value};
 
 use super::ast::{Block, Function, Stmt, StmtKind, Unit};
-use super::preprocess::preprocess;
 use super::token::{Kind, Token};
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -23,10 +22,9 @@ pub(super) const ELSEWHERE: &str = "`weakspot run` explores compiled programs, w
 /// How deep statements and expressions nest.
 const DEEPEST: u32 = 100;
 
-/// The syntax tree of a text.
-pub(crate) fn parse(text: &str) -> Parsing<Unit> {
-    let mut parser = Parser::new(preprocess(text)?);
-    parser.unit()
+/// The syntax tree of a text after preprocessing.
+pub(super) fn unit(tokens: Vec<Token>) -> Parsing<Unit> {
+    Parser::new(tokens).unit()
 }
 
 /// The value of the tokens, which are a constant and an end.
@@ -157,7 +155,6 @@ impl Parser {
             if self.take(";") || self.static_assert()? {
                 continue;
             }
-            let start = self.span();
             let specifiers = self.specifiers()?;
             if self.take(";") {
                 continue;
@@ -189,11 +186,7 @@ impl Parser {
                 if self.take(",") {
                     continue;
                 }
-                if !self.take(";") {
-                    let span = self.span();
-                    let _ = start;
-                    return Err(Diagnostic::new(span, self.unexpected("").message, "expected `;`"));
-                }
+                self.expect(";")?;
                 break;
             }
         }
