@@ -23,10 +23,10 @@ use clap::{CommandFactory, FromArgMatches};
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
-    CargoTestArgs, CertifyArgs, Clients, Command, Common, CompilerArgs, ConvertArgs, CycleArgs,
-    FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs, PrintArgs,
-    ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SelfcheckArgs,
-    SerialArgs, Shared,
+    CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
+    CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs,
+    PrintArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS,
+    SelfcheckArgs, SerialArgs, Shared,
 };
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,

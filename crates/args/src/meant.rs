@@ -19,8 +19,8 @@ use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
 pub use files::{
-    Bounds, CertifyArgs, Clients, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs, PrintArgs,
-    RecordArgs,
+    Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
+    PrintArgs, RecordArgs,
 };
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
@@ -38,6 +38,7 @@ pub enum Command {
     Serial(SerialArgs),
     History(HistoryCheckArgs),
     Certify(CertifyArgs),
+    Compare(CompareArgs),
     Print(PrintArgs),
     Convert(ConvertArgs),
     GenFamily(FamilyArgs),
@@ -84,6 +85,7 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Serial(typed) => Command::Serial(records::serial(typed)?),
         Typed::History(typed) => Command::History(records::history(typed)?),
         Typed::Certify(typed) => Command::Certify(files::certify(typed)),
+        Typed::Compare(typed) => Command::Compare(files::compare(typed)),
         Typed::Print(typed) => Command::Print(files::print(typed)),
         Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
         Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),

@@ -22,8 +22,8 @@ pub(crate) use bench::{
 };
 pub use bench::{HistoryTable, SerialTable};
 pub(crate) use files::{
-    Bounds, Certify, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus, Mix, Print,
-    Record,
+    Bounds, Certify, Compare, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus,
+    Mix, Print, Record,
 };
 pub(crate) use programs::{Fence, Litmus, Reach, ReachAlgorithm, Robust};
 pub use programs::{FenceGoal, RobustAlgorithm};
@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Serial(Serial),
     History(History),
     Certify(Certify),
+    Compare(Compare),
     Print(Print),
     Convert(Convert),
     #[command(subcommand)]

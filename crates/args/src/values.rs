@@ -32,6 +32,8 @@ pub enum InputFormat {
     Trencher,
     /// Programs of Memorax.
     Memorax,
+    /// Programs in a part of C.
+    C,
     /// One event or operation per line, for people.
     #[value(aliases = ["wshist", "wstrace"])]
     Text,
@@ -64,6 +66,7 @@ impl InputFormat {
             InputFormat::Weak => Some(Format::Weak),
             InputFormat::Trencher => Some(Format::Trencher),
             InputFormat::Memorax => Some(Format::Memorax),
+            InputFormat::C => Some(Format::C),
             _ => None,
         }
     }

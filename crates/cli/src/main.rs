@@ -6,6 +6,7 @@ extern crate weakspot_jobs;
 mod bench;
 mod cargo;
 mod certify;
+mod compare;
 mod compile;
 mod convert;
 mod convert_history;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::History(args) if args.follow => follow::run(&args),
         Command::History(args) => history::run(&args),
         Command::Certify(args) => certify::run(args),
+        Command::Compare(args) => compare::run(&args),
         Command::Print(args) => print::run(args),
         Command::Convert(args) => convert::run(&args),
         Command::GenFamily(args) => generate::family(&args),

@@ -5,6 +5,7 @@
 
 mod folders;
 mod histories;
+mod litmus_logs;
 mod logs;
 mod patient;
 mod process;
@@ -13,6 +14,9 @@ mod traces;
 
 pub use folders::{NoFiles, is_stdin};
 pub use histories::{expand as expand_histories, hash_file, hint, open as open_histories};
+pub use litmus_logs::{
+    BadLog, LitmusLog, LogDifference, LoggedState, LoggedTest, compare_litmus_logs, read_litmus_log,
+};
 pub use logs::{
     ENDINGS as LOG_ENDINGS, expand as expand_logs, is_log, open as open_log, read_trace,
 };

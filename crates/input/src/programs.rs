@@ -141,8 +141,8 @@ impl Input {
             None if stdin => None,
             None => {
                 return Err(Unread::Bad(Unreadable::new(
-                    "the ending names no input language: expected .litmus, .weak, .txt, .tso or \
-                     .rmm, or --input-format",
+                    "the ending names no input language: expected .litmus, .weak, .c, .txt, \
+                     .tso or .rmm, or --input-format",
                 )));
             }
         };

@@ -1,7 +1,8 @@
-//! Text to [`Program`] and back, for the four input languages. Each language is a module with a
+//! Text to [`Program`] and back, for the five input languages. Each language is a module with a
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
 
 mod balanced;
+mod c;
 pub mod families;
 pub mod litmus;
 pub mod memorax;
@@ -60,6 +61,8 @@ pub enum Format {
     Trencher,
     /// Memorax's programs, `.rmm`.
     Memorax,
+    /// Programs in a part of C, `.c`.
+    C,
 }
 
 impl Format {
@@ -93,6 +96,7 @@ impl Format {
             "weak" => Some(Format::Weak),
             "txt" | "tso" => Some(Format::Trencher),
             "rmm" => Some(Format::Memorax),
+            "c" => Some(Format::C),
             _ => None,
         }
     }
@@ -118,6 +122,7 @@ pub fn parse(format: Format, text: &str) -> Result<Parsed, Diagnostic> {
         Format::Weak => weak::compile(&weak::parse(text)?),
         Format::Trencher => trencher::compile(&trencher::parse(text)?),
         Format::Memorax => memorax::compile(&memorax::parse(text)?),
+        Format::C => c::compile(&c::parse(text)?),
     }
 }
 
@@ -128,5 +133,7 @@ pub fn reprint(format: Format, text: &str) -> Result<String, Diagnostic> {
         Format::Weak => weak::print(&weak::parse(text)?),
         Format::Trencher => trencher::print(&trencher::parse(text)?),
         Format::Memorax => memorax::print(&memorax::parse(text)?),
+        // Macros and comments are gone in the tree: the text is its own form.
+        Format::C => c::parse(text).map(|_| text.to_owned())?,
     })
 }

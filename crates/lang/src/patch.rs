@@ -4,6 +4,7 @@
 //! What a place in the text means is not derived a second time: a text with a fence in every place
 //! is compiled as any other, and each of its fences is known by where it starts.
 
+mod c;
 mod edit;
 mod litmus;
 mod memorax;
@@ -54,6 +55,7 @@ pub fn patches(format: Format, text: &str) -> Result<Patches, Diagnostic> {
         Format::Weak => weak::sites(text)?,
         Format::Trencher => trencher::sites(text)?,
         Format::Memorax => memorax::sites(text)?,
+        Format::C => c::sites(text)?,
     };
     // Should some place be none, the others still are.
     let good = |site: &Site| compile(format, text, std::slice::from_ref(site)).is_ok();
@@ -132,5 +134,7 @@ fn word(format: Format, kind: Fence) -> Option<&'static str> {
         (Format::Memorax, Fence::StoreStore) => Some("ssfence"),
         (Format::Trencher, Fence::Full) => Some("mfence"),
         (Format::Trencher, Fence::StoreStore) => None,
+        (Format::C, Fence::Full) => Some("__sync_synchronize()"),
+        (Format::C, Fence::StoreStore) => Some("__atomic_thread_fence(__ATOMIC_RELEASE)"),
     }
 }

@@ -49,6 +49,17 @@ pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
 }
 
 #[derive(Debug)]
+pub struct CompareArgs {
+    pub first: PathBuf,
+    pub second: PathBuf,
+}
+
+pub(super) fn compare(typed: typed::Compare) -> CompareArgs {
+    let typed::Compare { first, second } = typed;
+    CompareArgs { first, second }
+}
+
+#[derive(Debug)]
 pub struct PrintArgs {
     pub file: PathBuf,
     pub input_format: Option<Format>,

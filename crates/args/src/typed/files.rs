@@ -35,6 +35,25 @@ pub(crate) struct Certify {
     pub(crate) bounds: Bounds,
 }
 
+/// Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot litmus --model tso tests > tso.log
+  weakspot compare tso.log litmus7.log",
+    after_help = "\
+Tests are known by their names; where a log has a test under several models, by
+name and model. States that only one of the logs has are listed. Exit code: 0
+no difference; 1 some difference; 2 a log cannot be read."
+)]
+pub(crate) struct Compare {
+    /// A log.
+    pub(crate) first: PathBuf,
+    /// The log that it is compared with.
+    pub(crate) second: PathBuf,
+}
+
 /// Print a program in the canonical form of its language.
 #[derive(Debug, Args)]
 #[command(before_help = "\

@@ -59,7 +59,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Reach {
-    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers, but not all give one for every program [default: auto].
@@ -114,7 +114,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Robust {
-    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers [default: pending].
@@ -166,7 +166,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Fence {
-    /// Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What the fences are for [default: robust].

@@ -428,7 +428,8 @@ fn help() {
             Usage: weakspot fence [OPTIONS] <FILE>...
 
             Arguments:
-              <FILE>...  Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+              <FILE>...  Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
+                         folders of them, but for C
 
             Options:
                   --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,
@@ -443,7 +444,7 @@ fn help() {
               -m, --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
                                              drains only its own address [default: tso]
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
-                                             values: litmus, weak, trencher, memorax]
+                                             values: litmus, weak, trencher, memorax, c]
               -j, --threads <N>              How many files to work on at a time, or, with one file, how many
                                              threads search; by default one per processor
               -f, --format <FORMAT>          What to print [default: text] [possible values: text, json, sarif,

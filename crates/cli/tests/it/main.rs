@@ -1,6 +1,7 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
 //! - `book`: the commands in the tours of the book print what the pages show;
+//! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
@@ -35,6 +36,7 @@
 
 mod bench;
 mod book;
+mod c_programs;
 mod cargo;
 mod cargo_foreign;
 mod certified;

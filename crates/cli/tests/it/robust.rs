@@ -525,7 +525,8 @@ fn help() {
 
             Arguments:
               <FILE>...
-                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+                      Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
+                      folders of them, but for C
 
             Options:
                   --algorithm <ALGORITHM>
@@ -554,6 +555,7 @@ fn help() {
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
+                      - c:        Programs in a part of C
 
               -j, --threads <N>
                       How many files to work on at a time, or, with one file, how many threads search; by

@@ -273,7 +273,7 @@ fn no_such_file() {
         "",
         expect![[r#"
         --- standard error
-        error: README.md: the ending names no input language: expected .litmus, .weak, .txt, .tso or .rmm, or --input-format
+        error: README.md: the ending names no input language: expected .litmus, .weak, .c, .txt, .tso or .rmm, or --input-format
         --- exit 2
     "#]],
     );
@@ -632,6 +632,7 @@ fn help() {
               serial   Are the transactions of a program or log serializable, under SC and under TSO?
               history  Which memory models does a recorded history satisfy?
               certify  Check the witness of an answer by the definitions alone
+              compare  Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`
               print    Print a program in the canonical form of its language
               convert  Convert a log of an execution, or histories, from one format to another
               gen      Write inputs to try and to measure with
@@ -701,6 +702,7 @@ fn help() {
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
+                      - c:        Programs in a part of C
 
               -j, --threads <N>
                       How many files to work on at a time; by default one per processor
@@ -765,7 +767,8 @@ fn help() {
 
             Arguments:
               <FILE>...
-                      Programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm; or folders of them
+                      Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
+                      folders of them, but for C
 
             Options:
                   --algorithm <ALGORITHM>
@@ -799,6 +802,7 @@ fn help() {
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
+                      - c:        Programs in a part of C
 
               -j, --threads <N>
                       How many files to work on at a time, or, with one file, how many threads search; by

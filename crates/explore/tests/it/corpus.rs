@@ -31,8 +31,9 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
 }
 
 fn parsed(path: &Path) -> weakspot_lang::Parsed {
-    let text = std::fs::read_to_string(path).expect("a readable file");
+    let bytes = std::fs::read(path).expect("a readable file");
     let format = Format::of_path(path).expect("a known ending");
+    let text = Format::decode(Some(format), bytes).expect("text");
     weakspot_lang::parse(format, &text)
         .unwrap_or_else(|d| panic!("{}: {}", path.display(), d.message))
 }
@@ -128,7 +129,7 @@ fn executions_of_the_task_pool() {
 
 #[test]
 fn programs() {
-    let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm")];
+    let all = [("programs", "weak"), ("trencher", "txt"), ("memorax", "rmm"), ("c-programs", "c")];
     let (mut decided, mut transactional) = (0, 0);
     for path in all.iter().flat_map(|(folder, ending)| files(folder, ending)) {
         let parsed = parsed(&path);
@@ -150,8 +151,9 @@ fn programs() {
 /// The blocks that `weakspot litmus` prints, without the time.
 #[test]
 fn litmus_tests() {
-    let paths = files("litmus", "litmus");
+    let mut paths = files("litmus", "litmus");
     assert!(paths.len() >= 250);
+    paths.extend(files("litmus-c", "litmus"));
     let mut decided = 0;
     for path in paths {
         let parsed = parsed(&path);

@@ -1,6 +1,8 @@
 //! The integration tests, one binary of them:
 //! - `attack`: robustness against TSO by attacks, and triangular-race freedom, compared with the
 //!   definitions, with each other and with the other search;
+//! - `c_programs`: programs in C against labels found by other means, and against the same programs
+//!   in our own language;
 //! - `corpus`: the shipped programs get the answers that stand beside them;
 //! - `counters`: programs whose counters grow for ever;
 //! - `dual`: the dual semantics against the brute-force reference and against the search of the
@@ -28,6 +30,7 @@
 //! - `widths`: litmus tests whose accesses have different widths, against a machine over bytes.
 
 mod attack;
+mod c_programs;
 mod corpus;
 mod counters;
 mod dual;

@@ -111,7 +111,7 @@ fn const_bits(v: Value) -> u8 {
 }
 
 /// `l op r`, simplified.
-pub(super) fn binary(op: BinOp, l: Expr, r: Expr) -> Expr {
+pub(crate) fn binary(op: BinOp, l: Expr, r: Expr) -> Expr {
     if let (Expr::Const(a), Expr::Const(b)) = (&l, &r)
         && let Ok(v) = op.apply(*a, *b)
     {
@@ -143,7 +143,7 @@ pub(super) fn binary(op: BinOp, l: Expr, r: Expr) -> Expr {
 }
 
 /// Logical negation of a truth value, which is 0 or 1, simplified.
-pub(super) fn not(e: Expr) -> Expr {
+pub(crate) fn not(e: Expr) -> Expr {
     match e {
         Expr::Unary(UnOp::Not, inner) => *inner,
         Expr::Const(v) => Expr::Const(i64::from(v == 0)),

@@ -23,7 +23,7 @@
 mod arch;
 mod ast;
 mod bytes;
-mod c;
+pub(crate) mod c;
 mod conditions;
 mod filter;
 mod fold;

@@ -47,7 +47,7 @@ pub(super) enum Place {
 
 /// The order of an access, as far as the three machines can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// No order of its own.
     Relaxed,
     /// Stores before it stay before it.
@@ -195,6 +195,18 @@ pub(super) fn decode(name: &str) -> Option<Call> {
         _ => return None,
     };
     Some(Call::Update { op, operand, result })
+}
+
+/// What an order of C11, or of the compilers that have it, is on these machines.
+pub(crate) fn order_named(name: &str) -> Option<Order> {
+    let compilers = name.strip_prefix("__ATOMIC_").map(str::to_ascii_lowercase);
+    let name = name.strip_prefix("memory_order_").unwrap_or(name);
+    match compilers.as_deref().unwrap_or(name) {
+        "relaxed" | "consume" | "acquire" => Some(Order::Relaxed),
+        "release" | "acq_rel" => Some(Order::Release),
+        "seq_cst" => Some(Order::Full),
+        _ => None,
+    }
 }
 
 /// The name without what does not matter: the width of the atomic and the raw variants.

@@ -353,20 +353,14 @@ fn arguments(least: usize, most: usize) -> String {
 
 /// What an order of C11 is on these machines.
 fn memory_order(arg: &ast::Expr) -> Lowering<Order> {
-    let name = match &arg.kind {
-        ExprKind::Name(name) => name.strip_prefix("memory_order_").unwrap_or(name),
-        _ => "",
+    let found = match &arg.kind {
+        ExprKind::Name(name) => calls::order_named(name),
+        _ => None,
     };
-    match name {
-        "relaxed" | "consume" | "acquire" => Ok(Order::Relaxed),
-        "release" | "acq_rel" => Ok(Order::Release),
-        "seq_cst" => Ok(Order::Full),
-        _ => Err(Diagnostic::new(
-            arg.place.0,
-            "this is no order of C11",
-            "expected an order such as `memory_order_release`",
-        )),
-    }
+    found.ok_or_else(|| {
+        let expected = "expected an order such as `memory_order_release`";
+        Diagnostic::new(arg.place.0, "this is no order of C11", expected)
+    })
 }
 
 fn unknown(name: &Name) -> Diagnostic {

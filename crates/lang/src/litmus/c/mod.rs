@@ -12,5 +12,10 @@ mod print;
 mod types;
 mod value;
 
+// What programs in C share with tests: the arithmetic of their types and the orders.
+pub(crate) use crate::litmus::fold::{binary as simplified, not};
+pub(crate) use calls::{Order, order_named};
 pub(super) use compile::compile;
 pub(super) use print::functions as print_functions;
+pub(crate) use types::Ty;
+pub(crate) use value::{binary, folded, truth};

@@ -8,7 +8,7 @@ use crate::litmus::types::named;
 
 /// A type: that of what is behind all stars, and the stars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ty {
+pub(crate) struct Ty {
     /// Bytes, and whether it has a sign.
     base: (u8, bool),
     stars: u32,
@@ -28,7 +28,7 @@ impl Ty {
     }
 
     /// The type of a location with so many bytes.
-    pub(super) fn of_view(view: View) -> Ty {
+    pub(crate) fn of_view(view: View) -> Ty {
         let base = match view {
             View::Full => (8, true),
             View::Signed(bits) => (bits / 8, true),
@@ -37,11 +37,11 @@ impl Ty {
         Ty { base, stars: 0 }
     }
 
-    pub(super) fn bytes(self) -> u8 {
+    pub(crate) fn bytes(self) -> u8 {
         if self.stars > 0 { WORD } else { self.base.0 }
     }
 
-    pub(super) fn signed(self) -> bool {
+    pub(crate) fn signed(self) -> bool {
         self.stars == 0 && self.base.1
     }
 
@@ -62,12 +62,12 @@ impl Ty {
     }
 
     /// How a value of the type is shown.
-    pub(super) fn view(self) -> View {
+    pub(crate) fn view(self) -> View {
         view_of(self.bytes(), self.signed())
     }
 
     /// The type in which two numbers are combined.
-    pub(super) fn common(self, other: Ty) -> Ty {
+    pub(crate) fn common(self, other: Ty) -> Ty {
         if self.is_pointer() || other.is_pointer() {
             return if self.is_pointer() { self } else { other };
         }
@@ -77,14 +77,14 @@ impl Ty {
     }
 
     /// Whether every value of `from` is one of this type as it stands.
-    pub(super) fn holds(self, from: Ty) -> bool {
+    pub(crate) fn holds(self, from: Ty) -> bool {
         self.bytes() == 8
             || (self.bytes(), self.signed()) == (from.bytes(), from.signed())
             || (self.bytes() > from.bytes() && (self.signed() || !from.signed()))
     }
 
     /// A value of any type as one of this.
-    pub(super) fn wrap(self, value: Expr) -> Expr {
+    pub(crate) fn wrap(self, value: Expr) -> Expr {
         let op = match self.view() {
             View::Full => return value,
             View::Signed(bits) => UnOp::SignExtend(bits),
@@ -97,7 +97,7 @@ impl Ty {
     }
 
     /// A value of the type `from` as one of this.
-    pub(super) fn convert(self, value: Expr, from: Ty) -> Expr {
+    pub(crate) fn convert(self, value: Expr, from: Ty) -> Expr {
         if self.holds(from) { value } else { self.wrap(value) }
     }
 }

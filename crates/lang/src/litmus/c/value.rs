@@ -252,7 +252,7 @@ fn reads_memory(e: &ast::Expr, lower: &Lower<'_>) -> bool {
 }
 
 /// Two operands combined as C does.
-pub(super) fn binary(op: BinOp, left: (Expr, Ty), right: (Expr, Ty)) -> (Expr, Ty) {
+pub(crate) fn binary(op: BinOp, left: (Expr, Ty), right: (Expr, Ty)) -> (Expr, Ty) {
     let ((l, lt), (r, rt)) = (left, right);
     let ty = lt.common(rt);
     let combined = |op, l, r| folded(Expr::binary(op, l, r));
@@ -284,7 +284,7 @@ pub(super) fn binary(op: BinOp, left: (Expr, Ty), right: (Expr, Ty)) -> (Expr, T
 }
 
 /// 0 or 1.
-fn truth(e: Expr) -> Expr {
+pub(crate) fn truth(e: Expr) -> Expr {
     match &e {
         Expr::Binary(BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le, ..)
         | Expr::Binary(BinOp::Gt | BinOp::Ge | BinOp::And | BinOp::Or, ..)
@@ -294,7 +294,7 @@ fn truth(e: Expr) -> Expr {
 }
 
 /// The expression, or its value if it has no registers.
-pub(super) fn folded(e: Expr) -> Expr {
+pub(crate) fn folded(e: Expr) -> Expr {
     let mut constant = true;
     e.for_each_reg(&mut |_| constant = false);
     match constant.then(|| e.eval(&[])) {

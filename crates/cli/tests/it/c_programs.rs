@@ -1,0 +1,263 @@
+//! Programs in C: `reach`, `robust` and `fence` on their texts, and `run` on what a compiler makes of them.
+
+use std::path::{Path, PathBuf};
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::transcripts::check;
+use crate::{root, run};
+
+fn json(args: &[&str]) -> Vec<Value> {
+    let ran = run(args, "");
+    assert!(ran.code < Some(2), "{args:?}: {}", ran.err);
+    ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn verdict<'a>(answers: &'a [Value], question: &str, model: &str) -> &'a str {
+    let is = |a: &&Value| a["question"] == question && a["model"] == model;
+    answers.iter().find(is).and_then(|a| a["verdict"].as_str()).unwrap_or("none")
+}
+
+/// Compiles a program for `weakspot run`.
+fn compiled(source: &Path, name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c-programs");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join(name);
+    let (to, from) = (program.to_str().expect("UTF-8"), source.to_str().expect("UTF-8"));
+    let built = run(&["cc", "-O1", "-pthread", "-o", to, from], "");
+    assert_eq!(built.code, Some(0), "{name}: {}", built.err);
+    program
+}
+
+/// The search of the text and the exploration of the compiled program agree, and the text with the
+/// fences that are proposed is compiled and fails no more.
+#[test]
+fn the_text_and_the_compiled_program_agree() {
+    for name in
+        ["dekker", "peterson", "peterson-relaxed", "ticket", "chase-lev", "chase-lev-fenced"]
+    {
+        let source = root().join(format!("corpus/c-programs/{name}.c"));
+        let text = source.to_str().expect("UTF-8");
+        let reached = json(&["reach", "--format", "json", "--model", "tso,pso", text]);
+        let robust = json(&["robust", "--format", "json", "--model", "tso,pso", text]);
+        let program = compiled(&source, name);
+        let program = program.to_str().expect("UTF-8");
+        let ran = json(&["run", "--format", "json", "--model", "tso,pso", program]);
+        for model in ["tso", "pso"] {
+            let found = verdict(&ran, "failures", model);
+            assert_eq!(found, verdict(&reached, "reach", model), "{name}: failures, {model}");
+            let found = verdict(&ran, "run", model);
+            assert_eq!(found, verdict(&robust, "robust", model), "{name}: robust, {model}");
+        }
+        let patched = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-patched.c"));
+        let patched_text = patched.to_str().expect("UTF-8");
+        let made = run(&["fence", "--model", "tso", "-o", patched_text, text], "");
+        assert!(made.code < Some(2), "{name}: {}{}", made.out, made.err);
+        let program = compiled(&patched, &format!("{name}-patched"));
+        let program = program.to_str().expect("UTF-8");
+        let ran = json(&["run", "--format", "json", "--model", "tso", program]);
+        assert_eq!(verdict(&ran, "run", "tso"), "holds", "{name} with fences");
+    }
+}
+
+#[test]
+fn fences_for_dekker() {
+    check(
+        &["fence", "corpus/c-programs/dekker.c"],
+        "",
+        expect![[r#"
+        dekker TSO needs 1 fence to be robust; no fewer do
+          corpus/c-programs/dekker.c:13: a fence in enter#1, enter#2, between `flag[me] = 1;` and `while (flag[1 - me]) {…`: the store of line 13 reaches memory before line 14 takes effect
+          note: TSO: too large to be checked again
+        --- corpus/c-programs/dekker.c
+        +++ corpus/c-programs/dekker.c
+        @@ -11,6 +11,7 @@
+
+         static void lock(int me) {
+             flag[me] = 1;
+        +    __sync_synchronize();
+             while (flag[1 - me]) {
+                 if (turn != me) {
+                     flag[me] = 0;
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_lock_is_broken() {
+    check(
+        &["reach", "--model", "tso", "corpus/c-programs/peterson-relaxed.c"],
+        "",
+        expect![[r#"
+        peterson-relaxed TSO violated: the assertion in line 34 can fail
+        A run of peterson-relaxed under TSO, time running downwards
+
+        main                │ enter#1             │ enter#2             │ memory
+        ────────────────────┼─────────────────────┼─────────────────────┼───────────────
+                            │                     │                     │ turn=0 count=0
+                            │                     │                     │ number[0]=0
+                            │                     │                     │ number[1]=1
+                            │                     │                     │ flag[0]=0
+                            │                     │                     │ flag[1]=0
+                            │                     │                     │ enter#1 done=0
+                            │                     │                     │ enter#2 done=0
+                            │                     │ int me = *(int *)a… │
+                            │                     │   reads number[1]=1 │
+                            │                     │   from memory       │
+                            │                     │ int other = 1 - me; │
+                            │                     │   other=0           │
+                            │                     │ atomic_store_expli… │
+                            │ int me = *(int *)a… │                     │
+                            │   reads number[0]=0 │                     │
+                            │   from memory       │                     │
+                            │ int other = 1 - me; │                     │
+                            │   other=1           │                     │
+                            │ atomic_store_expli… │                     │
+                            │ atomic_store_expli… │                     │
+                            │   buffers flag[0]=1 │                     │
+                            │   as (1)            │                     │
+                            │ atomic_store_expli… │                     │
+                            │ atomic_store_expli… │                     │
+                            │   buffers turn=1 as │                     │
+                            │   (2)               │                     │
+                            │ (1) flag[0]=1       │                     │ flag[0]=1
+                            │   reaches memory    │                     │
+                            │ atomic_load_explic… │                     │
+                            │   reads flag[1]=0   │                     │
+                            │   from memory       │                     │
+                            │                     │ atomic_store_expli… │
+                            │                     │   buffers flag[1]=1 │
+                            │                     │   as (3)            │
+                            │                     │ atomic_store_expli… │
+                            │                     │ atomic_store_expli… │
+                            │                     │   buffers turn=0 as │
+                            │                     │   (4)               │
+                            │                     │ (3) flag[1]=1       │ flag[1]=1
+                            │                     │   reaches memory    │
+                            │                     │ (4) turn=0 reaches  │ turn=0
+                            │                     │   memory            │
+                            │                     │ atomic_load_explic… │
+                            │                     │   reads flag[0]=1   │
+                            │                     │   from memory       │
+                            │ (2) turn=1 reaches  │                     │ turn=1
+                            │   memory,           │                     │
+                            │   overtaken by      │                     │
+                            │   atomic_load_expl… │                     │
+                            │                     │ atomic_load_explic… │
+                            │                     │   reads turn=1 from │
+                            │                     │   memory            │
+                            │                     │ count++;            │
+                            │                     │   reads count=0     │
+                            │                     │   from memory       │
+                            │ count++;            │                     │
+                            │   reads count=0     │                     │
+                            │   from memory       │                     │
+                            │ count++;            │                     │
+                            │   buffers count=1   │                     │
+                            │   as (5)            │                     │
+                            │ atomic_store_expli… │                     │
+                            │ atomic_store_expli… │                     │
+                            │   buffers flag[0]=0 │                     │
+                            │   as (6)            │                     │
+                            │ (5) count=1         │                     │ count=1
+                            │   reaches memory    │                     │
+                            │ (6) flag[0]=0       │                     │ flag[0]=0
+                            │   reaches memory    │                     │
+                            │ enter               │                     │ enter#1 done=1
+                            │   reads enter#1     │                     │
+                            │   done=0 and writes │                     │
+                            │   enter#1 done=1 at │                     │
+                            │   once              │                     │
+        pthread_join(t[i],… │                     │                     │
+          reads enter#1     │                     │                     │
+          done=1 from       │                     │                     │
+          memory            │                     │                     │
+                            │                     │ count++;            │
+                            │                     │   buffers count=1   │
+                            │                     │   as (7)            │
+                            │                     │ atomic_store_expli… │
+                            │                     │ atomic_store_expli… │
+                            │                     │   buffers flag[1]=0 │
+                            │                     │   as (8)            │
+                            │                     │ (7) count=1         │ count=1
+                            │                     │   reaches memory    │
+                            │                     │ (8) flag[1]=0       │ flag[1]=0
+                            │                     │   reaches memory    │
+                            │                     │ enter               │ enter#2 done=1
+                            │                     │   reads enter#2     │
+                            │                     │   done=0 and writes │
+                            │                     │   enter#2 done=1 at │
+                            │                     │   once              │
+        pthread_join(t[i],… │                     │                     │
+          reads enter#2     │                     │                     │
+          done=1 from       │                     │                     │
+          memory            │                     │                     │
+        assert(count == 2); │                     │                     │
+          reads count=1     │                     │                     │
+          from memory       │                     │                     │
+        assert(count == 2); │                     │                     │
+          fails             │                     │                     │
+
+        The run fails (line 34): the assertion does not hold
+        enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded
+        flag[1] (line 19).
+
+        SC cannot do this: each arrow means "comes before", and they form a cycle.
+          enter#1  atomic_store_explicit(&turn, other, mem…  -po->
+              program order of enter#1
+          enter#1  atomic_load_explicit(&flag[other], memo…  -fr->
+              read flag[1]=0, which the next overwrites
+          enter#2  atomic_store_explicit(&flag[me], true, …  -po->
+              program order of enter#2
+          enter#2  atomic_store_explicit(&turn, other, mem…  -co->
+              wrote turn=0, which the next overwrites
+          enter#1  atomic_store_explicit(&turn, other, mem…  (back at the start)
+
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["reach", "corpus/c/keys.c"],
+        "",
+        expect![[r#"
+        --- standard error
+        error: unknown type `pthread_key_t`
+         --> corpus/c/keys.c:8:8
+          |
+        8 | static pthread_key_t key;
+          |        ^^^^^^^^^^^^^ expected a declaration
+          |
+          = help: `weakspot run` explores compiled programs, with all that C has
+        --- exit 2
+    "#]],
+    );
+}
+
+#[test]
+fn logs_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for model in ["sc", "tso"] {
+        let tests = ["corpus/litmus/SB.litmus", "corpus/litmus/MP.litmus"];
+        let ran = run(&["litmus", "--model", model, tests[0], tests[1]], "");
+        std::fs::write(path(model), ran.out).expect("written");
+    }
+    let same = run(&["compare", &path("tso"), &path("tso")], "");
+    assert_eq!((same.code, same.out.as_str()), (Some(0), "2 tests, no difference\n"));
+    let differs = run(&["compare", &path("sc"), &path("tso")], "");
+    assert_eq!(differs.code, Some(1));
+    expect![[r#"
+        SB: states that only tso.log has
+          0:EAX=0; 1:EAX=0;
+        1 of 2 tests differ
+    "#]]
+    .assert_eq(&differs.out.replace(&path("tso"), "tso.log"));
+    let bad = run(&["compare", &path("sc"), "Cargo.toml"], "");
+    assert_eq!(bad.code, Some(2));
+    expect![[r#"
+        error: Cargo.toml:1: there is no test in this log: expected a line such as `Test SB Allowed`
+    "#]]
+    .assert_eq(&bad.err);
+}

@@ -1,0 +1,130 @@
+//! The syntax tree of a program in C. Types are those that the declarations stand for.
+
+use weakspot_core::{BinOp, Span, UnOp, Value};
+
+use super::types::{Struct, Type};
+
+/// A program.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(super) structs: Vec<Struct>,
+    pub(super) globals: Vec<Variable>,
+    pub(crate) functions: Vec<Function>,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    pub(super) name: String,
+    pub(super) ty: Type,
+    pub(super) init: Option<Init>,
+    /// One for all calls, in a function.
+    pub(super) is_static: bool,
+    pub(super) at: Span,
+}
+
+/// What a variable starts with.
+#[derive(Debug)]
+pub(super) enum Init {
+    Value(Expr),
+    /// `{ ... }`, each value with the member or index that it is for, if that is said.
+    List(Vec<(Option<Designator>, Init)>, Span),
+}
+
+/// `.name =` or `[index] =`.
+#[derive(Debug)]
+pub(super) enum Designator {
+    Member(String, Span),
+    Index(Value),
+}
+
+/// A function.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(super) name: String,
+    pub(super) at: Span,
+    pub(super) params: Vec<Variable>,
+    pub(super) result: Type,
+    pub(crate) body: Block,
+}
+
+/// Statements in braces.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) stmts: Vec<Stmt>,
+    /// The closing brace; `None` if it comes from a macro.
+    pub(crate) close: Option<Span>,
+}
+
+/// A statement.
+#[derive(Debug)]
+pub(crate) struct Stmt {
+    pub(crate) kind: StmtKind,
+    /// All of it.
+    pub(crate) at: Span,
+    /// Its first token comes from a macro, which begins before it; or its last one, which ends behind.
+    pub(crate) expanded: bool,
+}
+
+/// The kinds of statements.
+#[derive(Debug)]
+pub(crate) enum StmtKind {
+    Declare(Vec<Variable>),
+    Do(Expr),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    While(Expr, Box<Stmt>),
+    DoWhile(Box<Stmt>, Expr),
+    For {
+        first: Option<Box<Stmt>>,
+        condition: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    Block(Block),
+    Switch(Expr, Box<Stmt>),
+    /// `case v:`, or `default:`.
+    Case(Option<Value>),
+    Label(String),
+    Goto(String),
+    Break,
+    Continue,
+    Return(Option<Expr>),
+    /// The template of an assembly statement.
+    Assembly(String),
+    Empty,
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub(super) kind: ExprKind,
+    pub(super) at: Span,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    Number(Value, Type),
+    Text,
+    Name(String),
+    Call(Box<Expr>, Vec<Expr>),
+    /// `e.name`; `e->name` is a member of what `e` points to.
+    Member(Box<Expr>, String),
+    Index(Box<(Expr, Expr)>),
+    Deref(Box<Expr>),
+    AddressOf(Box<Expr>),
+    Cast(Type, Box<Expr>),
+    Unary(UnOp, Box<Expr>),
+    Binary(BinOp, Box<(Expr, Expr)>),
+    Select(Box<(Expr, Expr, Expr)>),
+    Assign(Option<BinOp>, Box<(Expr, Expr)>),
+    /// `++e` and its relatives: what is added, and whether the old value is the result.
+    Step {
+        target: Box<Expr>,
+        by: Value,
+        old: bool,
+    },
+    Comma(Box<(Expr, Expr)>),
+    SizeOfType(Type),
+    SizeOf(Box<Expr>),
+}

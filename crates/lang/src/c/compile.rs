@@ -1,0 +1,84 @@
+//! Syntax tree to core program.
+
+use weakspot_core::{Names, Program, Span, Transactions, Undeclared};
+
+use super::ast::Unit;
+use super::draft::{Draft, Op};
+use super::lower::{self, globals};
+use super::memory::Memory;
+use super::specialise::{Instance, World, written_out};
+use super::tidy::{tidied, with_constants};
+use crate::{Diagnostic, Parsed};
+
+/// What answers are about.
+const OF_MACHINE: &str = "of the machine that compiled code runs on, not of C11";
+
+/// The program of a text, with the names of its parts.
+pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
+    let Some(main) = unit.functions.iter().position(|f| f.name == "main") else {
+        let message = "there is no function `main`";
+        return Err(Diagnostic::new(Span::default(), message, "expected one that starts threads"));
+    };
+    let mut memory = Memory::new();
+    globals(unit, &mut memory)?;
+    let first = Instance {
+        function: main,
+        arg: None,
+        start: None,
+        done: None,
+        result: None,
+        name: "main".to_owned(),
+        at: unit.functions[main].at,
+    };
+    let functions = unit.functions.iter().map(|f| f.name.as_str()).collect();
+    let mut world = World::new(memory, &unit.structs, functions, first);
+    let mut drafts = Vec::new();
+    while drafts.len() < world.instances.len() {
+        let Instance { function, arg, name, .. } = &world.instances[drafts.len()];
+        let (function, arg, name) = (*function, *arg, name.clone());
+        let mut draft = lower::thread(unit, &mut world.memory, &name, function, arg)?;
+        if drafts.is_empty() || is_creating(&draft) {
+            draft = written_out(&draft, &mut world, drafts.is_empty())?;
+        }
+        with_constants(&mut draft);
+        drafts.push(draft);
+    }
+    let mut warnings = Vec::new();
+    if let Some(left) = world.instances.iter().skip(1).find(|i| i.done.is_none()) {
+        let message = "nobody waits for this thread";
+        let expected = "what it does after `main` has ended counts, too";
+        warnings.push(Diagnostic::new(left.at, message, expected));
+    }
+    let all = drafts.into_iter().zip(&world.instances);
+    let all: Vec<_> = all.map(|(draft, instance)| tidied(draft, instance)).collect();
+    let threads: Vec<String> = world.instances.iter().map(|i| i.name.clone()).collect();
+    let (locs, places) = world.memory.locations();
+    let (all, regs): (Vec<_>, Vec<_>) = all.into_iter().map(|t| (t.thread, t.regs)).unzip();
+    let names = Names {
+        program: String::new(),
+        threads,
+        regs,
+        locs: places,
+        points: all.iter().map(|t| vec![String::new(); t.points.len()]).collect(),
+        observed: Vec::new(),
+        condition: String::new(),
+        addresses_are_symbolic: true,
+    };
+    let program = Program {
+        threads: all,
+        locs,
+        wides: Vec::new(),
+        undeclared: Undeclared::Fault,
+        observed: Vec::new(),
+        condition: None,
+        forbidden: Vec::new(),
+    };
+    let of_machine = Some(OF_MACHINE);
+    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine })
+}
+
+/// Whether a thread starts others, waits for them or allocates memory.
+fn is_creating(draft: &Draft) -> bool {
+    let mut ops = draft.points.iter().flatten().map(|s| &s.op);
+    ops.any(|op| matches!(op, Op::Create { .. } | Op::Join { .. } | Op::Allocate { .. }))
+}

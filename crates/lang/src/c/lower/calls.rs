@@ -1,0 +1,174 @@
+//! Calls of functions of the text, and of those of C that do not touch shared memory.
+
+use weakspot_core::{BinOp, Expr, Instr, RegId};
+
+use super::{Lower, Lowering, Typed};
+use crate::Diagnostic;
+use crate::c::ast::{self, ExprKind};
+use crate::c::draft::Op;
+use crate::c::parse::ELSEWHERE;
+use crate::c::types::Type;
+use crate::litmus::c::folded;
+use crate::suggest::did_you_mean;
+
+/// The value of a call that gives none, or says that all went well.
+pub(super) const DONE: Typed = (Expr::Const(0), Type::INT);
+
+/// Functions that print, whose arguments are evaluated.
+const PRINTING: [&str; 7] = ["printf", "fprintf", "puts", "putchar", "fflush", "perror", "fputs"];
+
+/// Functions that do nothing but take time.
+const WAITING: [&str; 9] = [
+    "sched_yield",
+    "usleep",
+    "sleep",
+    "pthread_yield",
+    "_mm_pause",
+    "__builtin_ia32_pause",
+    "thrd_yield",
+    "cpu_relax",
+    "nanosleep",
+];
+
+impl Lower<'_> {
+    pub(super) fn call(
+        &mut self,
+        to: Option<(RegId, &Type)>,
+        f: &ast::Expr,
+        args: &[ast::Expr],
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        let ExprKind::Name(name) = &f.kind else {
+            return Err(Diagnostic::new(f.at, "pointers to functions are not supported here", "")
+                .help(ELSEWHERE));
+        };
+        if let Some(function) = self.unit.functions.iter().position(|f| f.name == *name) {
+            let mut values = Vec::new();
+            for arg in args {
+                values.push(self.value(arg)?);
+            }
+            return self.inline(function, values, e.at);
+        }
+        match name.as_str() {
+            "assert" => {
+                arity(name, args, 1, e)?;
+                self.assertion(&args[0])?;
+                return Ok(DONE);
+            }
+            "abort" | "__builtin_trap" | "__builtin_unreachable" => {
+                self.instr(Instr::Assert(Expr::Const(0)));
+                self.at = self.new_point();
+                return Ok(DONE);
+            }
+            "exit" | "_exit" | "quick_exit" => return self.exit(e),
+            "__builtin_expect" | "likely" | "unlikely" => {
+                let Some(first) = args.first() else { return Err(missing(name, e)) };
+                return self.value_for(to, first);
+            }
+            "malloc" | "calloc" | "aligned_alloc" => return self.allocate(name, args, e),
+            "free" => {
+                arity(name, args, 1, e)?;
+                return self.value(&args[0]).map(|_| DONE);
+            }
+            n if PRINTING.contains(&n) => {
+                for arg in args {
+                    let stream = matches!(&arg.kind, ExprKind::Name(n) if n.starts_with("std"));
+                    if !stream && !matches!(arg.kind, ExprKind::Text) {
+                        self.value(arg)?;
+                    }
+                }
+                return Ok(DONE);
+            }
+            n if WAITING.contains(&n) => {
+                self.instr(Instr::Nop);
+                return Ok(DONE);
+            }
+            _ => {}
+        }
+        if let Some(done) = self.pthread(name, args, e)? {
+            return Ok(done);
+        }
+        if let Some(done) = self.atomic(to, name, args, e)? {
+            return Ok(done);
+        }
+        let message = format!("`{name}` is neither defined here nor known");
+        let known = self.unit.functions.iter().map(|f| f.name.as_str());
+        let known = known.chain(["atomic_thread_fence", "pthread_create", "pthread_join"]);
+        let diagnostic = Diagnostic::new(f.at, message, "expected a function of this file");
+        let diagnostic = did_you_mean(diagnostic, name, known);
+        Err(if diagnostic.help.is_none() { diagnostic.help(ELSEWHERE) } else { diagnostic })
+    }
+
+    fn assertion(&mut self, e: &ast::Expr) -> Lowering<()> {
+        let (value, _) = self.value(e)?;
+        self.instr(Instr::Assert(value));
+        Ok(())
+    }
+
+    /// The end of the process, which is that of `main`.
+    fn exit(&mut self, e: &ast::Expr) -> Lowering<Typed> {
+        if !self.is_main {
+            let message = "`exit` outside of `main` is not supported here";
+            return Err(Diagnostic::new(e.at, message, "").help(ELSEWHERE));
+        }
+        let end = self.end.0;
+        self.leave(end);
+        Ok(DONE)
+    }
+
+    /// New memory, whose type is that of a `sizeof` in the call.
+    fn allocate(&mut self, name: &str, args: &[ast::Expr], e: &ast::Expr) -> Lowering<Typed> {
+        let sizes = if name == "malloc" { &args[..args.len().min(1)] } else { args };
+        let mut ty = None;
+        for arg in sizes {
+            if ty.is_none() {
+                ty = self.sized(arg)?;
+            }
+        }
+        let Some(ty) = ty else {
+            let message = format!("the type of what `{name}` allocates is not known");
+            let expected = "expected `sizeof`, as in `malloc(n * sizeof(struct node))`";
+            return Err(Diagnostic::new(e.at, message, expected));
+        };
+        let bytes = match (name, args) {
+            ("malloc", [bytes]) | ("aligned_alloc", [_, bytes]) => self.value(bytes)?.0,
+            ("calloc", [count, size]) => {
+                let (count, size) = (self.value(count)?.0, self.value(size)?.0);
+                folded(Expr::binary(BinOp::Mul, count, size))
+            }
+            _ => return Err(missing(name, e)),
+        };
+        let size = ty.size(&self.unit.structs).max(1);
+        let count = folded(Expr::binary(BinOp::Div, bytes, Expr::Const(size)));
+        let reg = self.temp();
+        self.step(Op::Allocate { reg, ty, count });
+        Ok((Expr::Reg(reg), Type::VOID.pointer()))
+    }
+
+    /// The type in a `sizeof`.
+    fn sized(&mut self, e: &ast::Expr) -> Lowering<Option<Type>> {
+        match &e.kind {
+            ExprKind::SizeOfType(ty) => Ok(Some(ty.clone())),
+            ExprKind::SizeOf(inner) => self.type_of(inner).map(Some),
+            ExprKind::Binary(BinOp::Mul, both) => {
+                let first = self.sized(&both.0)?;
+                if first.is_some() { Ok(first) } else { self.sized(&both.1) }
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Checks the number of arguments.
+pub(super) fn arity(name: &str, args: &[ast::Expr], n: usize, e: &ast::Expr) -> Lowering<()> {
+    if args.len() == n {
+        return Ok(());
+    }
+    let s = if n == 1 { "" } else { "s" };
+    let message = format!("`{name}` takes {n} argument{s}, but {} were given", args.len());
+    Err(Diagnostic::new(e.at, message, ""))
+}
+
+fn missing(name: &str, e: &ast::Expr) -> Diagnostic {
+    Diagnostic::new(e.at, format!("`{name}` is given too few arguments"), "")
+}

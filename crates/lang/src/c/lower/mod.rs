@@ -1,0 +1,384 @@
+//! Functions to the automaton of a thread: calls become the text of what is called.
+
+mod atomics;
+mod calls;
+mod init;
+mod pthreads;
+mod statement;
+mod value;
+
+use std::collections::{HashMap, HashSet};
+
+use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
+
+use super::ast::{self, ExprKind, Function, Unit, Variable};
+use super::draft::{Draft, Op, Step};
+use super::memory::{Memory, cell};
+use super::parse::ELSEWHERE;
+use super::types::{Type, TypeKind};
+use super::visit::each_expr;
+use crate::Diagnostic;
+use crate::litmus::c::not;
+
+pub(super) use init::globals;
+
+pub(super) type Lowering<T> = Result<T, Diagnostic>;
+
+/// A value with its type.
+pub(super) type Typed = (Expr, Type);
+
+/// Points of a thread after which a program is refused.
+const MOST_POINTS: usize = 20_000;
+
+/// Where something is stored.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    Reg(RegId, Type),
+    /// At the byte with this address.
+    Memory(Expr, Type),
+}
+
+/// A function that is being put in the place of its call.
+struct Frame {
+    function: usize,
+    /// Where it returns to, and the register for its value.
+    behind: usize,
+    result: Option<(RegId, Type)>,
+    /// The labels that were seen: where they are, and the first jump to those that are not.
+    labels: HashMap<String, (usize, Option<Span>)>,
+}
+
+/// A loop or `switch`: where `break` and `continue` lead.
+#[derive(Clone, Copy)]
+struct Around {
+    breaks: usize,
+    continues: Option<usize>,
+}
+
+/// The workshop of one thread.
+pub(super) struct Lower<'u> {
+    pub(super) unit: &'u Unit,
+    pub(super) memory: &'u mut Memory,
+    pub(super) draft: Draft,
+    /// What the thread's own variables in memory are named after.
+    thread: String,
+    is_main: bool,
+    /// Where the next step begins; a point without steps.
+    at: usize,
+    /// The text that steps are attributed to.
+    span: Span,
+    /// The registers of variables, by where these are declared.
+    vars: HashMap<(u32, String), RegId>,
+    /// The addresses of variables in memory, in the same way.
+    objects: HashMap<(u32, String), Value>,
+    /// Registers for values within a statement, and how many are in use.
+    scratch: Vec<RegId>,
+    used: usize,
+    /// How many are in use around the statement.
+    base: usize,
+    /// The names that are known here, the innermost last.
+    scopes: Vec<HashMap<String, Place>>,
+    frames: Vec<Frame>,
+    around: Vec<Around>,
+    /// The variables of each function whose addresses are taken.
+    addressed: HashMap<usize, HashSet<String>>,
+    /// Where the thread ends, and its result.
+    end: (usize, RegId),
+}
+
+/// The automaton of a thread that calls a function with an argument.
+pub(super) fn thread(
+    unit: &Unit,
+    memory: &mut Memory,
+    name: &str,
+    function: usize,
+    arg: Option<Value>,
+) -> Lowering<Draft> {
+    let mut lower = Lower::new(unit, memory, name, arg.is_none());
+    let f = &unit.functions[function];
+    // `main` has one argument, its name, which nobody may look at.
+    let args = match arg {
+        Some(arg) => vec![(Expr::Const(arg), Type::VOID.pointer())],
+        None => vec![(Expr::Const(1), Type::INT), (Expr::Const(0), Type::VOID.pointer())],
+    };
+    if f.params.len() > args.len() {
+        let message = format!("`{}` takes {} arguments", f.name, f.params.len());
+        let expected = "expected a function with one argument, a pointer";
+        return Err(Diagnostic::new(f.at, message, expected));
+    }
+    let args = args.into_iter().take(f.params.len()).collect();
+    lower.span = f.at;
+    let (value, ty) = lower.inline(function, args, f.at)?;
+    let (end, result) = lower.end;
+    let value = lower.converted(value, &ty, &Type::VOID.pointer());
+    lower.assign(result, value);
+    lower.go_to(end);
+    lower.resume(end);
+    lower.step(Op::Finish(Expr::Reg(result)));
+    Ok(lower.draft)
+}
+
+impl<'u> Lower<'u> {
+    pub(super) fn new(
+        unit: &'u Unit,
+        memory: &'u mut Memory,
+        thread: &str,
+        is_main: bool,
+    ) -> Lower<'u> {
+        let mut lower = Lower {
+            unit,
+            memory,
+            draft: Draft { points: vec![Vec::new(), Vec::new()], ..Draft::default() },
+            thread: thread.to_owned(),
+            is_main,
+            at: 0,
+            span: Span::default(),
+            vars: HashMap::new(),
+            objects: HashMap::new(),
+            scratch: Vec::new(),
+            used: 0,
+            base: 0,
+            scopes: Vec::new(),
+            frames: Vec::new(),
+            around: Vec::new(),
+            addressed: HashMap::new(),
+            end: (1, RegId::new(0)),
+        };
+        lower.end.1 = lower.register("result".to_owned());
+        lower
+    }
+
+    fn register(&mut self, name: String) -> RegId {
+        self.draft.regs.push(name);
+        RegId::new(self.draft.regs.len() - 1)
+    }
+
+    /// A register for a value within the statement.
+    fn temp(&mut self) -> RegId {
+        if self.used == self.scratch.len() {
+            let reg = self.register(format!("${}", self.used));
+            self.scratch.push(reg);
+        }
+        self.used += 1;
+        self.scratch[self.used - 1]
+    }
+
+    fn new_point(&mut self) -> usize {
+        self.draft.points.push(Vec::new());
+        self.draft.points.len() - 1
+    }
+
+    /// The next step begins at `point`.
+    fn resume(&mut self, point: usize) {
+        self.at = point;
+    }
+
+    fn step(&mut self, op: Op) {
+        let to = self.new_point();
+        let span = self.span;
+        self.draft.points[self.at].push(Step { op, to, span });
+        self.at = to;
+    }
+
+    fn instr(&mut self, instr: Instr) {
+        self.step(Op::Do(instr));
+    }
+
+    fn fence(&mut self, fence: Fence) {
+        self.instr(Instr::Fence(fence));
+    }
+
+    fn assign(&mut self, reg: RegId, value: Expr) {
+        if value != Expr::Reg(reg) {
+            self.instr(Instr::Assign { reg, value });
+        }
+    }
+
+    fn go_to(&mut self, to: usize) {
+        let span = self.span;
+        self.draft.points[self.at].push(Step { op: Op::Do(Instr::Nop), to, span });
+    }
+
+    /// Goes to `to`; what follows is not reached from here.
+    fn leave(&mut self, to: usize) {
+        self.go_to(to);
+        self.at = self.new_point();
+    }
+
+    /// Goes to `yes` if the value is not 0, else to `no`.
+    fn fork(&mut self, value: Expr, yes: usize, no: usize) {
+        if let Expr::Const(v) = value {
+            return self.go_to(if v != 0 { yes } else { no });
+        }
+        let span = self.span;
+        let assume = |e, to| Step { op: Op::Do(Instr::Assume(e)), to, span };
+        let steps = [assume(value.clone(), yes), assume(not(value), no)];
+        self.draft.points[self.at].extend(steps);
+    }
+
+    /// Puts a function in the place of its call; the value that it returns.
+    fn inline(&mut self, function: usize, args: Vec<Typed>, at: Span) -> Lowering<Typed> {
+        let unit = self.unit;
+        let f = &unit.functions[function];
+        if self.frames.iter().any(|frame| frame.function == function) {
+            let message = format!("`{}` calls itself", f.name);
+            return Err(
+                Diagnostic::new(at, message, "recursion is not supported here").help(ELSEWHERE)
+            );
+        }
+        if args.len() != f.params.len() {
+            let message = format!(
+                "`{}` takes {} arguments, but {} were given",
+                f.name,
+                f.params.len(),
+                args.len()
+            );
+            return Err(Diagnostic::new(at, message, ""));
+        }
+        if self.draft.points.len() > MOST_POINTS {
+            let message = "a thread is too long with all functions in the places of their calls";
+            return Err(Diagnostic::new(at, message, "").help(ELSEWHERE));
+        }
+        let result = match f.result.kind {
+            TypeKind::Void => None,
+            TypeKind::Struct(_) => {
+                return Err(Diagnostic::new(
+                    f.at,
+                    "functions that return structs are not supported here",
+                    "",
+                )
+                .help(ELSEWHERE));
+            }
+            _ => Some((self.temp(), Type { atomic: false, ..f.result.clone() })),
+        };
+        let behind = self.new_point();
+        let (base, used, span) = (self.base, self.used, self.span);
+        self.base = used;
+        let scopes = std::mem::replace(&mut self.scopes, vec![HashMap::new()]);
+        let around = std::mem::take(&mut self.around);
+        self.frames.push(Frame {
+            function,
+            behind,
+            result: result.clone(),
+            labels: HashMap::new(),
+        });
+        self.addressed.entry(function).or_insert_with(|| addressed(f));
+        for (param, (value, ty)) in f.params.iter().zip(args) {
+            let place = self.declare(param)?;
+            self.write(place, value, &ty);
+        }
+        for stmt in &f.body.stmts {
+            self.statement(stmt)?;
+        }
+        self.go_to(behind);
+        self.resume(behind);
+        if let Some(frame) = self.frames.pop() {
+            let missing = frame.labels.iter().find_map(|(l, (_, at))| Some((l, (*at)?)));
+            if let Some((label, at)) = missing {
+                return Err(Diagnostic::new(at, format!("unknown label `{label}`"), ""));
+            }
+        }
+        (self.scopes, self.around) = (scopes, around);
+        (self.base, self.used, self.span) = (base, used, span);
+        Ok(match result {
+            Some((reg, ty)) => (Expr::Reg(reg), ty),
+            None => (Expr::Const(0), Type::VOID),
+        })
+    }
+
+    /// A variable of a function, or a parameter.
+    fn declare(&mut self, variable: &Variable) -> Lowering<Place> {
+        let Variable { name, ty, at, is_static, .. } = variable;
+        let frame = self.frames.last().map_or(0, |f| f.function);
+        let key = (at.start, name.clone());
+        let in_register = (ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)))
+            && !is_static
+            && !self.addressed.get(&frame).is_some_and(|names| names.contains(name));
+        let place = if in_register {
+            let reg = match self.vars.get(&key) {
+                Some(reg) => *reg,
+                None => {
+                    let reg = self.register(name.clone());
+                    self.vars.insert(key, reg);
+                    reg
+                }
+            };
+            Place::Reg(reg, Type { atomic: false, ..ty.clone() })
+        } else if *is_static {
+            let addr = match self.memory.statics.get(&key) {
+                Some(addr) => *addr,
+                None => {
+                    let structs = &self.unit.structs;
+                    let addr = self.memory.allocate(ty, name, structs, *at)?;
+                    self.memory.statics.insert(key, addr);
+                    if let Some(init) = &variable.init {
+                        self.initialise_static(addr, ty, init)?;
+                    }
+                    addr
+                }
+            };
+            Place::Memory(Expr::Const(addr), ty.clone())
+        } else {
+            let addr = match self.objects.get(&key) {
+                Some(addr) => *addr,
+                None => {
+                    let own = format!("{}:{name}", self.thread);
+                    let addr = self.memory.allocate(ty, &own, &self.unit.structs, *at)?;
+                    self.objects.insert(key, addr);
+                    addr
+                }
+            };
+            Place::Memory(Expr::Const(addr), ty.clone())
+        };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone(), place.clone());
+        }
+        Ok(place)
+    }
+
+    /// A value of one type as one of another.
+    fn converted(&self, value: Expr, from: &Type, to: &Type) -> Expr {
+        if to.kind == TypeKind::Bool && from.kind != TypeKind::Bool {
+            return value::truth(value);
+        }
+        to.machine().convert(value, from.machine())
+    }
+
+    /// Writes to a place, with no order.
+    fn write(&mut self, to: Place, value: Expr, from: &Type) {
+        match to {
+            Place::Reg(reg, ty) => {
+                let value = self.converted(value, from, &ty);
+                self.assign(reg, value);
+            }
+            Place::Memory(addr, ty) => {
+                let value = self.converted(value, from, &ty);
+                self.instr(Instr::Store { addr: cell(addr, &ty), value });
+            }
+        }
+    }
+}
+
+/// The variables of a function whose addresses are taken, but for where only the value counts.
+fn addressed(f: &Function) -> HashSet<String> {
+    let mut all: HashSet<String> = HashSet::new();
+    let mut harmless: HashSet<*const ast::Expr> = HashSet::new();
+    for stmt in &f.body.stmts {
+        each_expr(stmt, &mut |e| match &e.kind {
+            ExprKind::Call(called, args) => {
+                if let (ExprKind::Name(name), Some(second)) = (&called.kind, args.get(1))
+                    && (name.contains("compare_exchange") || name == "pthread_join")
+                {
+                    harmless.insert(std::ptr::from_ref(second));
+                }
+            }
+            ExprKind::AddressOf(inner) if !harmless.contains(&std::ptr::from_ref(e)) => {
+                if let ExprKind::Name(name) = &inner.kind {
+                    all.insert(name.clone());
+                }
+            }
+            _ => {}
+        });
+    }
+    all
+}

@@ -1,0 +1,466 @@
+//! Expressions: the values of registers, and loads where memory is read.
+
+use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
+
+use super::{Lower, Lowering, Place, Typed};
+use crate::Diagnostic;
+use crate::c::ast::{self, ExprKind};
+use crate::c::memory::cell;
+use crate::c::types::{Type, TypeKind};
+use crate::c::visit::parts;
+use crate::litmus::c::{binary, folded, not};
+use crate::suggest::did_you_mean;
+
+pub(super) use crate::litmus::c::truth;
+
+impl Lower<'_> {
+    /// The value of an expression. What it reads from memory is read now.
+    pub(super) fn value(&mut self, e: &ast::Expr) -> Lowering<Typed> {
+        self.value_for(None, e)
+    }
+
+    /// The same; the value will be assigned to `to`, a register of this type.
+    pub(super) fn value_for(
+        &mut self,
+        to: Option<(RegId, &Type)>,
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        match &e.kind {
+            ExprKind::Number(n, ty) => Ok((Expr::Const(*n), ty.clone())),
+            ExprKind::Text => Err(Diagnostic::new(e.at, "text is not supported here", "")
+                .help(crate::c::parse::ELSEWHERE)),
+            ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
+                let place = self.place(e)?;
+                self.load(place, to, e)
+            }
+            ExprKind::AddressOf(inner) => match self.place(inner)? {
+                Place::Memory(addr, ty) => Ok((addr, ty.pointer())),
+                Place::Reg(..) => {
+                    Err(Diagnostic::new(e.at, "the address of this is not supported here", ""))
+                }
+            },
+            ExprKind::Cast(ty, inner) if ty.kind == TypeKind::Void => {
+                self.effect(inner)?;
+                Ok((Expr::Const(0), Type::VOID))
+            }
+            ExprKind::Cast(ty, inner) => {
+                let (value, from) = self.value(inner)?;
+                self.known_type(ty, e)?;
+                Ok((self.converted(value, &from, ty), Type { atomic: false, ..ty.clone() }))
+            }
+            ExprKind::Unary(UnOp::Not, inner) => {
+                let (value, _) = self.value(inner)?;
+                Ok((folded(not(truth(value))), Type::INT))
+            }
+            ExprKind::Unary(op, inner) => {
+                let (value, from) = self.value(inner)?;
+                let ty = from.machine().common(Type::INT.machine());
+                let value = ty.convert(value, from.machine());
+                Ok((ty.wrap(folded(Expr::unary(*op, value))), Type::of_machine(ty)))
+            }
+            ExprKind::Binary(BinOp::And | BinOp::Or, both) if !self.is_pure(&both.1) => {
+                self.decided(e)
+            }
+            ExprKind::Binary(op, both) => {
+                let left = self.value(&both.0)?;
+                let right = self.value(&both.1)?;
+                self.combined(*op, left, right, e)
+            }
+            ExprKind::Select(all) => self.selected(all),
+            ExprKind::Assign(op, both) => self.assigned(*op, &both.0, &both.1),
+            ExprKind::Step { target, by, old } => self.stepped(target, *by, *old),
+            ExprKind::Comma(both) => {
+                self.effect(&both.0)?;
+                self.value_for(to, &both.1)
+            }
+            ExprKind::SizeOfType(ty) => {
+                self.known_type(ty, e)?;
+                Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
+            }
+            ExprKind::SizeOf(inner) => {
+                let ty = self.type_of(inner)?;
+                Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
+            }
+            ExprKind::Call(f, args) => self.call(to, f, args, e),
+        }
+    }
+
+    /// Refuses a struct whose members are not known, and numbers that are none.
+    fn known_type(&self, ty: &Type, e: &ast::Expr) -> Lowering<()> {
+        match &ty.kind {
+            TypeKind::Struct(s) if self.unit.structs[*s].fields.is_none() => {
+                Err(Diagnostic::new(e.at, "the size of this type is not known", ""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The type of an expression, which is not evaluated.
+    pub(super) fn type_of(&mut self, e: &ast::Expr) -> Lowering<Type> {
+        let (points, at, used) = (self.draft.points.len(), self.at, self.used);
+        let steps = self.draft.points[at].len();
+        let place = match &e.kind {
+            ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
+                match self.place(e)? {
+                    Place::Reg(_, ty) | Place::Memory(_, ty) => ty,
+                }
+            }
+            _ => self.value(e)?.1,
+        };
+        self.draft.points.truncate(points);
+        self.draft.points[at].truncate(steps);
+        (self.at, self.used) = (at, used);
+        Ok(place)
+    }
+
+    /// Whether an expression only computes, and always can.
+    fn is_pure(&self, e: &ast::Expr) -> bool {
+        let here = match &e.kind {
+            ExprKind::Name(name) => {
+                matches!(self.find(name), Some(Place::Reg(..)))
+            }
+            ExprKind::Number(..)
+            | ExprKind::Cast(..)
+            | ExprKind::Unary(..)
+            | ExprKind::Select(_)
+            | ExprKind::SizeOfType(_) => true,
+            ExprKind::Binary(op, _) => !matches!(op, BinOp::Div | BinOp::Rem),
+            _ => false,
+        };
+        let mut pure = here;
+        if here {
+            parts(e, &mut |part| pure &= self.is_pure(part));
+        }
+        pure
+    }
+
+    /// 0 or 1, where the second operand is evaluated only if it counts.
+    fn decided(&mut self, e: &ast::Expr) -> Lowering<Typed> {
+        let reg = self.temp();
+        let (yes, no, behind) = (self.new_point(), self.new_point(), self.new_point());
+        self.condition(e, yes, no)?;
+        for (point, value) in [(yes, 1), (no, 0)] {
+            self.resume(point);
+            self.assign(reg, Expr::Const(value));
+            self.go_to(behind);
+        }
+        self.resume(behind);
+        Ok((Expr::Reg(reg), Type::INT))
+    }
+
+    fn selected(&mut self, all: &(ast::Expr, ast::Expr, ast::Expr)) -> Lowering<Typed> {
+        let (left, right) = (self.type_of(&all.1)?, self.type_of(&all.2)?);
+        let (left, right) = (decayed(left), decayed(right));
+        let ty = match (&left.kind, &right.kind) {
+            (TypeKind::Void, _) | (_, TypeKind::Void) => Type::VOID,
+            (TypeKind::Pointer(to), TypeKind::Pointer(_)) if to.kind != TypeKind::Void => left,
+            (_, TypeKind::Pointer(_)) => right,
+            (TypeKind::Pointer(_), _) => left,
+            _ => Type::of_machine(left.machine().common(right.machine())),
+        };
+        let reg = self.temp();
+        let (yes, no, behind) = (self.new_point(), self.new_point(), self.new_point());
+        self.condition(&all.0, yes, no)?;
+        for (point, e) in [(yes, &all.1), (no, &all.2)] {
+            self.resume(point);
+            let (value, from) = self.value(e)?;
+            if ty.kind != TypeKind::Void {
+                let value = self.converted(value, &from, &ty);
+                self.assign(reg, value);
+            }
+            self.go_to(behind);
+        }
+        self.resume(behind);
+        Ok((Expr::Reg(reg), ty))
+    }
+
+    /// Goes to `yes` if the expression is not 0, else to `no`.
+    pub(super) fn condition(&mut self, e: &ast::Expr, yes: usize, no: usize) -> Lowering<()> {
+        match &e.kind {
+            ExprKind::Unary(UnOp::Not, inner) => self.condition(inner, no, yes),
+            ExprKind::Binary(op @ (BinOp::And | BinOp::Or), both) if !self.is_pure(&both.1) => {
+                let second = self.new_point();
+                match op {
+                    BinOp::And => self.condition(&both.0, second, no)?,
+                    _ => self.condition(&both.0, yes, second)?,
+                }
+                self.resume(second);
+                self.condition(&both.1, yes, no)
+            }
+            _ => {
+                let (value, _) = self.value(e)?;
+                self.fork(value, yes, no);
+                Ok(())
+            }
+        }
+    }
+
+    /// Two operands combined as C does.
+    pub(super) fn combined(
+        &mut self,
+        op: BinOp,
+        (l, lt): Typed,
+        (r, rt): Typed,
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        let structs = &self.unit.structs;
+        let made = |op, l, r| folded(Expr::binary(op, l, r));
+        match (op, lt.pointee(), rt.pointee()) {
+            (BinOp::Add | BinOp::Sub, Some(to), None) => {
+                let size = Expr::Const(to.size(structs));
+                Ok((made(op, l, scaled(r, size)), lt))
+            }
+            (BinOp::Add, None, Some(to)) => {
+                let size = Expr::Const(to.size(structs));
+                Ok((made(op, scaled(l, size), r), rt))
+            }
+            (BinOp::Sub, Some(to), Some(_)) => {
+                let size = to.size(structs).max(1);
+                Ok((made(BinOp::Div, made(op, l, r), Expr::Const(size)), Type::LONG))
+            }
+            (BinOp::Div | BinOp::Rem, None, None) => {
+                let common = lt.machine().common(rt.machine());
+                if common.bytes() < 8 || common.signed() {
+                    let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
+                    return Ok((value, Type::of_machine(ty)));
+                }
+                let l = common.convert(l, lt.machine());
+                match common.convert(r, rt.machine()) {
+                    Expr::Const(by) if by > 0 => {
+                        Ok((unsigned_division(op, l, by), Type::of_machine(common)))
+                    }
+                    _ => {
+                        let message = "division of unsigned numbers of 64 bits by a variable is \
+                                       not supported here";
+                        Err(Diagnostic::new(e.at, message, "expected a constant"))
+                    }
+                }
+            }
+            _ => {
+                let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
+                Ok((value, Type::of_machine(ty)))
+            }
+        }
+    }
+
+    /// The place that a name stands for.
+    fn find(&self, name: &str) -> Option<Place> {
+        let local = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
+        local.or_else(|| {
+            let (addr, ty) = self.memory.globals.get(name)?;
+            Some(Place::Memory(Expr::Const(*addr), ty.clone()))
+        })
+    }
+
+    /// The place that an expression names.
+    pub(super) fn place(&mut self, e: &ast::Expr) -> Lowering<Place> {
+        match &e.kind {
+            ExprKind::Name(name) => self.find(name).ok_or_else(|| self.unknown(name, e)),
+            ExprKind::Deref(inner) => {
+                let (addr, ty) = self.value(inner)?;
+                match ty.pointee() {
+                    Some(to) if to.kind != TypeKind::Void => Ok(Place::Memory(addr, to.clone())),
+                    _ => Err(self.no_pointer(inner, &ty)),
+                }
+            }
+            ExprKind::Index(both) => {
+                let base = self.array(&both.0)?;
+                let (index, from) = self.value(&both.1)?;
+                let index = Type::LONG.machine().convert(index, from.machine());
+                let (base, of, count) = base;
+                let size = Expr::Const(of.size(&self.unit.structs));
+                let at = folded(Expr::binary(BinOp::Add, base, scaled(index.clone(), size)));
+                Ok(Place::Memory(inside(at, &index, count), of))
+            }
+            ExprKind::Member(inner, name) => {
+                let Place::Memory(addr, ty) = self.place(inner)? else {
+                    return Err(Diagnostic::new(inner.at, "this is no struct", ""));
+                };
+                let TypeKind::Struct(s) = &ty.kind else {
+                    return Err(Diagnostic::new(inner.at, "this is no struct", ""));
+                };
+                let s = &self.unit.structs[*s];
+                let fields = s.fields.as_deref().unwrap_or_default();
+                let Some(field) = fields.iter().find(|f| f.name == *name) else {
+                    let message = format!("`struct {}` has no member `{name}`", s.name);
+                    let known = fields.iter().map(|f| f.name.as_str());
+                    return Err(did_you_mean(Diagnostic::new(e.at, message, ""), name, known));
+                };
+                let addr = folded(Expr::binary(BinOp::Add, addr, Expr::Const(field.offset)));
+                Ok(Place::Memory(addr, field.ty.clone()))
+            }
+            _ => Err(Diagnostic::new(e.at, "this is no place in memory", "expected a variable")),
+        }
+    }
+
+    /// What is indexed: where it begins, the type of its elements, and how many there are if that
+    /// is known.
+    fn array(&mut self, e: &ast::Expr) -> Lowering<(Expr, Type, Option<Value>)> {
+        if let ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) = &e.kind
+            && let Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) = self.place(e)?
+        {
+            return Ok((addr, Type::clone(&of), Some(n)));
+        }
+        let (addr, ty) = self.value(e)?;
+        match ty.pointee() {
+            Some(to) if to.kind != TypeKind::Void => Ok((addr, to.clone(), None)),
+            _ => Err(self.no_pointer(e, &ty)),
+        }
+    }
+
+    fn no_pointer(&self, e: &ast::Expr, ty: &Type) -> Diagnostic {
+        let message = format!("this has the type `{}`", ty.describe(&self.unit.structs));
+        Diagnostic::new(e.at, message, "expected a pointer to a known type")
+    }
+
+    fn unknown(&self, name: &str, e: &ast::Expr) -> Diagnostic {
+        if self.unit.functions.iter().any(|f| f.name == name) {
+            let message = format!("the address of the function `{name}` is not supported here");
+            return Diagnostic::new(e.at, message, "").help(crate::c::parse::ELSEWHERE);
+        }
+        let known = self.scopes.iter().flat_map(|s| s.keys());
+        let known = known.chain(self.memory.globals.keys()).map(String::as_str);
+        let diagnostic = Diagnostic::new(e.at, format!("`{name}` is not declared"), "");
+        did_you_mean(diagnostic, name, known)
+    }
+
+    /// Reads a place, into `to` where that is possible.
+    pub(super) fn load(
+        &mut self,
+        from: Place,
+        to: Option<(RegId, &Type)>,
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        match from {
+            Place::Reg(reg, ty) => Ok((Expr::Reg(reg), ty)),
+            // The value of an array is where it begins.
+            Place::Memory(addr, Type { kind: TypeKind::Array(of, _), .. }) => {
+                Ok((addr, Type::clone(&of).pointer()))
+            }
+            Place::Memory(addr, ty)
+                if ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)) =>
+            {
+                let plain = Type { atomic: false, ..ty };
+                let reg = match to {
+                    Some((reg, own)) if holds(own, &plain) => reg,
+                    _ => self.temp(),
+                };
+                self.instr(Instr::Load { reg, addr: cell(addr, &plain) });
+                Ok((Expr::Reg(reg), plain))
+            }
+            Place::Memory(_, ty) => {
+                let what = ty.describe(&self.unit.structs);
+                let message = format!("values of the type `{what}` are not supported here");
+                Err(Diagnostic::new(e.at, message, "expected a number or a pointer"))
+            }
+        }
+    }
+
+    fn assigned(&mut self, op: Option<BinOp>, to: &ast::Expr, from: &ast::Expr) -> Lowering<Typed> {
+        if let (ExprKind::Name(name), None) = (&to.kind, op)
+            && let Some(Place::Reg(reg, ty)) = self.find(name)
+        {
+            let (value, source) = self.value_for(Some((reg, &ty)), from)?;
+            self.write(Place::Reg(reg, ty.clone()), value, &source);
+            return Ok((Expr::Reg(reg), ty));
+        }
+        let right = self.value(from)?;
+        let place = self.place(to)?;
+        match op {
+            None => self.store(place, right, to),
+            Some(op) => self.changed(place, op, right, false, to),
+        }
+    }
+
+    /// `++` and `--`.
+    pub(super) fn stepped(&mut self, target: &ast::Expr, by: Value, old: bool) -> Lowering<Typed> {
+        let place = self.place(target)?;
+        self.changed(place, BinOp::Add, (Expr::Const(by), Type::INT), old, target)
+    }
+
+    /// `place op= right`; the old value or the new one.
+    fn changed(
+        &mut self,
+        place: Place,
+        op: BinOp,
+        right: Typed,
+        old: bool,
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        match place {
+            Place::Memory(addr, ty) if ty.atomic => self.update(addr, &ty, op, right, old, e),
+            Place::Reg(reg, ty) => {
+                let (sum, from) = self.combined(op, (Expr::Reg(reg), ty.clone()), right, e)?;
+                if old {
+                    let before = self.temp();
+                    self.assign(before, Expr::Reg(reg));
+                    self.write(Place::Reg(reg, ty.clone()), sum, &from);
+                    return Ok((Expr::Reg(before), ty));
+                }
+                self.write(Place::Reg(reg, ty.clone()), sum, &from);
+                Ok((Expr::Reg(reg), ty))
+            }
+            Place::Memory(..) => {
+                let (before, ty) = self.load(place.clone(), None, e)?;
+                let (sum, from) = self.combined(op, (before.clone(), ty.clone()), right, e)?;
+                let sum = self.converted(sum, &from, &ty);
+                self.write(place, sum.clone(), &ty);
+                Ok((if old { before } else { sum }, ty))
+            }
+        }
+    }
+}
+
+/// An array as a pointer to its first element.
+fn decayed(ty: Type) -> Type {
+    match ty.kind {
+        TypeKind::Array(of, _) => Type::clone(&of).pointer(),
+        kind => Type { kind, atomic: false },
+    }
+}
+
+/// Whether a register of the type `to` can hold every value of `from` as it is.
+pub(super) fn holds(to: &Type, from: &Type) -> bool {
+    let bools = (to.kind == TypeKind::Bool) == (from.kind == TypeKind::Bool);
+    bools && to.machine().holds(from.machine())
+}
+
+fn scaled(index: Expr, size: Expr) -> Expr {
+    match size {
+        Expr::Const(1) => index,
+        size => folded(Expr::binary(BinOp::Mul, index, size)),
+    }
+}
+
+/// The address, or 0 if the index is not one of the array.
+fn inside(at: Expr, index: &Expr, count: Option<Value>) -> Expr {
+    let Some(count) = count else { return at };
+    if let Expr::Const(i) = index {
+        return if (0..count).contains(i) { at } else { Expr::Const(0) };
+    }
+    let low = Expr::binary(BinOp::Ge, index.clone(), Expr::Const(0));
+    let high = Expr::binary(BinOp::Lt, index.clone(), Expr::Const(count));
+    Expr::select(Expr::binary(BinOp::And, low, high), at, Expr::Const(0))
+}
+
+/// Division of unsigned numbers of 64 bits by a positive number: half of what is divided is not
+/// negative, and its quotient is at most one too small when doubled.
+fn unsigned_division(op: BinOp, l: Expr, by: Value) -> Expr {
+    let made = |op, l, r| folded(Expr::binary(op, l, r));
+    if by.count_ones() == 1 {
+        return match op {
+            BinOp::Div => made(BinOp::Shr, l, Expr::Const(Value::from(by.trailing_zeros()))),
+            _ => made(BinOp::BitAnd, l, Expr::Const(by - 1)),
+        };
+    }
+    let half = made(BinOp::Div, made(BinOp::Shr, l.clone(), Expr::Const(1)), Expr::Const(by));
+    let low = made(BinOp::Shl, half, Expr::Const(1));
+    let rest = made(BinOp::Sub, l, made(BinOp::Mul, low.clone(), Expr::Const(by)));
+    // The rest is below twice the divisor; compared as unsigned numbers.
+    let flip = |e| made(BinOp::BitXor, e, Expr::Const(Value::MIN));
+    let more = made(BinOp::Ge, flip(rest.clone()), Expr::Const(by ^ Value::MIN));
+    match op {
+        BinOp::Div => made(BinOp::Add, low, more),
+        _ => made(BinOp::Sub, rest, made(BinOp::Mul, more, Expr::Const(by))),
+    }
+}

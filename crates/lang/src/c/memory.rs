@@ -1,0 +1,120 @@
+//! The memory of a program. Every number and pointer is a cell of its own, whose address tells
+//! its width and sign as well: an access that would see only a part of a cell, or more than one,
+//! finds nothing there and is a fault.
+
+use std::collections::{BTreeMap, HashMap};
+
+use weakspot_core::{BinOp, Expr, Location, Span, Value};
+
+use super::types::{Struct, Type, TypeKind, round_up};
+use crate::Diagnostic;
+use crate::litmus::c::folded;
+
+/// The address of the first object; far from the numbers that programs compute with.
+const FIRST: Value = 0x1000_0000;
+
+/// Bytes between objects, so that an index behind an array meets no other.
+const GAP: Value = 64;
+
+/// Cells that a program may have.
+const MOST_CELLS: usize = 10_000;
+
+/// The distance between the addresses of cells of different kinds.
+const KIND: Value = 1 << 40;
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    cells: BTreeMap<Value, Cell>,
+    next: Value,
+    /// Variables outside of functions, by their names.
+    pub(super) globals: HashMap<String, (Value, Type)>,
+    /// Static variables of functions, by where they are declared.
+    pub(super) statics: HashMap<(u32, String), Value>,
+}
+
+#[derive(Debug)]
+struct Cell {
+    init: Value,
+    name: String,
+}
+
+impl Memory {
+    pub(super) fn new() -> Memory {
+        Memory {
+            cells: BTreeMap::new(),
+            next: FIRST,
+            globals: HashMap::new(),
+            statics: HashMap::new(),
+        }
+    }
+
+    /// Memory for a value of a type; its address.
+    pub(super) fn allocate(
+        &mut self,
+        ty: &Type,
+        name: &str,
+        structs: &[Struct],
+        at: Span,
+    ) -> Result<Value, Diagnostic> {
+        let base = self.next;
+        self.next = round_up(base.saturating_add(ty.size(structs)), GAP) + GAP;
+        ty.each_scalar(structs, (base, name), &mut |addr, name, ty| {
+            // Which thread a `pthread_t` is is known when the program is made.
+            if ty.kind != TypeKind::Thread {
+                self.cells.insert(addr + kind(ty), Cell { init: 0, name: name.to_owned() });
+            }
+        });
+        if self.cells.len() > MOST_CELLS {
+            let message = format!("more than {MOST_CELLS} variables and elements of arrays");
+            return Err(Diagnostic::new(at, message, "").help(super::parse::ELSEWHERE));
+        }
+        Ok(base)
+    }
+
+    /// A cell that the program does not name.
+    pub(super) fn hidden(&mut self, number: usize, name: String) -> Value {
+        let addr = 8 * KIND + number as Value;
+        self.cells.insert(addr, Cell { init: 0, name });
+        addr
+    }
+
+    /// The value that a cell starts with.
+    pub(super) fn get(&self, cell: Value) -> Option<Value> {
+        self.cells.get(&cell).map(|c| c.init)
+    }
+
+    /// Changes the value that a cell starts with; whether there is one.
+    pub(super) fn set(&mut self, cell: Value, value: Value) -> bool {
+        self.cells.get_mut(&cell).map(|c| c.init = value).is_some()
+    }
+
+    /// The locations of the program and their names.
+    pub(super) fn locations(self) -> (Vec<Location>, Vec<String>) {
+        let cells = self.cells.into_iter();
+        cells
+            .map(|(addr, cell)| (Location { addr, init: vec![cell.init], range: None }, cell.name))
+            .unzip()
+    }
+}
+
+/// The cell of a type at a byte.
+pub(super) fn cell(addr: Expr, ty: &Type) -> Expr {
+    match kind(ty) {
+        0 => addr,
+        kind => folded(Expr::binary(BinOp::Add, addr, Expr::Const(kind))),
+    }
+}
+
+fn kind(ty: &Type) -> Value {
+    let number = match ty.kind {
+        TypeKind::Int { bytes: 8, .. } | TypeKind::Pointer(_) => 1,
+        TypeKind::Int { bytes: 4, signed: false } => 2,
+        TypeKind::Int { bytes: 1, signed: true } => 3,
+        TypeKind::Int { bytes: 1, signed: false } | TypeKind::Bool => 4,
+        TypeKind::Int { bytes: 2, signed: true } => 5,
+        TypeKind::Int { bytes: 2, signed: false } => 6,
+        TypeKind::Lock => 7,
+        _ => 0,
+    };
+    number * KIND
+}

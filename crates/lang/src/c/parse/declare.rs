@@ -1,0 +1,431 @@
+//! Declarations: the types of variables, structs and functions.
+
+use weakspot_core::{Span, Value};
+
+use super::{Parser, Parsing};
+use crate::Diagnostic;
+use crate::c::ast::{Designator, Init, Variable};
+use crate::c::token::Kind;
+use crate::c::types::{MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
+
+/// What a declaration begins with.
+pub(super) struct Specifiers {
+    pub(super) ty: Type,
+    pub(super) is_typedef: bool,
+    is_static: bool,
+    is_extern: Option<Span>,
+}
+
+/// A name with its type; with parameters it is a function and the type that of its result.
+pub(super) struct Declared {
+    pub(super) name: String,
+    pub(super) at: Span,
+    pub(super) ty: Type,
+    pub(super) params: Option<Vec<Variable>>,
+}
+
+/// Words that change nothing here.
+const IGNORED: [&str; 16] = [
+    "const",
+    "volatile",
+    "register",
+    "inline",
+    "__inline",
+    "__inline__",
+    "restrict",
+    "__restrict",
+    "__restrict__",
+    "auto",
+    "__volatile__",
+    "_Noreturn",
+    "__extension__",
+    "__const",
+    "__volatile",
+    "noreturn",
+];
+
+/// Words of types.
+const WORDS: [&str; 12] = [
+    "void",
+    "char",
+    "short",
+    "int",
+    "long",
+    "signed",
+    "unsigned",
+    "_Bool",
+    "struct",
+    "enum",
+    "_Atomic",
+    "__signed__",
+];
+
+impl Parser {
+    /// Whether a declaration or the name of a type begins here.
+    pub(super) fn is_type(&self) -> bool {
+        let Kind::Name(n) = self.peek() else { return false };
+        let n = n.as_str();
+        let storage = ["static", "typedef", "extern", "_Thread_local", "__thread", "_Alignas"];
+        let refused = ["float", "double", "union"];
+        IGNORED.contains(&n)
+            || WORDS.contains(&n)
+            || storage.contains(&n)
+            || refused.contains(&n)
+            || n == "__attribute__"
+            || n == "alignas"
+            || self.typedefs.contains_key(n)
+            || named(n).is_some()
+    }
+
+    pub(super) fn specifiers(&mut self) -> Parsing<Specifiers> {
+        let start = self.span();
+        let (mut is_typedef, mut is_static, mut is_extern) = (false, false, None);
+        let mut atomic = false;
+        let mut words: Vec<String> = Vec::new();
+        let mut ty: Option<Type> = None;
+        while let Kind::Name(word) = self.peek() {
+            let (word, span) = (word.clone(), self.span());
+            match word.as_str() {
+                "typedef" => is_typedef = true,
+                "static" => is_static = true,
+                "extern" => is_extern = Some(span),
+                "_Thread_local" | "__thread" => {
+                    return Err(self.refused(span, "variables that each thread has for itself are"));
+                }
+                "float" | "double" => return Err(self.refused(span, "floating point is")),
+                "union" => return Err(self.refused(span, "unions are")),
+                "_Atomic" => {
+                    atomic = true;
+                    if *self.ahead(1) == Kind::Sign("(") {
+                        self.at += 2;
+                        ty = Some(self.type_name()?);
+                        if !self.is(")") {
+                            return Err(self.unexpected("`)`"));
+                        }
+                    }
+                }
+                "__attribute__" | "_Alignas" | "alignas" => {
+                    self.at += 1;
+                    self.skip_parens()?;
+                    continue;
+                }
+                "struct" => {
+                    self.at += 1;
+                    ty = Some(self.struct_type()?);
+                    continue;
+                }
+                "enum" => {
+                    self.at += 1;
+                    ty = Some(self.enum_type()?);
+                    continue;
+                }
+                w if IGNORED.contains(&w) => {}
+                w if WORDS.contains(&w) => words.push(word),
+                w if ty.is_none() && words.is_empty() => {
+                    let known = self.typedefs.get(w).cloned().or_else(|| named(w));
+                    let Some(known) = known else { break };
+                    ty = Some(known);
+                }
+                _ => break,
+            }
+            self.at += 1;
+        }
+        let mut ty = match (ty, words.is_empty()) {
+            (Some(ty), true) => ty,
+            (None, false) => of_words(&words),
+            (None, true) => {
+                let message = match self.peek() {
+                    Kind::Name(n) => format!("unknown type `{n}`"),
+                    _ => self.unexpected("").message,
+                };
+                return Err(Diagnostic::new(self.span(), message, "expected a declaration")
+                    .help(super::ELSEWHERE));
+            }
+            (Some(_), false) => return Err(Diagnostic::new(start, "this is no type", "")),
+        };
+        ty.atomic |= atomic;
+        Ok(Specifiers { ty, is_typedef, is_static, is_extern })
+    }
+
+    /// A type without a name, as in a cast.
+    pub(super) fn type_name(&mut self) -> Parsing<Type> {
+        let specifiers = self.specifiers()?;
+        let mut ty = self.stars(specifiers.ty)?;
+        if self.is("[") {
+            ty = self.arrays(ty)?;
+        }
+        Ok(ty)
+    }
+
+    fn stars(&mut self, mut ty: Type) -> Parsing<Type> {
+        loop {
+            match self.peek() {
+                Kind::Sign("*") => ty = ty.pointer(),
+                Kind::Name(n) if n == "_Atomic" => ty.atomic = true,
+                Kind::Name(n) if IGNORED.contains(&n.as_str()) => {}
+                Kind::Name(n) if n == "__attribute__" => {
+                    self.at += 1;
+                    self.skip_parens()?;
+                    continue;
+                }
+                _ => return Ok(ty),
+            }
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn declarator(&mut self, base: Type) -> Parsing<Declared> {
+        let ty = self.stars(base)?;
+        if self.is("(") {
+            return Err(self.refused(self.span(), "pointers to functions are"));
+        }
+        let (name, at) = self.name()?;
+        if self.is("(") {
+            let params = Some(self.params()?);
+            self.attributes()?;
+            return Ok(Declared { name, at, ty, params });
+        }
+        let ty = self.arrays(ty)?;
+        self.attributes()?;
+        if ty.size(&self.structs) > MOST_BYTES {
+            let message = format!("`{name}` has more than {MOST_BYTES} bytes");
+            return Err(
+                Diagnostic::new(at, message, "too much memory to search").help(super::ELSEWHERE)
+            );
+        }
+        Ok(Declared { name, at, ty, params: None })
+    }
+
+    fn attributes(&mut self) -> Parsing<()> {
+        while self.take_word("__attribute__") {
+            self.skip_parens()?;
+        }
+        Ok(())
+    }
+
+    /// `[n][m]` behind a name.
+    fn arrays(&mut self, ty: Type) -> Parsing<Type> {
+        if !self.take("[") {
+            return Ok(ty);
+        }
+        let span = self.span();
+        // The size may follow from what the array starts with.
+        let n = match self.is("]") {
+            true => -1,
+            false => {
+                let e = self.expression()?;
+                self.constant_value(&e)?
+            }
+        };
+        if n > MOST_BYTES || n < -1 {
+            return Err(Diagnostic::new(span, format!("an array of {n} elements"), ""));
+        }
+        self.expect("]")?;
+        let of = self.arrays(ty)?;
+        if matches!(of.kind, TypeKind::Array(_, -1)) || Self::is_void(&of) {
+            return Err(Diagnostic::new(span, "the size of the elements is not known", ""));
+        }
+        Ok(Type::plain(TypeKind::Array(of.into(), n)))
+    }
+
+    fn params(&mut self) -> Parsing<Vec<Variable>> {
+        self.expect("(")?;
+        let mut params = Vec::new();
+        if self.take(")") {
+            return Ok(params);
+        }
+        if self.is_word("void") && *self.ahead(1) == Kind::Sign(")") {
+            self.at += 2;
+            return Ok(params);
+        }
+        loop {
+            if self.is("...") {
+                return Err(self.refused(self.span(), "functions with variable arguments are"));
+            }
+            let specifiers = self.specifiers()?;
+            let mut ty = self.stars(specifiers.ty)?;
+            let (mut name, mut at) = (String::new(), self.span());
+            if let Kind::Name(n) = self.peek() {
+                name.clone_from(n);
+                at = self.span();
+                self.at += 1;
+            } else if self.is("(") {
+                return Err(self.refused(self.span(), "pointers to functions are"));
+            }
+            if self.is("[") {
+                // An array that is given to a function is a pointer.
+                ty = match self.arrays(ty)?.kind {
+                    TypeKind::Array(of, _) => Type::clone(&of).pointer(),
+                    kind => Type::plain(kind),
+                };
+            }
+            self.attributes()?;
+            params.push(Variable { name, ty, init: None, is_static: false, at });
+            if self.take(")") {
+                return Ok(params);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    /// A variable with what it starts with.
+    pub(super) fn variable(
+        &mut self,
+        specifiers: &Specifiers,
+        declared: Declared,
+    ) -> Parsing<Variable> {
+        let Declared { name, at, mut ty, .. } = declared;
+        let init = if self.take("=") { Some(self.init()?) } else { None };
+        if let (TypeKind::Array(of, -1), Some(Init::List(items, _))) = (&ty.kind, &init) {
+            let mut next = 0;
+            let mut size = 0;
+            for (designator, _) in items {
+                if let Some(Designator::Index(i)) = designator {
+                    next = *i;
+                }
+                next += 1;
+                size = next.max(size);
+            }
+            ty.kind = TypeKind::Array(of.clone(), size);
+        }
+        let unknown = match &ty.kind {
+            TypeKind::Void | TypeKind::Array(_, -1) => true,
+            TypeKind::Struct(s) => self.structs[*s].fields.is_none(),
+            _ => false,
+        };
+        if unknown {
+            return Err(Diagnostic::new(at, format!("the size of `{name}` is not known"), ""));
+        }
+        if let (Some(span), None) = (specifiers.is_extern, &init) {
+            return Err(self.refused(span, "variables of other files are"));
+        }
+        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at })
+    }
+
+    fn init(&mut self) -> Parsing<Init> {
+        let start = self.span();
+        if !self.take("{") {
+            return Ok(Init::Value(self.assignment()?));
+        }
+        let mut items = Vec::new();
+        while !self.take("}") {
+            let designator = if self.take(".") {
+                let (name, at) = self.name()?;
+                self.expect("=")?;
+                Some(Designator::Member(name, at))
+            } else if self.take("[") {
+                let e = self.expression()?;
+                let index = self.constant_value(&e)?;
+                self.expect("]")?;
+                self.expect("=")?;
+                Some(Designator::Index(index))
+            } else {
+                None
+            };
+            let item = self.nested(Parser::init)?;
+            items.push((designator, item));
+            if !self.take(",") && !self.is("}") {
+                return Err(self.unexpected("`,` or `}`"));
+            }
+        }
+        Ok(Init::List(items, self.since(start)))
+    }
+
+    fn struct_type(&mut self) -> Parsing<Type> {
+        self.attributes()?;
+        let mut number = None;
+        let mut name = String::new();
+        if let Kind::Name(n) = self.peek() {
+            name.clone_from(n);
+            self.at += 1;
+            number = self.tags.get(&name).copied();
+        }
+        let number = number.unwrap_or_else(|| {
+            self.structs.push(Struct { name: name.clone(), ..Struct::default() });
+            let number = self.structs.len() - 1;
+            if !name.is_empty() {
+                self.tags.insert(name.clone(), number);
+            }
+            number
+        });
+        if !self.is("{") {
+            return Ok(Type::plain(TypeKind::Struct(number)));
+        }
+        let open = self.span();
+        if self.structs[number].fields.is_some() {
+            return Err(Diagnostic::new(open, format!("`struct {name}` is defined twice"), ""));
+        }
+        self.at += 1;
+        let mut members: Vec<(String, Type)> = Vec::new();
+        while !self.take("}") {
+            let specifiers = self.specifiers()?;
+            loop {
+                let declared = self.declarator(specifiers.ty.clone())?;
+                if self.is(":") {
+                    return Err(self.refused(self.span(), "bit-fields are"));
+                }
+                let unknown = match &declared.ty.kind {
+                    TypeKind::Void | TypeKind::Array(_, -1) => true,
+                    TypeKind::Struct(s) => self.structs[*s].fields.is_none(),
+                    _ => declared.params.is_some(),
+                };
+                if unknown {
+                    let message = format!("the size of `{}` is not known", declared.name);
+                    return Err(Diagnostic::new(declared.at, message, ""));
+                }
+                members.push((declared.name, declared.ty));
+                if !self.take(",") {
+                    break;
+                }
+            }
+            self.expect(";")?;
+        }
+        self.attributes()?;
+        let made = struct_of(name, members, &self.structs);
+        if made.size > MOST_BYTES {
+            return Err(Diagnostic::new(open, format!("more than {MOST_BYTES} bytes"), ""));
+        }
+        self.structs[number] = made;
+        Ok(Type::plain(TypeKind::Struct(number)))
+    }
+
+    fn enum_type(&mut self) -> Parsing<Type> {
+        if matches!(self.peek(), Kind::Name(_)) {
+            self.at += 1;
+        }
+        if self.take("{") {
+            let mut next: Value = 0;
+            while !self.take("}") {
+                let (name, _) = self.name()?;
+                if self.take("=") {
+                    let e = self.assignment()?;
+                    next = self.constant_value(&e)?;
+                }
+                self.enums.insert(name, next);
+                next = next.wrapping_add(1);
+                if !self.take(",") && !self.is("}") {
+                    return Err(self.unexpected("`,` or `}`"));
+                }
+            }
+        }
+        Ok(Type::INT)
+    }
+}
+
+/// The type that words such as `unsigned long` stand for.
+fn of_words(words: &[String]) -> Type {
+    let has = |w: &str| words.iter().any(|x| x == w);
+    if has("void") {
+        return Type::VOID;
+    }
+    if has("_Bool") {
+        return Type::plain(TypeKind::Bool);
+    }
+    let bytes = match () {
+        () if has("char") => 1,
+        () if has("short") => 2,
+        () if has("long") => 8,
+        () => 4,
+    };
+    Type::int(bytes, !has("unsigned"))
+}

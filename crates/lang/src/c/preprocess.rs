@@ -1,0 +1,361 @@
+//! Macros and conditions of the preprocessor. Headers of the system are known, others are not read.
+
+use std::collections::HashMap;
+
+use weakspot_core::Span;
+
+use super::parse;
+use super::token::{Kind, Token, tokens};
+use crate::Diagnostic;
+
+/// Headers whose functions and types are known, or refused by their names.
+const HEADERS: [&str; 24] = [
+    "assert.h",
+    "pthread.h",
+    "stdatomic.h",
+    "stdint.h",
+    "stdlib.h",
+    "stdio.h",
+    "stdbool.h",
+    "stddef.h",
+    "sched.h",
+    "unistd.h",
+    "limits.h",
+    "inttypes.h",
+    "string.h",
+    "errno.h",
+    "time.h",
+    "sys/types.h",
+    "emmintrin.h",
+    "xmmintrin.h",
+    "immintrin.h",
+    "x86intrin.h",
+    "threads.h",
+    "semaphore.h",
+    "signal.h",
+    "stdalign.h",
+];
+
+/// What compilers for x86-64 define.
+const DEFINED: [(&str, u64); 5] = [
+    ("__x86_64__", 1),
+    ("__linux__", 1),
+    ("__GNUC__", 12),
+    ("__STDC__", 1),
+    ("__STDC_VERSION__", 201_112),
+];
+
+/// Steps of expansion after which a text is refused.
+const MOST_TOKENS: usize = 1_000_000;
+
+#[derive(Clone, Debug)]
+struct Macro {
+    /// `None` if it is used without parentheses.
+    params: Option<Vec<String>>,
+    body: Vec<Token>,
+}
+
+/// The tokens of a text after preprocessing.
+pub(super) fn preprocess(text: &str) -> Result<Vec<Token>, Diagnostic> {
+    let all = tokens(text)?;
+    let mut state = State { macros: HashMap::new(), out: Vec::new(), conditions: Vec::new() };
+    for (name, value) in DEFINED {
+        let kind = Kind::Number { value, unsigned: false, long: false, decimal: true };
+        let token = Token { kind, span: Span::default(), first: false, expanded: true };
+        state.macros.insert(name.to_owned(), Macro { params: None, body: vec![token] });
+    }
+    let mut i = 0;
+    while i < all.len() {
+        let token = &all[i];
+        if token.first && token.kind == Kind::Sign("#") {
+            let end = (i + 1..all.len()).find(|&j| all[j].first).unwrap_or(all.len());
+            state.directive(token.span, &all[i + 1..end])?;
+            i = end;
+            continue;
+        }
+        // Text up to the next directive, so that a macro's arguments may stand on several lines.
+        let is_directive = |t: &Token| t.first && t.kind == Kind::Sign("#");
+        let end = (i..all.len()).find(|&j| is_directive(&all[j])).unwrap_or(all.len());
+        if state.active() {
+            let expanded = state.expand(&all[i..end], &mut Vec::new(), None)?;
+            state.out.extend(expanded);
+        } else if let Some(last) = all[i..end].last().filter(|t| t.kind == Kind::End) {
+            state.out.push(last.clone());
+        }
+        i = end;
+    }
+    match state.conditions.last() {
+        Some(open) => {
+            Err(Diagnostic::new(open.span, "this condition is never closed", "expected `#endif`"))
+        }
+        None => Ok(state.out),
+    }
+}
+
+/// An `#if` that is open.
+struct Condition {
+    span: Span,
+    /// The lines now are taken.
+    active: bool,
+    /// Some branch was taken already, or none may be.
+    done: bool,
+}
+
+struct State {
+    macros: HashMap<String, Macro>,
+    out: Vec<Token>,
+    conditions: Vec<Condition>,
+}
+
+impl State {
+    fn active(&self) -> bool {
+        self.conditions.iter().all(|c| c.active)
+    }
+
+    fn directive(&mut self, hash: Span, line: &[Token]) -> Result<(), Diagnostic> {
+        let Some(Token { kind: Kind::Name(word), span, .. }) = line.first() else { return Ok(()) };
+        let rest = &line[1..];
+        let active = self.active();
+        match word.as_str() {
+            "ifdef" | "ifndef" => {
+                let defined = self.macros.contains_key(name(rest, *span)?);
+                let holds = defined == (word == "ifdef");
+                self.conditions.push(Condition {
+                    span: hash,
+                    active: active && holds,
+                    done: !active || holds,
+                });
+            }
+            "if" => {
+                let holds = active && self.holds(rest, *span)?;
+                self.conditions.push(Condition {
+                    span: hash,
+                    active: holds,
+                    done: !active || holds,
+                });
+            }
+            "elif" | "else" | "endif" => {
+                let Some(mut open) = self.conditions.pop() else {
+                    let message = format!("`#{word}` without `#if`");
+                    return Err(Diagnostic::new(*span, message, ""));
+                };
+                if word == "endif" {
+                    return Ok(());
+                }
+                let holds = !open.done && (word == "else" || self.holds(rest, *span)?);
+                open.active = holds;
+                open.done |= holds;
+                self.conditions.push(open);
+            }
+            _ if !active => {}
+            "define" => self.define(rest, *span)?,
+            "undef" => {
+                self.macros.remove(name(rest, *span)?);
+            }
+            "include" => include(rest, *span)?,
+            "pragma" | "line" | "ident" | "warning" => {}
+            "error" => return Err(Diagnostic::new(*span, "the text refuses to be compiled", "")),
+            _ => {
+                let message = format!("unknown directive `#{word}`");
+                return Err(Diagnostic::new(*span, message, ""));
+            }
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, rest: &[Token], span: Span) -> Result<(), Diagnostic> {
+        let own = name(rest, span)?.to_owned();
+        let end = rest[0].span.end;
+        let mut body = &rest[1..];
+        let mut params = None;
+        // Parameters follow without a space.
+        if body.first().is_some_and(|t| t.kind == Kind::Sign("(") && t.span.start == end) {
+            let close = body.iter().position(|t| t.kind == Kind::Sign(")"));
+            let Some(close) = close else {
+                return Err(Diagnostic::new(body[0].span, "this `(` is never closed", ""));
+            };
+            let mut names = Vec::new();
+            for token in body[1..close].iter().filter(|t| t.kind != Kind::Sign(",")) {
+                match &token.kind {
+                    Kind::Name(n) => names.push(n.clone()),
+                    _ => {
+                        let message = "macros with variable arguments are not supported";
+                        return Err(Diagnostic::new(token.span, message, "expected a name"));
+                    }
+                }
+            }
+            params = Some(names);
+            body = &body[close + 1..];
+        }
+        if let Some(t) = body.iter().find(|t| matches!(t.kind, Kind::Sign("#" | "##"))) {
+            let message = "`#` and `##` in macros are not supported";
+            return Err(Diagnostic::new(t.span, message, ""));
+        }
+        self.macros.insert(own, Macro { params, body: body.to_vec() });
+        Ok(())
+    }
+
+    /// Whether the condition of an `#if` holds.
+    fn holds(&self, line: &[Token], span: Span) -> Result<bool, Diagnostic> {
+        let mut decided = Vec::new();
+        let mut i = 0;
+        while i < line.len() {
+            if line[i].kind != Kind::Name("defined".to_owned()) {
+                decided.push(line[i].clone());
+                i += 1;
+                continue;
+            }
+            let parens = line.get(i + 1).is_some_and(|t| t.kind == Kind::Sign("("));
+            let own = name(line.get(i + 1 + usize::from(parens)..).unwrap_or_default(), span)?;
+            decided.push(number(u64::from(self.macros.contains_key(own)), line[i].span));
+            i += if parens { 4 } else { 2 };
+        }
+        let mut expanded = self.expand(&decided, &mut Vec::new(), None)?;
+        for token in &mut expanded {
+            if matches!(token.kind, Kind::Name(_)) {
+                *token = number(0, token.span);
+            }
+        }
+        expanded.push(Token { kind: Kind::End, span, first: true, expanded: false });
+        Ok(parse::constant(expanded)? != 0)
+    }
+
+    /// Replaces macros. Those in `hidden` are being replaced; `at` is where the outermost is used.
+    fn expand(
+        &self,
+        input: &[Token],
+        hidden: &mut Vec<String>,
+        at: Option<Span>,
+    ) -> Result<Vec<Token>, Diagnostic> {
+        let mut out = Vec::new();
+        let mut i = 0;
+        while i < input.len() {
+            let token = &input[i];
+            i += 1;
+            let found = match &token.kind {
+                Kind::Name(n) if !hidden.contains(n) => self.macros.get(n).map(|m| (n, m)),
+                _ => None,
+            };
+            let Some((own, found)) = found else {
+                out.push(token.clone());
+                continue;
+            };
+            let mut span = token.span;
+            let mut given = Vec::new();
+            if let Some(params) = &found.params {
+                if input.get(i).is_none_or(|t| t.kind != Kind::Sign("(")) {
+                    out.push(token.clone());
+                    continue;
+                }
+                let (arguments, behind) = arguments(input, i)?;
+                span.end = input[behind - 1].span.end;
+                i = behind;
+                if arguments.len() != params.len()
+                    && !(params.is_empty() && arguments[0].is_empty())
+                {
+                    let message = format!(
+                        "`{own}` takes {} arguments, but {} were given",
+                        params.len(),
+                        arguments.len()
+                    );
+                    return Err(Diagnostic::new(at.unwrap_or(span), message, ""));
+                }
+                for argument in arguments {
+                    given.push(self.expand(argument, hidden, at)?);
+                }
+            }
+            let span = at.unwrap_or(span);
+            let params = found.params.as_deref().unwrap_or_default();
+            let mut body = Vec::new();
+            for token in &found.body {
+                let param = match &token.kind {
+                    Kind::Name(n) => params.iter().position(|p| p == n),
+                    _ => None,
+                };
+                match param {
+                    Some(p) => body.extend(given.get(p).into_iter().flatten().cloned()),
+                    None => body.push(token.clone()),
+                }
+            }
+            for token in &mut body {
+                (token.span, token.expanded, token.first) = (span, true, false);
+            }
+            hidden.push(own.clone());
+            let body = self.expand(&body, hidden, Some(span))?;
+            hidden.pop();
+            out.extend(body);
+            if out.len() > MOST_TOKENS {
+                return Err(Diagnostic::new(span, "macros make this text too long", ""));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The arguments in the parentheses that open at `open`, and where the text goes on.
+fn arguments(input: &[Token], open: usize) -> Result<(Vec<&[Token]>, usize), Diagnostic> {
+    let mut depth = 0;
+    let mut all = Vec::new();
+    let mut start = open + 1;
+    for (j, token) in input.iter().enumerate().skip(open) {
+        match token.kind {
+            Kind::Sign("(" | "[" | "{") => depth += 1,
+            Kind::Sign(")" | "]" | "}") => {
+                depth -= 1;
+                if depth == 0 {
+                    all.push(&input[start..j]);
+                    return Ok((all, j + 1));
+                }
+            }
+            Kind::Sign(",") if depth == 1 => {
+                all.push(&input[start..j]);
+                start = j + 1;
+            }
+            _ => {}
+        }
+    }
+    Err(Diagnostic::new(input[open].span, "this `(` is never closed", ""))
+}
+
+fn number(value: u64, span: Span) -> Token {
+    let kind = Kind::Number { value, unsigned: false, long: false, decimal: true };
+    Token { kind, span, first: false, expanded: true }
+}
+
+fn name(line: &[Token], span: Span) -> Result<&str, Diagnostic> {
+    match line.first() {
+        Some(Token { kind: Kind::Name(name), .. }) => Ok(name),
+        other => {
+            let span = other.map_or(span, |t| t.span);
+            Err(Diagnostic::new(span, "a name is missing here", "expected a name"))
+        }
+    }
+}
+
+/// Refuses what is not a header of the system.
+fn include(rest: &[Token], span: Span) -> Result<(), Diagnostic> {
+    let help = "`weakspot run` explores programs of several files";
+    match rest.first() {
+        Some(Token { kind: Kind::Sign("<"), .. }) => {
+            let mut header = String::new();
+            for token in &rest[1..] {
+                match &token.kind {
+                    Kind::Name(n) => header += n,
+                    Kind::Sign(s) if *s != ">" => header += s,
+                    _ => {}
+                }
+            }
+            if HEADERS.contains(&header.as_str()) {
+                return Ok(());
+            }
+            let at = Span { end: rest.last().map_or(span.end, |t| t.span.end), ..rest[0].span };
+            let message = format!("the header `{header}` is not known");
+            Err(Diagnostic::new(at, message, "expected a header of C or pthreads").help(help))
+        }
+        Some(token) => {
+            let message = "a program is one file";
+            Err(Diagnostic::new(token.span, message, "expected a header of the system").help(help))
+        }
+        None => Err(Diagnostic::new(span, "a header is missing here", "")),
+    }
+}

@@ -1,0 +1,278 @@
+//! Arithmetic against its definition, and messages.
+
+use expect_test::{Expect, expect};
+use weakspot_core::testing::{Rng, scaled};
+use weakspot_core::{Instr, Program};
+
+use crate::{Format, parse};
+
+fn program(text: &str) -> Program {
+    parse(Format::C, text).unwrap_or_else(|d| panic!("{d:?}\n{text}")).program
+}
+
+/// Whether `main` asserts something that is wrong. It runs alone, so that this is known.
+fn fails(text: &str) -> bool {
+    let program = program(text);
+    let mut edges = program.threads[0].points.iter().flat_map(|p| &p.edges);
+    edges.any(|e| matches!(e.instr, Instr::Assert(_)))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Int {
+    name: &'static str,
+    bits: u32,
+    signed: bool,
+}
+
+const INTS: [Int; 8] = [
+    Int { name: "signed char", bits: 8, signed: true },
+    Int { name: "uint8_t", bits: 8, signed: false },
+    Int { name: "short", bits: 16, signed: true },
+    Int { name: "unsigned short", bits: 16, signed: false },
+    Int { name: "int", bits: 32, signed: true },
+    Int { name: "unsigned", bits: 32, signed: false },
+    Int { name: "long", bits: 64, signed: true },
+    Int { name: "size_t", bits: 64, signed: false },
+];
+
+impl Int {
+    /// A number as one of this type.
+    fn wrap(self, v: i128) -> i128 {
+        let low = v & ((1 << self.bits) - 1);
+        if self.signed && low >= 1 << (self.bits - 1) { low - (1 << self.bits) } else { low }
+    }
+
+    fn promoted(self) -> Int {
+        if self.bits < 32 { INTS[4] } else { self }
+    }
+
+    /// The usual arithmetic conversions.
+    fn common(self, other: Int) -> Int {
+        let (a, b) = (self.promoted(), other.promoted());
+        let bits = a.bits.max(b.bits);
+        let unsigned = (!a.signed && a.bits == bits) || (!b.signed && b.bits == bits);
+        Int { name: "", bits, signed: !unsigned }
+    }
+}
+
+/// What C says that an operator gives; `None` where it says nothing.
+fn defined(op: &str, (a, at): (i128, Int), (b, bt): (i128, Int)) -> Option<i128> {
+    let ty = at.common(bt);
+    let (l, r) = (ty.wrap(a), ty.wrap(b));
+    Some(match op {
+        "+" => ty.wrap(l + r),
+        "-" => ty.wrap(l - r),
+        "*" => ty.wrap(l.wrapping_mul(r)),
+        "/" | "%" if r == 0 => return None,
+        "/" => ty.wrap(l / r),
+        "%" => ty.wrap(l % r),
+        "&" => ty.wrap(l & r),
+        "|" => ty.wrap(l | r),
+        "^" => ty.wrap(l ^ r),
+        "<<" | ">>" => {
+            let ty = at.promoted();
+            let l = ty.wrap(a);
+            if !(0..i128::from(ty.bits)).contains(&b) {
+                return None;
+            }
+            ty.wrap(if op == "<<" { l << b } else { l >> b })
+        }
+        "<" => i128::from(l < r),
+        "<=" => i128::from(l <= r),
+        ">" => i128::from(l > r),
+        ">=" => i128::from(l >= r),
+        "==" => i128::from(l == r),
+        _ => i128::from(l != r),
+    })
+}
+
+#[test]
+fn arithmetic_is_that_of_c() {
+    let ops =
+        ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!="];
+    let rng = &mut Rng::new(7);
+    let mut checked = 0;
+    for _ in 0..scaled(20_000) {
+        let pick = |rng: &mut Rng| {
+            let ty = INTS[rng.below(INTS.len())];
+            let around =
+                [0, 1, 2, 7, 127, 128, 255, 32_767, 65_535, 1 << 31, (1 << 32) - 1, 1 << 62];
+            let v = around[rng.below(around.len())] + rng.below(3) as i128 - 1;
+            let v = if rng.one_in(3) { -v } else { v };
+            (ty.wrap(if rng.one_in(6) { i128::from(rng.next_u64()) } else { v }), ty)
+        };
+        let (a, b) = (pick(rng), pick(rng));
+        let to = INTS[rng.below(INTS.len())];
+        let op = ops[rng.below(ops.len())];
+        let Some(result) = defined(op, a, b) else { continue };
+        // Division of unsigned numbers of 64 bits is by constants.
+        let ty = a.1.common(b.1);
+        let wide = matches!(op, "/" | "%") && ty.bits == 64 && !ty.signed;
+        if wide && ty.wrap(b.0) >= 1 << 63 {
+            continue;
+        }
+        let (result, wrong) = (to.wrap(result), to.wrap(result + 1));
+        for (expected, should_fail) in [(result, false), (wrong, true)] {
+            let number = |v: i128, ty: Int| match (v < 0, ty.signed) {
+                (true, _) => format!("({})(-{}ul)", ty.name, -v),
+                (false, true) => format!("({})({v}l)", ty.name),
+                (false, false) => format!("({})({v}ul)", ty.name),
+            };
+            let right = if wide { number(b.0, b.1) } else { "b".to_owned() };
+            let text = format!(
+                "#include <assert.h>\nint main(void) {{\n{} a = {}; {} b = {};\n\
+                 {} c = a {op} {right};\nassert(c == {});\n}}\n",
+                a.1.name,
+                number(a.0, a.1),
+                b.1.name,
+                number(b.0, b.1),
+                to.name,
+                number(expected, to)
+            );
+            assert_eq!(fails(&text), should_fail, "{text}");
+        }
+        checked += 1;
+    }
+    assert!(checked >= scaled(15_000), "{checked}");
+}
+
+#[test]
+fn statements_and_data() {
+    let holds = |body: &str| {
+        let text = format!(
+            "#include <assert.h>\n#include <stdbool.h>\n#include <stdlib.h>\n\
+             #define TWICE(e) (2 * (e))\n#define N 3\n#if N > 2 && !defined(M)\n#define M N\n#endif\n\
+             enum color {{ RED, GREEN = 5, BLUE }};\n\
+             struct point {{ char tag; int x[2]; struct point *next; }};\n\
+             typedef struct {{ struct point at; long id; }} item;\n\
+             static item items[N] = {{ [1] = {{ .at = {{ 'a', {{ 4, 5 }} }}, .id = 7 }} }};\n\
+             static int add(int a, int b) {{ return a + b; }}\n\
+             static void set(int *p, int v) {{ *p = v; }}\n\
+             static int next(void) {{ static int n = 3; return n++; }}\n\
+             int main(void) {{\n{body}\n}}\n"
+        );
+        assert!(!fails(&text), "{text}");
+        assert!(fails(&text.replace("assert(", "assert(!")), "{text}");
+    };
+    holds(
+        "int s = 0; for (int i = 0; i < 5; i++) { if (i == 3) continue; s += i; } assert(s == 7);",
+    );
+    holds("int s = 0; do { s++; if (s == 4) break; } while (s < 9); assert(s == 4);");
+    holds("int i = 3; int a = i++ + TWICE(i); assert(a == 11 && i == 4);");
+    holds(
+        "int s = 0; switch (GREEN) { case RED: s = 1; case 5: s += 2; case BLUE: s += 4; break; default: s = 9; } assert(s == 6);",
+    );
+    holds("int i = 0; again: i++; if (i < M) goto again; assert(i == 3);");
+    holds("assert(items[1].at.x[1] == 5 && items[1].id == 7 && items[0].id == 0);");
+    holds("item *p = items; p++; assert(p->at.tag == 'a' && p - items == 1);");
+    holds("assert(sizeof(struct point) == 24 && sizeof items == 96 && sizeof items[0].at.x == 8);");
+    holds("int v; set(&v, add(2, add(3, 4))); assert(v == 9);");
+    holds("int a[2] = {1}; int *p = a; *(p + 1) = 6; assert(a[0] == 1 && p[1] == 6);");
+    holds("next(); assert(next() == 4);");
+    holds("bool b = 7; assert(b == 1 && !!8 == 1 && (b ? 2 : 3) == 2);");
+    holds(
+        "struct point *p = malloc(2 * sizeof *p); p[1].x[0] = 3; p->next = &p[1]; assert(p->next->x[0] == 3);",
+    );
+    holds("int x = 1, *p = 0; if (p && *p == x) x = 2; assert(x == 1);");
+    holds("unsigned char c = 255; c++; assert(c == 0);");
+    holds("int a = 0, b = (a = 2, a + 1); assert(b == 3);");
+}
+
+/// The message, with the line and column of its place.
+fn refused(text: &str, expected: Expect) {
+    let diagnostic = match parse(Format::C, text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(diagnostic) => diagnostic,
+    };
+    let (line, column) = diagnostic.span.line_column(text);
+    let help = diagnostic.help.map_or(String::new(), |h| format!(" | {h}"));
+    let expects = diagnostic.expected;
+    expected.assert_eq(&format!("{line}:{column} {} | {expects}{help}", diagnostic.message));
+}
+
+#[test]
+fn what_is_not_supported_is_said() {
+    refused(
+        "int f(int n) { return n ? f(n - 1) : 0; }\nint main(void) { return f(3); }",
+        expect![
+            "1:27 `f` calls itself | recursion is not supported here | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "int main(void) {\n  double d = 1;\n}",
+        expect![
+            "2:3 floating point is not supported here |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "#include \"queue.h\"\n",
+        expect![
+            "1:10 a program is one file | expected a header of the system | `weakspot run` explores programs of several files"
+        ],
+    );
+    refused("int x;\nint main(void) { y = 1; }", expect!["2:18 `y` is not declared | "]);
+    refused(
+        "int main(void) { return strlen(0); }",
+        expect![
+            "1:25 `strlen` is neither defined here nor known | expected a function of this file | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "pthread_cond_t c;",
+        expect![
+            "1:1 unknown type `pthread_cond_t` | expected a declaration | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "int a[2];\nint main(void) { a[2] = 1; }",
+        expect!["2:18 this is an access where no variable of that type is | reached in every run"],
+    );
+    refused(
+        "int main(void) { int x = 1; x = x / (x - 1); }",
+        expect!["1:29 this divides by zero | reached in every run"],
+    );
+    refused(
+        "int main(void) { for (;;) ; }",
+        expect![
+            "1:27 this loop does not end, or takes too long |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused("int main(void) { if (1 { } }", expect!["1:24 unexpected `{` | expected `)`"]);
+    refused(
+        "int x;\n",
+        expect!["1:1 there is no function `main` | expected one that starts threads"],
+    );
+    refused(
+        "#include <pthread.h>\nint x;\nvoid *f(void *a) { return a; }\nint main(void) { pthread_t t;\nwhile (x == 0)\npthread_create(&t, 0, f, 0); }",
+        expect![
+            "6:1 more than 64 threads |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+}
+
+/// No text makes the front end panic: pieces of programs, cut and put together.
+#[test]
+fn pieces_of_programs_do_not_panic() {
+    let folder = format!("{}/../../corpus/c-programs", env!("CARGO_MANIFEST_DIR"));
+    let texts: Vec<String> = std::fs::read_dir(folder)
+        .expect("a part of the project")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .map(|path| std::fs::read_to_string(path).expect("a program"))
+        .collect();
+    let rng = &mut Rng::new(3);
+    for _ in 0..scaled(4_000) {
+        let text = &texts[rng.below(texts.len())];
+        let mut words: Vec<&str> =
+            text.split_inclusive([' ', '\n', '(', ')', ';', '*', '[', '&']).collect();
+        for _ in 0..1 + rng.below(3) {
+            let (i, j) = (rng.below(words.len()), rng.below(words.len()));
+            match rng.below(3) {
+                0 => words.swap(i, j),
+                1 => drop(words.remove(i)),
+                _ => words.insert(i, words[j]),
+            }
+        }
+        let _ = parse(Format::C, &words.concat());
+    }
+}

@@ -1,0 +1,226 @@
+//! Types, and how memory is laid out.
+
+use std::rc::Rc;
+
+use weakspot_core::{Value, View};
+
+use crate::litmus::c::Ty;
+
+/// A type. `const` and `volatile` make no difference: every access is one of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Type {
+    pub(super) kind: TypeKind,
+    /// Plain accesses are sequentially consistent.
+    pub(super) atomic: bool,
+}
+
+/// The kinds of types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TypeKind {
+    Void,
+    Int {
+        bytes: u8,
+        signed: bool,
+    },
+    /// Stores of anything but 0 store 1.
+    Bool,
+    Pointer(Rc<Type>),
+    Array(Rc<Type>, Value),
+    /// An index into the structs of the text.
+    Struct(usize),
+    /// `pthread_t`.
+    Thread,
+    /// Mutexes and spin locks: 0 is free, 1 is taken.
+    Lock,
+    /// Attributes, which are ignored.
+    Attributes,
+}
+
+/// A struct.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Struct {
+    pub(super) name: String,
+    /// `None` until it is defined.
+    pub(super) fields: Option<Vec<Field>>,
+    pub(super) size: Value,
+    pub(super) align: Value,
+}
+
+/// A member of a struct.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) ty: Type,
+    pub(super) offset: Value,
+}
+
+/// The largest object that is laid out.
+pub(super) const MOST_BYTES: Value = 1 << 16;
+
+impl Type {
+    pub(super) const VOID: Type = Type::plain(TypeKind::Void);
+    pub(super) const INT: Type = Type::int(4, true);
+    pub(super) const LONG: Type = Type::int(8, true);
+    pub(super) const SIZE: Type = Type::int(8, false);
+
+    pub(super) const fn plain(kind: TypeKind) -> Type {
+        Type { kind, atomic: false }
+    }
+
+    pub(super) const fn int(bytes: u8, signed: bool) -> Type {
+        Type::plain(TypeKind::Int { bytes, signed })
+    }
+
+    pub(super) fn pointer(self) -> Type {
+        Type::plain(TypeKind::Pointer(Rc::new(self)))
+    }
+
+    pub(super) fn pointee(&self) -> Option<&Type> {
+        match &self.kind {
+            TypeKind::Pointer(to) => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Numbers and truth values.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.kind, TypeKind::Int { .. } | TypeKind::Bool)
+    }
+
+    /// What one access reads or writes.
+    pub(super) fn is_scalar(&self) -> bool {
+        self.is_number()
+            || matches!(self.kind, TypeKind::Pointer(_) | TypeKind::Thread | TypeKind::Lock)
+    }
+
+    /// The type of a number or pointer as the arithmetic of C has it.
+    pub(super) fn machine(&self) -> Ty {
+        let view = match self.kind {
+            TypeKind::Int { bytes: 8, signed: true } => View::Full,
+            TypeKind::Int { bytes, signed: true } => View::Signed(bytes * 8),
+            TypeKind::Int { bytes, .. } => View::Unsigned(bytes * 8),
+            TypeKind::Bool => View::Unsigned(8),
+            TypeKind::Lock => View::Signed(32),
+            _ => View::Unsigned(64),
+        };
+        Ty::of_view(view)
+    }
+
+    /// The number type that arithmetic gave.
+    pub(super) fn of_machine(ty: Ty) -> Type {
+        Type::int(ty.bytes(), ty.signed())
+    }
+
+    pub(super) fn size(&self, structs: &[Struct]) -> Value {
+        match &self.kind {
+            TypeKind::Void | TypeKind::Bool => 1,
+            TypeKind::Int { bytes, .. } => Value::from(*bytes),
+            TypeKind::Pointer(_) | TypeKind::Thread => 8,
+            TypeKind::Lock => 4,
+            TypeKind::Attributes => 8,
+            TypeKind::Array(of, n) => of.size(structs).saturating_mul(*n),
+            TypeKind::Struct(s) => structs[*s].size,
+        }
+    }
+
+    pub(super) fn align(&self, structs: &[Struct]) -> Value {
+        match &self.kind {
+            TypeKind::Array(of, _) => of.align(structs),
+            TypeKind::Struct(s) => structs[*s].align,
+            _ => self.size(structs),
+        }
+    }
+
+    /// Calls `visit` with the offset, name and type of each scalar.
+    pub(super) fn each_scalar(
+        &self,
+        structs: &[Struct],
+        (offset, name): (Value, &str),
+        visit: &mut impl FnMut(Value, &str, &Type),
+    ) {
+        match &self.kind {
+            TypeKind::Array(of, n) => {
+                for i in 0..*n {
+                    let at = offset + i * of.size(structs);
+                    of.each_scalar(structs, (at, &format!("{name}[{i}]")), visit);
+                }
+            }
+            TypeKind::Struct(s) => {
+                for field in structs[*s].fields.iter().flatten() {
+                    let own = format!("{name}.{}", field.name);
+                    field.ty.each_scalar(structs, (offset + field.offset, &own), visit);
+                }
+            }
+            TypeKind::Void | TypeKind::Attributes => {}
+            _ => visit(offset, name, self),
+        }
+    }
+
+    /// The type in words, for messages.
+    pub(super) fn describe(&self, structs: &[Struct]) -> String {
+        match &self.kind {
+            TypeKind::Void => "void".to_owned(),
+            TypeKind::Bool => "bool".to_owned(),
+            TypeKind::Int { bytes, signed } => {
+                format!("{}int{}_t", if *signed { "" } else { "u" }, u32::from(*bytes) * 8)
+            }
+            TypeKind::Pointer(to) => format!("{} *", to.describe(structs)),
+            TypeKind::Array(of, n) => format!("{}[{n}]", of.describe(structs)),
+            TypeKind::Struct(s) => format!("struct {}", structs[*s].name),
+            TypeKind::Thread => "pthread_t".to_owned(),
+            TypeKind::Lock => "pthread_mutex_t".to_owned(),
+            TypeKind::Attributes => "attributes".to_owned(),
+        }
+    }
+}
+
+/// A struct with these members, laid out as on x86-64.
+pub(super) fn struct_of(name: String, members: Vec<(String, Type)>, structs: &[Struct]) -> Struct {
+    let mut found = Struct { name, fields: None, size: 0, align: 1 };
+    let mut fields = Vec::new();
+    for (name, ty) in members {
+        let align = ty.align(structs).max(1);
+        let offset = round_up(found.size, align);
+        found.size = offset.saturating_add(ty.size(structs));
+        found.align = found.align.max(align);
+        fields.push(Field { name, ty, offset });
+    }
+    found.size = round_up(found.size, found.align);
+    found.fields = Some(fields);
+    found
+}
+
+/// The least multiple of `align` that is not below `n`.
+pub(super) fn round_up(n: Value, align: Value) -> Value {
+    n.saturating_add(align - 1) / align * align
+}
+
+/// The type that a name of C's headers stands for.
+pub(super) fn named(name: &str) -> Option<Type> {
+    let number = |bytes, signed| Some(Type::int(bytes, signed));
+    let atomic = |bytes, signed| Some(Type { atomic: true, ..Type::int(bytes, signed) });
+    match name {
+        "int8_t" => number(1, true),
+        "uint8_t" => number(1, false),
+        "int16_t" => number(2, true),
+        "uint16_t" => number(2, false),
+        "int32_t" | "pid_t" => number(4, true),
+        "uint32_t" | "useconds_t" => number(4, false),
+        "int64_t" | "intptr_t" | "ssize_t" | "ptrdiff_t" | "intmax_t" => number(8, true),
+        "uint64_t" | "uintptr_t" | "size_t" | "uintmax_t" => number(8, false),
+        "bool" | "_Bool" => Some(Type::plain(TypeKind::Bool)),
+        "atomic_bool" | "atomic_flag" => Some(Type { atomic: true, ..Type::plain(TypeKind::Bool) }),
+        "atomic_char" | "atomic_schar" => atomic(1, true),
+        "atomic_uchar" => atomic(1, false),
+        "atomic_short" => atomic(2, true),
+        "atomic_ushort" => atomic(2, false),
+        "atomic_int" => atomic(4, true),
+        "atomic_uint" => atomic(4, false),
+        "atomic_long" | "atomic_llong" | "atomic_intptr_t" | "atomic_ptrdiff_t" => atomic(8, true),
+        "atomic_ulong" | "atomic_ullong" | "atomic_uintptr_t" | "atomic_size_t" => atomic(8, false),
+        "pthread_t" => Some(Type::plain(TypeKind::Thread)),
+        "pthread_mutex_t" | "pthread_spinlock_t" => Some(Type::plain(TypeKind::Lock)),
+        "pthread_attr_t" | "pthread_mutexattr_t" => Some(Type::plain(TypeKind::Attributes)),
+        _ => None,
+    }
+}
