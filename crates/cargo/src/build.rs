@@ -295,7 +295,8 @@ fn flags() -> Result<Vec<String>> {
         "-Cunsafe-allow-abi-mismatch=sanitizer",
         // What is generic must not be taken from there.
         "-Zshare-generics=no",
-        "-Cdebuginfo=1",
+        // Variables by their names.
+        "-Cdebuginfo=2",
         "-Cstrip=none",
         &format!("-Clink-arg={library}"),
     ]
