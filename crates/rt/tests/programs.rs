@@ -354,6 +354,33 @@ fn executions_are_cut_and_counted() {
     );
 }
 
+/// Nobody is left who could end the loop of `main`.
+#[test]
+fn a_loop_of_the_last_thread_is_endless() {
+    for option in ["-DALONE", "-DBEHIND"] {
+        let report = plain(&run(&compile("endless", &["-O2", option]), "strategy=dpor").report);
+        assert!(report.contains("finding 1 livelock"), "{option}: {report}");
+        assert!(report.ends_with("done complete\n"), "{option}: {report}");
+    }
+}
+
+/// What `main` loads alone belongs to the classes of `rf`.
+#[test]
+fn the_last_thread_reads_from_stores_too() {
+    for under in ["sc", "tso", "pso"] {
+        let config = format!("strategy=rf under={under}");
+        let report = run(&compile("behind", &["-O2"]), &config).report;
+        assert_eq!(report.matches("\nfinding").count(), 1, "{under}: {report}");
+        assert!(report.contains("\ndone complete "), "{under}: {report}");
+        // The schedule has no steps of it, and can be followed all the same.
+        let schedule = report.lines().find(|line| line.starts_with("finding")).expect("a finding");
+        let token = schedule.split(' ').find(|word| word.starts_with("ws1_")).expect("a token");
+        let again =
+            run(&compile("behind", &["-O2"]), &format!("strategy=replay:{token} under={under}"));
+        assert!(again.report.contains("\nfinding 1 assertion"), "{under}: {}", again.report);
+    }
+}
+
 #[test]
 fn sixty_four_threads() {
     check(

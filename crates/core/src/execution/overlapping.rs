@@ -16,7 +16,6 @@
 //! Costs time proportional to what happens before each access; a pass ends where every thread has
 //! come to a fence.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::{Drain, LogCells, LogEvent, LogKind, LogTables, Model};
@@ -169,6 +168,8 @@ impl<'a> Overlapping<'a> {
             }
             let event = &self.events[place];
             let held = pass.event(place);
+            // Nothing of the thread comes before its first event.
+            pass.threads[usize::from(event.thread)].drained |= self.numbers[place] == 1;
             if !event.kind.writes() {
                 continue;
             }
@@ -192,7 +193,7 @@ struct Pass<'o> {
     writer: Option<(u16, Range<usize>)>,
     free: Option<usize>,
     threads: Vec<Thread>,
-    cells: HashMap<usize, Cell>,
+    cells: Vec<Cell>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -225,12 +226,25 @@ impl<'o> Pass<'o> {
         let last = &order.events[access];
         let mut threads = vec![Thread::default(); order.threads];
         let writes = last.kind.writes();
+        // Of those of whom nothing comes before, nothing is to be looked at.
+        let clock = &order.clocks[access * order.threads..][..order.threads];
+        for (t, thread) in threads.iter_mut().enumerate().filter(|_| !order.in_order) {
+            let itself = u32::from(t == usize::from(last.thread));
+            thread.drained = clock[t] == itself;
+        }
         let own = &mut threads[usize::from(last.thread)];
         own.stored = writes;
-        own.drained = last.kind.is_update() && model != Model::Pso(Drain::Own);
+        own.drained |= last.kind.is_update() && model != Model::Pso(Drain::Own);
         let cells = order.cells.of(last.loc);
         let writer = writes.then_some((last.thread, cells));
-        Pass { order, model, writer, free, threads, cells: HashMap::new() }
+        Pass {
+            order,
+            model,
+            writer,
+            free,
+            threads,
+            cells: vec![Cell::default(); order.cells.count],
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -258,12 +272,12 @@ impl<'o> Pass<'o> {
                 thread.stored = true;
                 thread.drained |= self.model != Model::Pso(Drain::Own);
                 for cell in self.order.cells.of(event.loc) {
-                    self.cells.entry(cell).or_default().written = true;
+                    self.cells[cell].written = true;
                 }
             }
             LogKind::Read => {
                 for cell in self.order.cells.of(event.loc) {
-                    let cell = self.cells.entry(cell).or_default();
+                    let cell = &mut self.cells[cell];
                     cell.readers |= cell.reader.is_some_and(|reader| reader != event.thread);
                     cell.reader = Some(event.thread);
                 }
@@ -282,7 +296,7 @@ impl<'o> Pass<'o> {
         };
         let mut held = !thread.drained && !waits;
         for cell in self.order.cells.of(event.loc) {
-            let after = self.cells.get(&cell).copied().unwrap_or_default();
+            let after = self.cells[cell];
             let own = |(writer, cells): &(u16, Range<usize>)| {
                 *writer == event.thread && cells.contains(&cell)
             };
@@ -293,7 +307,7 @@ impl<'o> Pass<'o> {
                 && !self.writer.as_ref().is_some_and(own);
         }
         for cell in self.order.cells.of(event.loc) {
-            self.cells.insert(cell, Cell { written: !held, ..Cell::default() });
+            self.cells[cell] = Cell { written: !held, ..Cell::default() };
         }
         thread.stored |= !held;
         held

@@ -226,3 +226,24 @@ fn waiting_for_ever() {
     assert_eq!((e.complete, e.seen.classes.len()), (true, 6));
     assert_eq!(e.seen.classes.iter().filter(|c| c.1).count(), 2);
 }
+
+/// What a thread reads that has waited for all others is what was stored last.
+#[test]
+fn reading_behind_the_last_join() {
+    use Instr::{Join, Spawn};
+    let main = vec![
+        Spawn(1),
+        Spawn(2),
+        Join(1),
+        Join(2),
+        Write(byte(1), 7),
+        Spawn(3),
+        Join(3),
+        Read(byte(0)),
+    ];
+    let threads = vec![main, vec![Write(byte(0), 1)], vec![Write(byte(0), 2)], vec![Read(byte(1))]];
+    for framed in [false, true] {
+        let e = explore(&System { threads: threads.clone(), buffers: Buffers::None, framed }, 100);
+        assert_eq!((e.complete, e.seen.classes.len()), (true, 2));
+    }
+}

@@ -1,6 +1,6 @@
 //! Plain loads and stores of the program, which are announced before they happen.
 
-use weakspot_live::{Op, OpKind, Order, Sync};
+use weakspot_live::{Ended, Op, OpKind, Order, Sync};
 
 use crate::access::pending::{Pending, settle};
 use crate::entry::frame::Call;
@@ -10,6 +10,7 @@ use crate::memory::check::{check, wrong};
 use crate::memory::errors::{Use, returned};
 use crate::memory::frames::stack_of;
 use crate::memory::shadow::Seen;
+use crate::schedule::finish::finish;
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{let_others, step, step_conditional, store_step};
@@ -199,6 +200,9 @@ fn private_access(rt: &mut Rt, area: Area, write: bool, call: Call) {
 /// Announces a load, or what may turn out to be one.
 pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Varying>) {
     if rt.threads.alone() {
+        if varying.is_none() {
+            look_for_endless_wait(rt, area, call);
+        }
         return step(rt, op);
     }
     settle(rt);
@@ -213,6 +217,25 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
         step_conditional(rt, op, varying);
     }
     rt.threads.me_mut().spin.go();
+}
+
+/// The last loads of an execution that will have too many steps, by the only thread that is left: if they
+/// are those of a loop that does the same again and again, nobody will ever end it.
+fn look_for_endless_wait(rt: &mut Rt, area: Area, call: Call) {
+    const LOOKED_AT: u64 = 64;
+    const LAST: u64 = 8;
+    let left = rt.config.steps.saturating_sub(rt.exploration.steps());
+    if left > LOOKED_AT {
+        return;
+    }
+    settle(rt);
+    // Time that passes, and chance, may end it.
+    let expected = rt.clock.state();
+    if rt.spins(call, area, expected) == Idle::Certain && left < LAST {
+        let me = rt.threads.current();
+        rt.related_finding("livelock", None, 0, "main loops", &[("loops", Some(me), call.pc())]);
+        finish(rt, Ended::Deadlock);
+    }
 }
 
 impl Runtime {

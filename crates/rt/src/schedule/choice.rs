@@ -100,6 +100,11 @@ impl Scheduler {
         self.buffered
     }
 
+    /// Tells the strategy of a step for which there is no choice. Whether the execution goes on.
+    pub(super) fn tell(&mut self, next: Next) -> bool {
+        self.strategy.choose(&[next], self.last) != Choice::Stop
+    }
+
     pub(super) fn set_last(&mut self, agent: Agent) {
         self.last = Some(agent);
     }

@@ -1,14 +1,14 @@
 //! How a thread announces what it is about to do, and gets its turn. All of it may switch to other
 //! threads.
 
-use weakspot_live::{Agent, Next, Op, OpKind};
+use weakspot_live::{Agent, Ended, Next, Op, OpKind, Plan};
 
 use crate::access::pending::settle;
 use crate::entry::frame;
 use crate::entry::guest::Area;
 use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
-use crate::schedule::finish::{count, leave_for};
+use crate::schedule::finish::{count, finish, leave_for};
 use crate::schedule::threads::{Parked, Patience, Until, Varying};
 use crate::{Rt, Runtime};
 
@@ -16,7 +16,7 @@ use crate::{Rt, Runtime};
 pub fn step(rt: &mut Rt, op: Op) {
     settle(rt);
     if rt.threads.alone() {
-        return access_alone(rt, op);
+        return access_alone(rt, op, None);
     }
     rt.announce(op);
     pass_turn(rt);
@@ -90,7 +90,7 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
 pub fn step_conditional(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     settle(rt);
     if rt.threads.alone() {
-        return access_alone(rt, op);
+        return access_alone(rt, op, varying);
     }
     let pc = rt.pc();
     let thread = rt.threads.me_mut();
@@ -152,11 +152,35 @@ pub(super) fn begin_turn(rt: &mut Runtime) {
 }
 
 /// A step of a thread while there is no other, which may be a load.
-fn access_alone(rt: &mut Rt, op: Op) {
-    if rt.threads.count() > 1 && op.touches() && op.kind != OpKind::Write {
-        rt.exploration.loaded_alone();
+fn access_alone(rt: &mut Rt, op: Op, varying: Option<Varying>) {
+    // What a thread does that is created now comes after what those did that were joined.
+    if rt.threads.count() > 1 && (op.touches() || op.kind == OpKind::Spawn) {
+        if rt.config.plan == Plan::Rf && !rt.config.harness && !rt.exploration.learning() {
+            tell_alone(rt, op, varying);
+        } else if op.touches() && op.kind != OpKind::Write {
+            rt.exploration.loaded_alone();
+        }
     }
     step_alone(rt);
+}
+
+/// Tells the strategy what the last thread does alone: for `rf`, what it reads is part of the class. It is
+/// no choice, so that schedules do not have it.
+fn tell_alone(rt: &mut Rt, op: Op, varying: Option<Varying>) {
+    let kind = match varying.map_or(op.kind, |varying| varying.kind(rt)) {
+        // It does not go through the buffer.
+        OpKind::Write if rt.scheduler.buffered() => OpKind::Update,
+        kind => kind,
+    };
+    let agent = Agent::thread(rt.threads.current() as u16);
+    let varies = varying.is_some() && kind != OpKind::Release;
+    let op = Op { kind, ..op };
+    rt.signals().set_busy(true);
+    let goes_on = rt.scheduler.tell(Next { agent, op, enabled: true, idle: false, varies });
+    rt.signals().set_busy(false);
+    if !goes_on {
+        finish(rt, Ended::Stopped);
+    }
 }
 
 /// A step of a thread while there is no other.

@@ -44,6 +44,11 @@ impl Clock {
         &self.slept
     }
 
+    /// A number that changes whenever time passes or something random is asked for.
+    pub fn state(&self) -> u64 {
+        self.now ^ self.random
+    }
+
     /// The time since the execution began, in nanoseconds, which passes by being asked for.
     fn passed(&mut self) -> u64 {
         self.now += 1000;
