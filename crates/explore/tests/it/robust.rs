@@ -65,3 +65,17 @@ thread b initial q0 transition q0 q1 write 1 0 end";
         assert!(matches!(answer, Err(NoAnswer::Fault(_))), "{decide:?}: {answer:?}");
     }
 }
+
+/// Forty threads that take a lock are no more work than a few.
+#[test]
+fn many_threads() {
+    let text = "shared lock, count
+        thread p[40] { var c; await (cas(lock, 0, 1)); c = count; count = c + 1; lock = 0 }";
+    let program = weakspot_lang::parse(weakspot_lang::Format::Weak, text).expect("good").program;
+    let limits = Limits { memory: Some(64 << 20), ..LIMITS };
+    let ask = |model| robust(&program, model, Decide::Pending, &limits, &mut Silent);
+    let answer = ask(Model::Tso).expect("no fault");
+    assert_eq!(answer.verdict, Verdict::Holds);
+    assert!(answer.states < 1_000, "{}", answer.states);
+    assert_eq!(ask(Model::Pso(Drain::All)).expect("no fault").verdict, Verdict::Violated);
+}
