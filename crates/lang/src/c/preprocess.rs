@@ -48,6 +48,9 @@ const DEFINED: [(&str, u64); 5] = [
 /// Steps of expansion after which a text is refused.
 const MOST_TOKENS: usize = 1_000_000;
 
+/// How deep macros nest.
+const DEEPEST: usize = 100;
+
 #[derive(Clone, Debug)]
 struct Macro {
     /// `None` if it is used without parentheses.
@@ -229,6 +232,10 @@ impl State {
     ) -> Result<Vec<Token>, Diagnostic> {
         let mut out = Vec::new();
         let mut i = 0;
+        if let (true, Some(at)) = (hidden.len() > DEEPEST, at) {
+            let message = format!("macros nest more than {DEEPEST} deep");
+            return Err(Diagnostic::new(at, message, ""));
+        }
         while i < input.len() {
             let token = &input[i];
             i += 1;

@@ -276,3 +276,34 @@ fn pieces_of_programs_do_not_panic() {
         let _ = parse(Format::C, &words.concat());
     }
 }
+
+/// What nests or goes on without end is refused, before a stack is too small for it.
+#[test]
+fn deep_and_long_texts_are_refused() {
+    let n = 100_000;
+    let main = |body: &str| format!("int x;\nint main(void) {{ {body} }}\n");
+    let macros: String = (0..n).map(|i| format!("#define M{i} M{}\n", i + 1)).collect();
+    let structs: String =
+        (1..n / 10).map(|i| format!("struct s{i} {{ struct s{} a; }};\n", i - 1)).collect();
+    for text in [
+        main(&format!("x = {};", "(".repeat(n))),
+        main(&format!("x = 1{};", " + 1".repeat(n))),
+        main(&format!("x = {}1;", "-".repeat(n))),
+        main(&format!("x = {}1;", "x = ".repeat(n))),
+        main(&format!("x = 1{};", ", 1".repeat(n))),
+        main(&format!("x{} = 1;", "[0]".repeat(n))),
+        main(&format!("x = {}1;", "1 ? 1 : ".repeat(n))),
+        main(&"{".repeat(n)),
+        main(&"if (x) ".repeat(n)),
+        main(&"if (x) {} else ".repeat(n)),
+        format!("int {}p;\n", "*".repeat(n)),
+        format!("int p{};\n", "[1]".repeat(n)),
+        format!("int p = {};\n", "{".repeat(n)),
+        format!("struct s0 {{ int a; }};\n{structs}"),
+        format!("{macros}int x = M0;\n"),
+    ] {
+        let message = parse(Format::C, &text).expect_err("too deep").message;
+        let is_limit = ["deep", "in a row"].iter().any(|word| message.contains(word));
+        assert!(is_limit, "{message}: {}", &text[..80.min(text.len())]);
+    }
+}

@@ -97,8 +97,8 @@ impl Lexer<'_> {
             let Some(c) = rest.chars().next() else { return Ok(()) };
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("/*") {
-                let Some(len) = rest[2..].find("*/") else {
+            } else if let Some(inside) = rest.strip_prefix("/*") {
+                let Some(len) = inside.find("*/") else {
                     let span = Span::new(self.at, self.at + 2);
                     return Err(Diagnostic::new(span, "comment is not closed", "expected `*/`"));
                 };

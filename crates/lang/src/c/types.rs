@@ -44,6 +44,8 @@ pub(super) struct Struct {
     pub(super) fields: Option<Vec<Field>>,
     pub(super) size: Value,
     pub(super) align: Value,
+    /// How deep its members nest.
+    pub(super) depth: u32,
 }
 
 /// A member of a struct.
@@ -53,6 +55,9 @@ pub(super) struct Field {
     pub(super) ty: Type,
     pub(super) offset: Value,
 }
+
+/// How deep types nest.
+pub(super) const DEEPEST_TYPE: u32 = 50;
 
 /// The largest object that is laid out.
 pub(super) const MOST_BYTES: Value = 1 << 16;
@@ -123,6 +128,20 @@ impl Type {
         }
     }
 
+    /// How deep the type nests. A struct that a pointer leads to does not count.
+    pub(super) fn depth(&self, structs: &[Struct]) -> u32 {
+        let (mut ty, mut depth, mut pointed) = (self, 0, false);
+        loop {
+            match &ty.kind {
+                TypeKind::Pointer(to) => (ty, pointed) = (to, true),
+                TypeKind::Array(of, _) => ty = of,
+                TypeKind::Struct(s) if !pointed => return depth + structs[*s].depth,
+                _ => return depth,
+            }
+            depth += 1;
+        }
+    }
+
     pub(super) fn align(&self, structs: &[Struct]) -> Value {
         match &self.kind {
             TypeKind::Array(of, _) => of.align(structs),
@@ -176,13 +195,14 @@ impl Type {
 
 /// A struct with these members, laid out as on x86-64.
 pub(super) fn struct_of(name: String, members: Vec<(String, Type)>, structs: &[Struct]) -> Struct {
-    let mut found = Struct { name, fields: None, size: 0, align: 1 };
+    let mut found = Struct { name, fields: None, size: 0, align: 1, depth: 0 };
     let mut fields = Vec::new();
     for (name, ty) in members {
         let align = ty.align(structs).max(1);
         let offset = round_up(found.size, align);
         found.size = offset.saturating_add(ty.size(structs));
         found.align = found.align.max(align);
+        found.depth = found.depth.max(ty.depth(structs) + 1);
         fields.push(Field { name, ty, offset });
     }
     found.size = round_up(found.size, found.align);

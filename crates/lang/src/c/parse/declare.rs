@@ -6,7 +6,7 @@ use super::{Parser, Parsing};
 use crate::Diagnostic;
 use crate::c::ast::{Designator, Init, Variable};
 use crate::c::token::Kind;
-use crate::c::types::{MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
+use crate::c::types::{DEEPEST_TYPE, MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
 
 /// What a declaration begins with.
 pub(super) struct Specifiers {
@@ -160,6 +160,9 @@ impl Parser {
     fn stars(&mut self, mut ty: Type) -> Parsing<Type> {
         loop {
             match self.peek() {
+                Kind::Sign("*") if ty.depth(&self.structs) >= DEEPEST_TYPE => {
+                    return Err(self.too_deep());
+                }
                 Kind::Sign("*") => ty = ty.pointer(),
                 Kind::Name(n) if n == "_Atomic" => ty.atomic = true,
                 Kind::Name(n) if IGNORED.contains(&n.as_str()) => {}
@@ -196,6 +199,11 @@ impl Parser {
         Ok(Declared { name, at, ty, params: None })
     }
 
+    fn too_deep(&self) -> Diagnostic {
+        let message = format!("a type that nests more than {DEEPEST_TYPE} deep");
+        Diagnostic::new(self.span(), message, "")
+    }
+
     fn attributes(&mut self) -> Parsing<()> {
         while self.take_word("__attribute__") {
             self.skip_parens()?;
@@ -217,11 +225,14 @@ impl Parser {
                 self.constant_value(&e)?
             }
         };
-        if n > MOST_BYTES || n < -1 {
+        if !(-1..=MOST_BYTES).contains(&n) {
             return Err(Diagnostic::new(span, format!("an array of {n} elements"), ""));
         }
         self.expect("]")?;
-        let of = self.arrays(ty)?;
+        let of = self.nested(|p| p.arrays(ty))?;
+        if of.depth(&self.structs) >= DEEPEST_TYPE {
+            return Err(self.too_deep());
+        }
         if matches!(of.kind, TypeKind::Array(_, -1)) || Self::is_void(&of) {
             return Err(Diagnostic::new(span, "the size of the elements is not known", ""));
         }
@@ -384,6 +395,9 @@ impl Parser {
         let made = struct_of(name, members, &self.structs);
         if made.size > MOST_BYTES {
             return Err(Diagnostic::new(open, format!("more than {MOST_BYTES} bytes"), ""));
+        }
+        if made.depth >= DEEPEST_TYPE {
+            return Err(self.too_deep());
         }
         self.structs[number] = made;
         Ok(Type::plain(TypeKind::Struct(number)))

@@ -65,7 +65,10 @@ impl Parser {
     pub(super) fn expression(&mut self) -> Parsing<Expr> {
         let start = self.span();
         let mut left = self.assignment()?;
+        let mut operators = 0;
         while self.take(",") {
+            operators += 1;
+            self.short(operators)?;
             let right = self.assignment()?;
             left = self.made(start, ExprKind::Comma(Box::new((left, right))));
         }
@@ -110,7 +113,8 @@ impl Parser {
     fn binary(&mut self, least: u8) -> Parsing<Expr> {
         let start = self.span();
         let mut left = self.unary()?;
-        loop {
+        for operators in 0.. {
+            self.short(operators)?;
             let Kind::Sign(sign) = self.peek() else { return Ok(left) };
             let found = BINARY.iter().find(|(s, level, _)| s == sign && *level > least);
             let Some((_, level, op)) = found else { return Ok(left) };
@@ -118,6 +122,7 @@ impl Parser {
             let right = self.nested(|p| p.binary(*level))?;
             left = self.made(start, ExprKind::Binary(*op, Box::new((left, right))));
         }
+        Ok(left)
     }
 
     fn unary(&mut self) -> Parsing<Expr> {
@@ -186,7 +191,8 @@ impl Parser {
     fn postfix(&mut self) -> Parsing<Expr> {
         let start = self.span();
         let mut e = self.primary()?;
-        loop {
+        for operators in 0.. {
+            self.short(operators)?;
             let kind = if self.take("(") {
                 let mut args = Vec::new();
                 while !self.take(")") {
@@ -214,6 +220,7 @@ impl Parser {
             };
             e = self.made(start, kind);
         }
+        Ok(e)
     }
 
     fn primary(&mut self) -> Parsing<Expr> {
@@ -241,8 +248,6 @@ impl Parser {
                     ExprKind::Number(*value, Type::INT)
                 } else if let Some((value, ty)) = known(&name) {
                     ExprKind::Number(value, ty)
-                } else if name == "PTHREAD_MUTEX_INITIALIZER" {
-                    ExprKind::Number(0, Type::INT)
                 } else {
                     ExprKind::Name(name)
                 }

@@ -22,6 +22,9 @@ pub(super) const ELSEWHERE: &str = "`weakspot run` explores compiled programs, w
 /// How deep statements and expressions nest.
 const DEEPEST: u32 = 100;
 
+/// Operators of one kind in a row.
+const LONGEST: usize = 500;
+
 /// The syntax tree of a text after preprocessing.
 pub(super) fn unit(tokens: Vec<Token>) -> Parsing<Unit> {
     Parser::new(tokens).unit()
@@ -134,6 +137,15 @@ impl Parser {
 
     fn refused(&self, span: Span, what: &str) -> Diagnostic {
         Diagnostic::new(span, format!("{what} not supported here"), "").help(ELSEWHERE)
+    }
+
+    /// Refuses a row of operators that is too long: its tree would be too deep.
+    fn short(&self, operators: usize) -> Parsing<()> {
+        if operators < LONGEST {
+            return Ok(());
+        }
+        let message = format!("more than {LONGEST} operators in a row");
+        Err(Diagnostic::new(self.span(), message, "expected parts of it in variables"))
     }
 
     /// Does something one level deeper.
