@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::{github, page, sarif};
+use weakspot_report::{draw_pictures, github, page, sarif};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -219,7 +219,11 @@ fn print<I: Named, T>(
                             eprint!("{}", part.err);
                         }
                         match shared.format {
-                            OutputFormat::Sarif => said.found += &part.out,
+                            OutputFormat::Sarif | OutputFormat::Svg => said.found += &part.out,
+                            OutputFormat::Dot | OutputFormat::Tex => {
+                                let drawn = draw_pictures(shared.format, &part.out);
+                                out.write_all(drawn.as_bytes())?;
+                            }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
                             format => out.write_all(signed(format, &part.out).as_bytes())?,
                         }
@@ -244,8 +248,12 @@ fn print<I: Named, T>(
         line.show(said.inputs, inputs.len());
     }
     terminal::clear();
-    if shared.format == OutputFormat::Sarif {
-        out.write_all(sarif(&TOOL, &said.found).as_bytes())?;
+    match shared.format {
+        OutputFormat::Sarif => out.write_all(sarif(&TOOL, &said.found).as_bytes())?,
+        OutputFormat::Svg => {
+            out.write_all(draw_pictures(shared.format, &said.found).as_bytes())?;
+        }
+        _ => {}
     }
     out.flush()
 }

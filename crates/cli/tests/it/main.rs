@@ -51,6 +51,7 @@ mod limits;
 mod monitor;
 mod monitor_program;
 mod pages;
+mod pictures;
 mod races;
 mod readme;
 mod robust;
@@ -63,6 +64,7 @@ mod shown;
 mod terminal;
 mod transcripts;
 mod trust;
+mod why_not;
 mod widths;
 
 use std::io::Write;
