@@ -274,6 +274,7 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
     let mut found = Vec::new();
     for name in names {
         let before = found.len();
+        let mut like: Option<String> = None;
         for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
             let Ok(mangled) = symbol.name() else { continue };
             let plain = addr2line::demangle_auto(mangled.into(), None);
@@ -281,13 +282,16 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
             let short = plain.split(['(', '<']).next().unwrap_or("");
             if mangled == name || plain == *name || short == name {
                 found.push((symbol.address() - base, symbol.size()));
+            } else if short.strip_suffix(name.as_str()).is_some_and(|path| path.ends_with("::")) {
+                like = Some(short.to_owned());
             }
         }
         if found.len() == before {
-            return Err(Error::new(format!(
-                "there is no function `{name}` in {shown}; a function that was inlined everywhere \
-                 is not there any more"
-            )));
+            let why = match like {
+                Some(like) => format!("expected its whole name, such as `{like}`"),
+                None => "a function that was inlined everywhere is not there any more".to_owned(),
+            };
+            return Err(Error::new(format!("there is no function `{name}` in {shown}; {why}")));
         }
     }
     Ok(found)

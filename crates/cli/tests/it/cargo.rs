@@ -318,3 +318,49 @@ fn what_is_no_crate_is_told() {
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     assert!(ran.err.contains("tests in documentation are not explored"), "{}", ran.err);
 }
+
+const TRANSACTIONS: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+
+#[inline(never)]
+fn add_one(count: &AtomicUsize) {
+    let seen = count.load(SeqCst);
+    count.store(seen + 1, SeqCst);
+}
+
+#[test]
+fn raised_by_two() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let other = Arc::clone(&count);
+    let thread = std::thread::spawn(move || add_one(&other));
+    add_one(&count);
+    thread.join().unwrap();
+}
+
+#[test]
+fn raised_by_one() {
+    add_one(&AtomicUsize::new(0));
+}
+"#;
+
+/// What is said of the transactions of a test counts in the summary and for the exit code.
+#[test]
+fn transactions_count() {
+    let folder = folder("transactions");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), TRANSACTIONS).expect("written");
+    let ran = cargo("test", &folder, &["--transaction", "small::add_one"], &[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("small::raised_by_two SC: transactions: not serializable"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("2 tests: 1 hold, 1 violated"), "{}", ran.out);
+    let ran = cargo("test", &folder, &["--transaction", "add_one"], &[]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let hint = "expected its whole name, such as `small::add_one`";
+    assert!(ran.out.contains(hint), "{}", ran.out);
+}
