@@ -216,7 +216,7 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
 impl<T, M: ModelName> Job<'_, T, M> {
     /// What was said so far, for those who say it part by part.
     pub fn take(&mut self) -> Answer<T> {
-        std::mem::replace(&mut self.answer, Answer::new())
+        std::mem::take(&mut self.answer)
     }
 
     /// No answer, because of a place in the input if there is one. `kind`: what kind of mistake it is.

@@ -34,6 +34,12 @@ pub struct Answer<T> {
     pub results: Vec<T>,
 }
 
+impl<T> Default for Answer<T> {
+    fn default() -> Answer<T> {
+        Answer::new()
+    }
+}
+
 impl<T> Answer<T> {
     /// Nothing said yet.
     pub fn new() -> Answer<T> {
@@ -225,6 +231,9 @@ fn print<I: Named, T>(
                                 out.write_all(drawn.as_bytes())?;
                             }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
+                            OutputFormat::Text => {
+                                out.write_all(terminal::fitted(&part.out).as_bytes())?;
+                            }
                             format => out.write_all(signed(format, &part.out).as_bytes())?,
                         }
                     }
@@ -333,6 +342,12 @@ pub fn limits_of(shared: &Shared) -> Limits {
 /// Listens to a search for the progress line, and for signals.
 pub struct Listener {
     since: Instant,
+}
+
+impl Default for Listener {
+    fn default() -> Listener {
+        Listener::new()
+    }
 }
 
 impl Listener {

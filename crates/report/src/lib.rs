@@ -65,6 +65,7 @@ pub use stream::programs::{
 };
 pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
+pub use text::fit::fit_lines;
 pub use text::limit::limit_text;
 pub use text::show::plain;
 pub use text::table::Style;

@@ -57,14 +57,17 @@ mod readme;
 mod robust;
 mod run;
 mod scale;
+mod schema;
 mod serial;
 mod serial_buffered;
 mod serial_program;
+mod shell;
 mod shown;
 mod terminal;
 mod transcripts;
 mod trust;
 mod why_not;
+mod wide_lines;
 mod widths;
 
 use std::io::Write;

@@ -635,24 +635,27 @@ fn help() {
             Usage: weakspot <COMMAND>
 
             Commands:
-              litmus   Which final states do SC, TSO and PSO allow?
-              reach    Does everything hold that a program asks: control points, assertions, final states?
-              robust   Does every run under TSO or PSO do what some run under SC does, too?
-              fence    Which fences make a program robust, or safe, at the least cost?
-              monitor  Could TSO or PSO have broken this SC execution, or those of a program?
-              serial   Are the transactions of a program or log serializable, under SC and under TSO?
-              history  Which memory models does a recorded history satisfy?
-              certify  Check the witness of an answer by the definitions alone
-              print    Print a program in the canonical form of its language
-              convert  Convert a log of an execution, or histories, from one format to another
-              gen      Write inputs to try and to measure with
-              record   Record what threads on this very CPU read and write
-              run      What do TSO and PSO do to a compiled program, on which lines, and which fence fixes it?
-              cargo    Explore the tests or a program of an unmodified Rust crate
-              cc       Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
-              c++      Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++
-              bench    Measure how long the searches take
-              help     Print this message or the help of the given subcommand(s)
+              litmus       Which final states do SC, TSO and PSO allow?
+              reach        Does everything hold that a program asks: control points, assertions, final states?
+              robust       Does every run under TSO or PSO do what some run under SC does, too?
+              fence        Which fences make a program robust, or safe, at the least cost?
+              monitor      Could TSO or PSO have broken this SC execution, or those of a program?
+              serial       Are the transactions of a program or log serializable, under SC and under TSO?
+              history      Which memory models does a recorded history satisfy?
+              certify      Check the witness of an answer by the definitions alone
+              print        Print a program in the canonical form of its language
+              convert      Convert a log of an execution, or histories, from one format to another
+              gen          Write inputs to try and to measure with
+              record       Record what threads on this very CPU read and write
+              run          What do TSO and PSO do to a compiled program, on which lines, and which fence fixes
+                           it?
+              cargo        Explore the tests or a program of an unmodified Rust crate
+              cc           Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
+              c++          Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or
+                           clang++
+              bench        Measure how long the searches take
+              completions  Print what completes command lines in a shell
+              help         Print this message or the help of the given subcommand(s)
 
             Options:
               -h, --help     Print help
