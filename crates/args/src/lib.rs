@@ -27,8 +27,8 @@ pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompilerArgs, ConvertArgs, CycleArgs,
     FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs, PrintArgs,
-    ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SerialArgs,
-    Shared,
+    ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SelfcheckArgs,
+    SerialArgs, Shared,
 };
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,

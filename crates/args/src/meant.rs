@@ -6,6 +6,7 @@ mod files;
 mod programs;
 mod real;
 mod records;
+mod selfcheck;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use files::{
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
 pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
+pub use selfcheck::SelfcheckArgs;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ pub enum Command {
     CargoRun(CargoRunArgs),
     Cc(CompilerArgs),
     Cxx(CompilerArgs),
+    Selfcheck(SelfcheckArgs),
     BenchLitmus(Duration),
     BenchPrograms(ProgramsArgs),
     BenchMonitor(BenchMonitorArgs),
@@ -103,6 +106,7 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Cargo(Cargo::Run(typed)) => Command::CargoRun(real::cargo_run(typed)?),
         Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
         Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
+        Typed::Selfcheck(typed) => Command::Selfcheck(selfcheck::selfcheck(typed)?),
         Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
         Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
@@ -182,7 +186,6 @@ fn shared(
     witness: Option<typed::Witness>,
 ) -> Result<Shared, Usage> {
     let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color } = typed;
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Shared {
         format: format.unwrap_or(OutputFormat::Text),
         witness: file("--witness", witness.and_then(|typed| typed.witness))?,
@@ -190,7 +193,7 @@ fn shared(
         timeout: timeout.unwrap_or(TIMEOUT),
         reading: None,
         memory: memory.unwrap_or(MEMORY),
-        threads: threads.and_then(|typed| typed.threads).map_or_else(processors, usize::from),
+        threads: self::threads(threads.and_then(|typed| typed.threads)),
         quiet,
         verbose,
         progress: progress.unwrap_or(When::Auto),
@@ -206,6 +209,12 @@ fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
 }
 
 /// What was typed, if anything.
+/// How many threads: one per processor unless the user says otherwise.
+fn threads(typed: Option<u16>) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    typed.map_or_else(processors, usize::from)
+}
+
 fn or<T: Clone>(typed: Vec<T>, default: &[T]) -> Vec<T> {
     if typed.is_empty() { default.to_vec() } else { typed }
 }

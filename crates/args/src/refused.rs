@@ -131,6 +131,15 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         &["verbose", "color", "progress"],
         "it says how fast it was, and nothing else; -q leaves that out",
     ),
+    (&["selfcheck"], &["timeout"], "--time says how long it goes on"),
+    (&["selfcheck"], &["memory"], "each of its questions may take 256 MiB"),
+    (
+        &["selfcheck"],
+        &["model", "input-format", "witness", "buffer-limit"],
+        "its inputs are random, and it asks all questions about them",
+    ),
+    (&["selfcheck"], &["fail-fast"], "it ends after ten inputs on which answers differ"),
+    (&["selfcheck"], &["verbose", "color"], "it says what it compared, and what differs"),
     (
         &["bench litmus"],
         &["format"],

@@ -20,6 +20,7 @@ const LINES: [(&str, &str); 23] = [
     ("gen history", ""),
     ("gen litmus", "PodWR Fre PodWR Fre"),
     ("record", ""),
+    ("selfcheck", ""),
     ("run", "PROGRAM"),
     ("cargo test", ""),
     ("cargo run", ""),

@@ -6,6 +6,7 @@ mod files;
 mod programs;
 mod real;
 mod records;
+mod selfcheck;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub(crate) use real::{Cargo, CargoRun, CargoTest, Compiler, Explore, Run};
 pub use real::{Isolate, ProgramOutput, RunStrategy};
 pub(crate) use records::{Buffered, CompleteKey, History, Monitor, Serial};
 pub use records::{MonitorAlgorithm, PendingForm};
+pub(crate) use selfcheck::Selfcheck;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -68,6 +70,7 @@ pub(crate) enum Command {
     /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
     #[command(name = "c++")]
     Cxx(Compiler),
+    Selfcheck(Selfcheck),
     #[command(subcommand)]
     Bench(Bench),
     /// Print what completes command lines in a shell.

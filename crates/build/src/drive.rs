@@ -1,12 +1,14 @@
 //! Calls compilers.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io, process};
 
 use crate::assembly::{self, Unseen};
 use crate::compiler::{self, Compile, Family, Plan};
+use crate::linked::{self, COMPILED, Traced};
 use crate::{bits, endless};
 
 /// Which language the compiler is for.
@@ -18,8 +20,6 @@ pub enum Language {
     Cxx,
 }
 
-/// The note in an object that says who compiled it.
-pub const COMPILED: &str = "weakspot cc";
 /// The note in an object about assembly that cannot be watched: what follows says what.
 pub const UNSEEN: &str = "weakspot unseen: ";
 
@@ -54,23 +54,70 @@ pub fn compile(
                 }
             }
             let Some(args) = link else { return Ok(0) };
-            for file in args.iter().filter(|arg| is_unseen(arg, &temporary.0)) {
+            let (code, foreign) = link_traced(&compiler.command, &args)?;
+            if code != 0 || foreign.is_empty() {
+                return Ok(code);
+            }
+            for file in &foreign {
                 remark(Remark::Note(format!(
                     "{file} was not compiled by `weakspot cc`: what it does is not seen"
                 )));
             }
-            call(&compiler.command, &args)
+            link_with_notes(&compiler.command, &args, &foreign, &temporary.0)
         }
     }
 }
 
-/// Whether this is an object or archive, not one of ours, that no compiler of ours has made: those
-/// call functions whose names tell.
-fn is_unseen(file: &str, ours: &Path) -> bool {
-    let kind = Path::new(file).extension().and_then(|ending| ending.to_str());
-    let named = matches!(kind, Some("o" | "a")) && !Path::new(file).starts_with(ours);
-    let mark = b"__tsan_";
-    named && fs::read(file).is_ok_and(|bytes| !bytes.windows(mark.len()).any(|part| part == mark))
+/// Links; the exit code, and which objects with code are not ours.
+fn link_traced(compiler: &OsString, args: &[String]) -> Result<(i32, Vec<String>), String> {
+    let output = Command::new(compiler)
+        .args(args)
+        .arg(linked::TRACE)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("cannot start {}: {e}", compiler.display()))?;
+    let assembly = |arg: &&String| {
+        let kind = Path::new(arg).extension().and_then(|ending| ending.to_str());
+        matches!(kind, Some("s" | "S" | "sx"))
+    };
+    let sources: Vec<&str> = args.iter().filter(assembly).map(String::as_str).collect();
+    let Traced { foreign, rest } =
+        linked::traced(&String::from_utf8_lossy(&output.stdout), &sources);
+    let mut out = io::stdout().lock();
+    for line in rest {
+        // Who does not read it does not need it.
+        let _ = writeln!(out, "{line}");
+    }
+    Ok((output.status.code().unwrap_or(1), foreign))
+}
+
+/// Links again, with a note about what is not ours: who runs the program has to know.
+fn link_with_notes(
+    compiler: &OsString,
+    args: &[String],
+    foreign: &[String],
+    folder: &Path,
+) -> Result<i32, String> {
+    let (text, object) = (folder.join("notes.s"), folder.join("notes.o"));
+    let mut notes: String = foreign.iter().map(|file| ident(&format!("{UNSEEN}{file}"))).collect();
+    notes += "\t.section\t.note.GNU-stack,\"\",@progbits\n";
+    fs::write(&text, notes).map_err(|e| format!("cannot write {}: {e}", text.display()))?;
+    let words = [text.as_path(), Path::new("-o"), &object].map(|word| word.display().to_string());
+    let code = call(compiler, &[&["-c".to_string()][..], &words].concat())?;
+    if code != 0 {
+        return Ok(code);
+    }
+    let output = Command::new(compiler)
+        .args(args)
+        .args(["-x", "none"])
+        .arg(&object)
+        .output()
+        .map_err(|e| format!("cannot start {}: {e}", compiler.display()))?;
+    // What it has to say was said the first time.
+    if !output.status.success() {
+        let _ = io::stderr().write_all(&output.stderr);
+    }
+    Ok(output.status.code().unwrap_or(1))
 }
 
 fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> Result<i32, String> {
@@ -103,17 +150,19 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
 
 /// Notes in the object about who compiled it, and what of it cannot be watched.
 fn notes(unseen: &[Unseen]) -> String {
-    let mut text = format!("\t.ident\t\"{COMPILED}\"\n");
+    let mut text = ident(COMPILED);
     for Unseen { place, instruction, why } in unseen.iter().filter(|u| u.why != assembly::TIME) {
         let place = place.as_ref().map(|(file, line)| format!("{file}:{line}: "));
         let what = format!("{}{instruction}: this assembly {why}", place.unwrap_or_default());
-        let plain: String = what
-            .chars()
-            .map(|c| if c.is_control() || matches!(c, '"' | '\\') { ' ' } else { c })
-            .collect();
-        text += &format!("\t.ident\t\"{UNSEEN}{plain}\"\n");
+        text += &ident(&format!("{UNSEEN}{what}"));
     }
     text
+}
+
+/// A note for an assembler.
+fn ident(text: &str) -> String {
+    let plain = |c: char| if c.is_control() || matches!(c, '"' | '\\') { ' ' } else { c };
+    format!("\t.ident\t\"{}\"\n", text.chars().map(plain).collect::<String>())
 }
 
 fn call(compiler: &OsString, args: &[String]) -> Result<i32, String> {

@@ -2,7 +2,7 @@
 //!
 //! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`], [`bits`] and
 //! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way, and
-//! [`compile`](compile()) does it; [`runtime`] is the library that is linked in; [`source`] says where
+//! [`compile`](compile()) does it, and looks at what is linked in; [`runtime`] is the library that is linked in; [`source`] says where
 //! statements can be put into a source.
 
 pub mod assembly;
@@ -10,7 +10,9 @@ pub mod bits;
 pub mod compiler;
 mod drive;
 pub mod endless;
+mod linked;
 pub mod runtime;
 pub mod source;
 
-pub use drive::{COMPILED, Language, Remark, UNSEEN, compile};
+pub use drive::{Language, Remark, UNSEEN, compile};
+pub use linked::COMPILED;

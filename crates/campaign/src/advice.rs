@@ -169,10 +169,21 @@ impl<'a> Clauses<'a> {
         let mut new = false;
         for finding in findings {
             let mut clause = Clause::new();
-            for &fence in &finding.fences {
-                for change in self.sources.changes(fence) {
-                    new |= self.applies(change, fence);
-                    clause.insert(self.number(change));
+            let wrapped = self.wrapped(&finding.fences);
+            // An order that is written in a function for others to call changes all of them: only if
+            // there is nothing else.
+            let (later, first): (Vec<_>, Vec<_>) = finding.fences.iter().partition(
+                |fence| matches!(fence, PlacedFence::Order(at, _) if wrapped.contains(at)),
+            );
+            for fences in [first, later] {
+                if !clause.is_empty() {
+                    break;
+                }
+                for fence in fences {
+                    for change in self.sources.changes(fence) {
+                        new |= self.applies(change, fence);
+                        clause.insert(self.number(change));
+                    }
                 }
             }
             if clause.is_empty() {
@@ -188,6 +199,18 @@ impl<'a> Clauses<'a> {
             }
         }
         new
+    }
+
+    /// The places in functions that were inlined below where the calls part that lead to the two ends of a
+    /// fence.
+    fn wrapped(&self, fences: &[PlacedFence]) -> BTreeSet<Place> {
+        let mut wrapped = BTreeSet::new();
+        for &fence in fences {
+            let (PlacedFence::Full(a, b) | PlacedFence::Stores(a, b)) = fence else { continue };
+            let inside = self.sources.wrapped(a, b);
+            wrapped.extend([a, b].into_iter().zip(inside).filter(|(_, is)| *is).map(|(at, _)| at));
+        }
+        wrapped
     }
 
     /// A change has the effect of this fence, too; whether that was not known.

@@ -91,8 +91,7 @@ impl Campaign<'_> {
         let remark = isolate::decide(self, &mut base)?;
         let mut explored = explore::explore(self, &base)?;
         explored.remarks.splice(0..0, remark);
-        let libraries = explored.symbols.files().filter(|path| native::is_unseen_library(path));
-        let libraries = libraries.map(|path| path.display().to_string());
+        let libraries = explored.symbols.files().flat_map(native::unseen_in_library);
         let unseen: Vec<String> = self.facts.unseen.iter().cloned().chain(libraries).collect();
         explored.heed_unseen(&unseen);
         judge::judge(self, &base, &explored)

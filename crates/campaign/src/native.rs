@@ -32,7 +32,7 @@ const KNOWN: [&str; 11] = [
 pub(crate) fn unseen(program: &Path, linked: &Linked) -> Result<Vec<String>> {
     let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
-    let mut found = assembly(&file);
+    let mut found = noted(&file);
     let defined: HashSet<&[u8]> =
         file.symbols().filter(|s| !s.is_undefined()).filter_map(|s| s.name_bytes().ok()).collect();
     let own = linked.assembly.iter().filter(|(function, _)| defined.contains(function.as_bytes()));
@@ -69,8 +69,8 @@ fn is_unseen(object: &[u8], defined: &HashSet<&[u8]>) -> bool {
     !ours && functions.any(|s| s.name_bytes().is_ok_and(|name| defined.contains(name)))
 }
 
-/// Assembly in C that could not be seen through: the compiler has left a note.
-fn assembly(file: &object::File<'_>) -> Vec<String> {
+/// Assembly in C that could not be seen through, and objects of other compilers: ours has left a note.
+fn noted(file: &object::File<'_>) -> Vec<String> {
     let mut found: Vec<String> = comments(file)
         .iter()
         .filter_map(|comment| comment.strip_prefix(UNSEEN))
@@ -91,14 +91,17 @@ fn comments(file: &object::File<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Whether a file that is mapped into a program is a shared library that nobody has instrumented and whose
-/// effects are not known.
-pub(crate) fn is_unseen_library(path: &Path) -> bool {
+/// What is not instrumented in a file that is mapped into a program: all of a shared library that nobody has
+/// instrumented and whose effects are not known, or what one of ours has notes about.
+pub(crate) fn unseen_in_library(path: &Path) -> Vec<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !name.contains(".so") || KNOWN.iter().any(|known| name.starts_with(known)) {
-        return false;
+        return Vec::new();
     }
-    let Ok(bytes) = std::fs::read(path) else { return true };
-    let Ok(file) = object::File::parse(&*bytes) else { return true };
-    !file.dynamic_symbols().any(|s| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_")))
+    let whole = || vec![path.display().to_string()];
+    let Ok(bytes) = std::fs::read(path) else { return whole() };
+    let Ok(file) = object::File::parse(&*bytes) else { return whole() };
+    let is_ours =
+        |s: object::Symbol<'_, '_>| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_"));
+    if file.dynamic_symbols().any(is_ours) { noted(&file) } else { whole() }
 }

@@ -21,6 +21,7 @@ mod reach;
 mod record;
 mod robust;
 mod run;
+mod selfcheck;
 mod serial;
 
 use std::path::Path;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::CargoTest(args) => cargo::test(&args),
         Command::CargoRun(args) => cargo::run(&args),
+        Command::Selfcheck(args) => selfcheck::run(&args),
         Command::BenchLitmus(timeout) => bench::litmus(timeout),
         Command::BenchPrograms(args) => bench::programs(&args),
         Command::BenchMonitor(args) => bench::monitor(&args),

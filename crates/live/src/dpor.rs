@@ -30,8 +30,8 @@
 //!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps
 //!   it covers nothing, because what follows it was not explored. This may take an execution that is
 //!   stopped in the end, because only the barred step is left.
-//! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody. A
-//!   read conflicts with commits to its bytes, those of its own thread included.
+//! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody else: a
+//!   thread reads the same right before and right after one of its own stores leaves the buffer.
 //! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
 //!   counts as an update.
 //!
@@ -161,9 +161,11 @@ impl Dpor {
     fn enter(&mut self, next: &[Next]) {
         let (mut sleep, mut barred, mut others) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(above) = self.nodes.len().checked_sub(1) {
-            let taken = self.order.steps[above].op;
+            let Step { agent, op, .. } = self.order.steps[above];
+            let taken = (agent, op);
             let stays = |agent: &&Agent| {
-                self.op(above, **agent).is_some_and(|op| !self.order.conflict(op, taken))
+                let op = self.op(above, **agent);
+                op.is_some_and(|op| !self.order.conflict((**agent, op), taken))
             };
             sleep.extend(self.nodes[above].sleep.iter().filter(stays));
             barred.extend(self.nodes[above].barred.iter().filter(stays));
@@ -296,7 +298,8 @@ impl Dpor {
         let mut sequence = Vec::new();
         for (step, s) in self.order.steps[..steps].iter().enumerate().skip(first + 1) {
             if !self.order.before(first, step) {
-                let needed = self.order.needs(race, step) || self.order.conflict(s.op, last.op);
+                let needed = self.order.needs(race, step)
+                    || self.order.conflict((s.agent, s.op), (last.agent, last.op));
                 sequence.push(Wanted { needed, ..plain(s.agent, s.op, step) });
             }
         }

@@ -155,15 +155,25 @@ impl Op {
             && other.addr < self.addr.saturating_add(u64::from(self.len))
     }
 
-    /// The same where stores may go into buffers: those are seen by nobody else.
-    pub(crate) fn conflicts_in(self, other: Op, buffered: bool) -> bool {
-        let hidden = |op: Op| buffered && op.kind == OpKind::Write;
-        self.conflicts(other) && !hidden(self) && !hidden(other)
-    }
-
     /// Whether it is about bytes of memory.
     #[must_use]
     pub fn touches(self) -> bool {
         self.writes() || matches!(self.kind, OpKind::Read | OpKind::Compare)
     }
+}
+
+/// Whether two steps of different agents may not be exchanged where stores may go into buffers. A store
+/// that goes into one is seen by nobody else. And a thread reads the same whether its own store has
+/// just left the buffer or is about to.
+pub(crate) fn conflict(a: (Agent, Op), b: (Agent, Op), buffered: bool) -> bool {
+    let hidden = |op: Op| buffered && op.kind == OpKind::Write;
+    a.1.conflicts(b.1)
+        && !hidden(a.1)
+        && !hidden(b.1)
+        && !(a.0.of() == b.0.of() && (reads_own(a.1, b) || reads_own(b.1, a)))
+}
+
+/// Whether a load of a thread meets a store of its own that leaves the buffer.
+fn reads_own(load: Op, commit: (Agent, Op)) -> bool {
+    load.kind == OpKind::Read && commit.0.is_buffer() && commit.1.kind == OpKind::Commit
 }

@@ -181,7 +181,7 @@ pub(crate) struct Explore {
     /// At most this many executions.
     #[arg(long, value_name = "N")]
     pub(crate) executions: Option<u64>,
-    /// At most this many steps per execution [default: 100000].
+    /// At most this many steps per execution, once a second thread was started [default: 100000].
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u64>,
     /// Take a thread to wait that has read the same this many times, although it does not

@@ -217,6 +217,50 @@ void *q(void *a) {{ for (int i = 0; i < 1; i++) {{ go(); s = x; }} return a; }}
     assert_eq!(fixed("line", &one_line, &[], "tso,pso"), 2);
 }
 
+/// Functions that others call, too, stay as they are: fences stand where the calls part. A fence in both threads
+/// is right by C11, too, while a sequentially consistent store alone would not be.
+#[test]
+fn wrapped_accesses_get_fences_between_calls() {
+    let wrapped = format!(
+        "#include <pthread.h>
+#include <stdatomic.h>
+static inline void put(atomic_int *to, int value) {{
+    atomic_store_explicit(to, value, memory_order_relaxed);
+}}
+static inline int get(atomic_int *from) {{
+    return atomic_load_explicit(from, memory_order_relaxed);
+}}
+atomic_int x, y;
+int r, s;
+static inline int enter(atomic_int *mine, atomic_int *other) {{
+    put(mine, 1);
+    return get(other);
+}}
+void *p(void *a) {{
+    r = enter(&x, &y);
+    return a;
+}}
+void *q(void *a) {{
+    put(&y, 1);
+    s = get(&x);
+    return a;
+}}
+{MAIN}"
+    );
+    assert_eq!(fixed("wrapped", &wrapped, &[], "tso"), 2);
+    let patched = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fixed/wrapped.c");
+    let patched = std::fs::read_to_string(patched).expect("a text");
+    let fence = "atomic_thread_fence(memory_order_seq_cst);";
+    let fence =
+        if patched.contains(fence) { fence } else { "__atomic_thread_fence(__ATOMIC_SEQ_CST);" };
+    for part in [
+        format!("    put(mine, 1);\n    {fence}\n    return get(other);"),
+        format!("    put(&y, 1);\n    {fence}\n    s = get(&x);"),
+    ] {
+        assert!(patched.contains(&part), "{patched}");
+    }
+}
+
 /// A fence that belongs inside of a statement is not written down.
 #[test]
 fn what_cannot_be_written_is_told() {

@@ -14,6 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::wakeup::Relation;
+use crate::op::conflict;
 use crate::{Agent, Next, Op, OpKind};
 
 /// No step, no link.
@@ -101,8 +102,8 @@ impl Relation for Order {
         self.clocks[second * self.stride + usize::from(slot)] >= index
     }
 
-    fn conflict(&self, a: Op, b: Op) -> bool {
-        a.conflicts_in(b, self.buffered)
+    fn conflict(&self, a: (Agent, Op), b: (Agent, Op)) -> bool {
+        conflict(a, b, self.buffered)
     }
 }
 
@@ -158,9 +159,9 @@ impl Order {
         self.clock[slot] = index;
         self.enabled_by(agent, op, previous);
         if op.kind == OpKind::Acquire {
-            self.waited_for(op, at);
+            self.waited_for((agent, op), at);
         }
-        self.conflicts_of(op, at, slot);
+        self.conflicts_of((agent, op), at, slot);
         self.woken_by(agent, previous);
         self.clocks.extend_from_slice(&self.clock);
         let links = self.links.len() as u32;
@@ -293,13 +294,14 @@ impl Order {
     }
 
     /// Joins what the step conflicts with, the latest first: what is before that already is no race.
-    fn conflicts_of(&mut self, op: Op, at: u32, slot: usize) {
+    fn conflicts_of(&mut self, taken: (Agent, Op), at: u32, slot: usize) {
+        let op = taken.1;
         if !op.touches() || (self.buffered && op.kind == OpKind::Write) {
             return;
         }
         self.found.clear();
         for word in words(op) {
-            self.find(word, op);
+            self.find(word, taken);
         }
         let mut found = std::mem::take(&mut self.found);
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -317,8 +319,12 @@ impl Order {
         self.found = found;
     }
 
-    /// Collects what `op` conflicts with in a word, back to where a write covers the rest.
-    fn find(&mut self, word: u64, op: Op) {
+    /// Collects what a step conflicts with in a word, back to where a write covers the rest. Loads of
+    /// the thread whose store left its buffer there need not come before that, so they are looked for
+    /// until the write of another thread, which they do come before.
+    fn find(&mut self, word: u64, taken: (Agent, Op)) {
+        let op = taken.1;
+        let mut only = None;
         let Some(&latest) = self.words.get(&word) else { return };
         let mut link = latest;
         // A read conflicts with writes only.
@@ -327,11 +333,16 @@ impl Order {
         }
         while link != NONE {
             let Link { step, previous, write, .. } = self.links[link as usize];
-            let earlier = self.steps[step as usize].op;
-            if self.conflict(op, earlier) {
-                self.found.push(step);
+            let Step { agent, op: earlier, .. } = self.steps[step as usize];
+            if self.conflict(taken, (agent, earlier)) {
+                if only.is_none_or(|t| !earlier.writes() && agent.of() == t) {
+                    self.found.push(step);
+                }
                 if earlier.writes() && covers(earlier, op, word) {
-                    return;
+                    if !op.writes() || !agent.is_buffer() || only.is_some_and(|t| t != agent.of()) {
+                        return;
+                    }
+                    only = Some(agent.of());
                 }
             }
             link = if op.writes() { previous } else { write };
@@ -341,7 +352,8 @@ impl Order {
     /// Races of a step that had to wait. What it conflicts with last is what has made it possible;
     /// the race is with somebody who was given the object earlier. How far back the object was
     /// available is not known, so all that could be is a race, back to what this thread has seen.
-    fn waited_for(&mut self, op: Op, at: u32) {
+    fn waited_for(&mut self, taken: (Agent, Op), at: u32) {
+        let op = taken.1;
         let Some(&latest) = self.words.get(&(op.addr / 8)) else { return };
         let needs = (self.needs.len() / self.stride) as u32;
         self.needs.extend_from_slice(&self.clock);
@@ -349,8 +361,8 @@ impl Order {
         while link != NONE {
             let Link { step, previous, .. } = self.links[link as usize];
             link = previous;
-            let Step { op: earlier, slot, index, .. } = self.steps[step as usize];
-            if !self.conflict(op, earlier) {
+            let Step { agent, op: earlier, slot, index, .. } = self.steps[step as usize];
+            if !self.conflict(taken, (agent, earlier)) {
                 continue;
             }
             if self.clock[usize::from(slot)] >= index {

@@ -7,6 +7,7 @@ use rustc_hash::FxHasher;
 
 use super::order::Order;
 use super::wakeup::{Branch, Relation, Wanted};
+use crate::op::conflict;
 use crate::share::{Read, Written};
 use crate::{Agent, Next, Op, OpKind};
 
@@ -117,8 +118,8 @@ impl Found {
 }
 
 impl Relation for Past {
-    fn conflict(&self, a: Op, b: Op) -> bool {
-        a.conflicts_in(b, self.buffered)
+    fn conflict(&self, a: (Agent, Op), b: (Agent, Op)) -> bool {
+        conflict(a, b, self.buffered)
     }
 
     fn before(&self, first: usize, second: usize) -> bool {

@@ -5,7 +5,7 @@ use crate::{Agent, Op, OpKind};
 /// What is known about the steps of a sequence.
 pub(super) trait Relation {
     /// Whether two steps of different agents may not be exchanged.
-    fn conflict(&self, a: Op, b: Op) -> bool;
+    fn conflict(&self, a: (Agent, Op), b: (Agent, Op)) -> bool;
 
     /// Whether the first step, by its number, happens before the second, or is it.
     fn before(&self, first: usize, second: usize) -> bool;
@@ -49,7 +49,7 @@ pub(super) fn may_begin(
 ) -> Result<(), usize> {
     let reason = match sequence.iter().position(|w| w.agent == agent) {
         Some(at) => (0..at).any(|i| comes_after(order, sequence, at, i)).then_some(at),
-        None => sequence.iter().position(|w| order.conflict(op, w.op)),
+        None => sequence.iter().position(|w| order.conflict((agent, op), (w.agent, w.op))),
     };
     reason.map_or(Ok(()), Err)
 }

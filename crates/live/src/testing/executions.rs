@@ -75,8 +75,13 @@ fn visit_all(system: &System, state: &State, steps: &mut Steps, visit: &mut Unti
 #[must_use]
 pub fn canonical(system: &System, steps: &[(Agent, Op)]) -> Steps {
     let buffered = |op: Op| op.kind == OpKind::Write && system.buffers != Buffers::None;
+    // A thread reads the same before and after its own store leaves the buffer.
+    let own = |a: (Agent, Op), b: (Agent, Op)| {
+        a.0.of() == b.0.of() && a.1.kind == OpKind::Read && b.1.kind == OpKind::Commit
+    };
     let depends = |a: (Agent, Op), b: (Agent, Op)| {
-        a.0 == b.0 || (a.1.conflicts(b.1) && !buffered(a.1) && !buffered(b.1))
+        let apart = buffered(a.1) || buffered(b.1) || own(a, b) || own(b, a);
+        a.0 == b.0 || (a.1.conflicts(b.1) && !apart)
     };
     let mut left: Vec<usize> = (0..steps.len()).collect();
     let mut order = Steps::new();

@@ -253,3 +253,17 @@ fn races_are_looked_at_again() {
     assert_eq!(wrong(&system, true), None);
     assert_eq!(explore(&system).executions, 51);
 }
+
+/// When a store leaves its buffer does not matter to its own thread.
+#[test]
+fn own_stores_are_read_in_one_way() {
+    use Instr::{Read, Write};
+    let own = |a| (1..=8).flat_map(|i| [Write(byte(a), i), Read(byte(a))]).collect::<Vec<_>>();
+    for buffers in [Buffers::None, Buffers::Tso, Buffers::Pso] {
+        for (other, classes) in [(own(8), 1), (vec![Read(byte(0))], 9)] {
+            let threads = vec![own(0), other];
+            let e = explore(&System { threads, buffers, framed: false });
+            assert_eq!((e.complete, e.executions), (true, classes), "{buffers:?}");
+        }
+    }
+}

@@ -9,10 +9,13 @@ use super::object::{
 };
 use crate::json::model_key;
 use crate::text::show::{counted, plain};
-use crate::text::table::{Paint, Row, Style, draw};
+use crate::text::table::{Paint, Row, Style, cut, draw};
 
 /// How many steps are drawn: the last ones, which lead to the failure.
 const MAX_DRAWN: usize = 40;
+
+/// The columns that memory takes, about.
+const MEMORY: usize = 14;
 
 /// A step of a real program.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +141,8 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     threads.sort_unstable();
     threads.dedup();
     let late = |n: u64| run.late.iter().find(|late| late.store == n);
+    let columns = style.indented(2).width;
+    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(5).max(12);
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
@@ -164,7 +169,9 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Join, _) => "join".to_owned(),
             _ => String::new(),
         };
-        let mut body: Vec<String> = step.text.iter().chain(&step.note).cloned().collect();
+        // The line of the source, so far as it fits: whoever needs more of it knows where it is.
+        let text = step.text.iter().map(|text| cut(text, room));
+        let mut body: Vec<String> = text.chain(step.note.clone()).collect();
         if late(step.n).is_some() {
             body.push("stays in the buffer".to_owned());
         }
@@ -184,7 +191,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     if before > 0 {
         let _ = writeln!(out, "  ... {} before ...", counted(before, "step"));
     }
-    let columns = style.indented(2).width;
     for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {
         let _ = writeln!(out, "  {line}");
     }

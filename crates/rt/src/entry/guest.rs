@@ -7,6 +7,8 @@
 //! references are made, only copies: other threads of the program change what is there whenever
 //! coroutines are switched.
 
+use core::arch::asm;
+
 use weakspot_live::{Op, OpKind};
 
 /// An object of the program: its address, as the program passed it.
@@ -48,6 +50,7 @@ impl<T: Copy> Guest<T> {
 
     /// What is there now.
     pub fn get(self) -> T {
+        probe(self.addr(), size_of::<T>());
         // SAFETY: who made `self` vouches for the address and the type.
         unsafe { self.0.read_unaligned() }
     }
@@ -66,6 +69,23 @@ impl<T: Copy> Guest<T> {
     /// The pointer itself, for functions that want one.
     pub fn pointer(self) -> *mut T {
         self.0
+    }
+}
+
+/// Reads the first of some bytes. Where the program has no memory, as at a null pointer, this is where it crashes:
+/// to copy from there would be an error of the library, which is looked for where it is tested.
+#[inline(always)]
+fn probe(addr: usize, len: usize) {
+    if len > 0 {
+        // SAFETY: who hands in the address vouches for it, and a read changes nothing.
+        unsafe {
+            asm!(
+                "mov {byte}, byte ptr [{addr}]",
+                addr = in(reg) addr,
+                byte = out(reg_byte) _,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
     }
 }
 
@@ -119,6 +139,7 @@ impl Area {
     /// a hash of them.
     pub fn value(self) -> u64 {
         let Area { addr, len } = self;
+        probe(addr, len as usize);
         // SAFETY: who made `self` vouches for the bytes; they are copied before anybody else runs.
         unsafe {
             match len {
@@ -154,6 +175,7 @@ impl Area {
     /// A copy of the bytes.
     pub fn copy(self) -> Bytes {
         let (from, len) = (self.addr as *const u8, self.len as usize);
+        probe(self.addr, len);
         if len > FEW {
             // SAFETY: who made `self` vouches for the bytes; they are copied before anybody else
             // runs.

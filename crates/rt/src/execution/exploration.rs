@@ -6,6 +6,8 @@ use weakspot_live::{Agent, Choices, Ended};
 pub struct Exploration {
     /// How many steps this execution had.
     steps: u64,
+    /// How many of them were taken before a second thread was started.
+    before_threads: u64,
     /// What the strategy chose in this execution.
     choices: Choices,
     /// The strategy is not asked any more: this execution is only there to learn from.
@@ -40,6 +42,7 @@ impl Exploration {
     pub fn new() -> Exploration {
         Exploration {
             steps: 0,
+            before_threads: 0,
             choices: Choices::new(),
             learning: false,
             ended: Ended::Over,
@@ -62,6 +65,7 @@ impl Exploration {
     /// Before an execution.
     pub fn clear(&mut self) {
         self.steps = 0;
+        self.before_threads = 0;
         self.choices.clear();
         self.learning = false;
         self.ended = Ended::Over;
@@ -82,7 +86,17 @@ impl Exploration {
     #[inline(always)]
     pub fn add_step(&mut self, limit: u64) -> bool {
         self.steps += 1;
-        self.steps > limit
+        self.is_long(limit)
+    }
+
+    /// The next step is one before a second thread was started. There is one way to take those, however
+    /// many there are, so they do not count for the limit.
+    pub fn no_thread_yet(&mut self) {
+        self.before_threads += 1;
+    }
+
+    fn is_long(&self, limit: u64) -> bool {
+        self.steps - self.before_threads > limit
     }
 
     /// How many steps this execution had.
@@ -149,7 +163,7 @@ impl Exploration {
 
     /// The execution is over; with more steps than this it was given up.
     pub fn count_end(&mut self, limit: u64) {
-        self.counts.cut += u64::from(self.ended == Ended::Cut && self.steps > limit);
+        self.counts.cut += u64::from(self.ended == Ended::Cut && self.is_long(limit));
     }
 
     /// What was counted.

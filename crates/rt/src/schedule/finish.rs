@@ -32,6 +32,9 @@ pub(super) unsafe fn leave_for(sp: usize) -> ! {
 pub(super) fn count(rt: &mut Rt) {
     rt.private.step();
     rt.signals().add_step();
+    if rt.threads.count() <= 1 + usize::from(rt.config.harness) {
+        rt.exploration.no_thread_yet();
+    }
     let limit = rt.config.steps;
     if rt.exploration.add_step(limit) || rt.signals().stopped() {
         finish(rt, Ended::Cut);

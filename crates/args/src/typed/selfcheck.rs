@@ -1,0 +1,56 @@
+//! What may be typed for `weakspot selfcheck`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::super::values::{OutputFormat, When, duration, output_of};
+use super::Threads;
+
+/// Hold the engines against each other and against the definitions, on random inputs.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot selfcheck --time 10m
+  weakspot selfcheck --seed 7 --round 4711",
+    after_help = "\
+Random programs, histories, traces with transactions and, where there is a C
+compiler, programs in C. Whatever can answer a question is asked, with and
+without reductions and with one worker and two; the answers have to agree with
+each other, and on small inputs with the definitions. Inputs on which they do
+not are made as small as possible and written to files.
+
+Exit code: 0 all answers agree; 1 some do not.",
+    mut_arg("threads", |a| a.help(
+        "How many inputs to work on at a time; by default one per processor"
+    ))
+)]
+pub(crate) struct Selfcheck {
+    /// Go on for this long [default: 1m].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// What the inputs are made from; by default another one each time.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Only this round, which has one input; needs --seed.
+    #[arg(long, value_name = "N")]
+    pub(crate) round: Option<u64>,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+    /// The folder for inputs on which answers differ [default: weakspot-selfcheck].
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    pub(crate) format: Option<OutputFormat>,
+    /// Say nothing if all answers agree.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Show progress on standard error [default: auto].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) progress: Option<When>,
+}
+
+const FORMATS: [OutputFormat; 2] = [OutputFormat::Text, OutputFormat::Json];

@@ -1,0 +1,142 @@
+//! Kinds of programs that other checkers are tested with, and what there is to say about them.
+
+use crate::run::explore;
+
+/// Two threads `p` and `q` with these declarations before them.
+fn program(before: &str, p: &str, q: &str) -> String {
+    format!(
+        "#include <assert.h>
+#include <genmc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+{before}
+void *p(void *a) {{ {p} return a; }}
+void *q(void *a) {{ {q} return a; }}
+int main(void) {{
+    pthread_t a, b;
+    pthread_create(&a, 0, p, 0);
+    pthread_create(&b, 0, q, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}}
+"
+    )
+}
+
+/// Accesses through a null pointer crash, whatever their size and kind, with buffers and without.
+#[test]
+fn null_pointers() {
+    for (name, access) in [
+        ("null_store", "*(int *)place = 1;"),
+        ("null_byte", "*(char *)place = 1;"),
+        ("null_load", "sink = *(char *)place;"),
+        ("null_relaxed", "atomic_store_explicit(place, 1, memory_order_relaxed);"),
+    ] {
+        let source = program(
+            "atomic_int ready, *_Atomic shared; volatile int sink;",
+            "ready = 1;",
+            &format!("if (ready) {{ atomic_int *place = shared; {access} }}"),
+        );
+        for under in [&["-q"][..], &["-q", "--under", "tso"]] {
+            let (out, code) = explore(name, &source, under);
+            assert_eq!(code, Some(1), "{name} {under:?}: {out}");
+            assert!(out.contains("crash at"), "{name} {under:?}: {out}");
+        }
+    }
+}
+
+/// What the header declares besides functions of the library: hints, which do what they are about, and
+/// threads.
+#[test]
+fn hints_and_threads_of_genmc() {
+    let source = program(
+        "atomic_int x, y; __VERIFIER_plock_t lock = { PTHREAD_MUTEX_INITIALIZER }; int n;
+static void *add(void *a) {
+    __VERIFIER_plock_lock(&lock); n++; __VERIFIER_plock_unlock(&lock);
+    return a;
+}",
+        "int old = 0;
+    __VERIFIER_local_write(x = 1);
+    __VERIFIER_helping_CAS(atomic_compare_exchange_strong(&x, &old, 2));
+    if (__VERIFIER_speculative_read(x) == 1) __VERIFIER_final_write(y = 1);",
+        "__VERIFIER_thread_t one = __VERIFIER_spawn(add, &n);
+    __VERIFIER_thread_t two = __VERIFIER_spawn_symmetric(add, &n, one);
+    assert(__VERIFIER_join(one) == &n);
+    __VERIFIER_join_symmetric(two);
+    assert(n == 2);",
+    );
+    let (out, code) = explore("hints", &source, &["-q", "--model", "tso"]);
+    assert_eq!(code, Some(0), "{out}");
+    let (out, code) = explore("hints_bad", &source.replace("n == 2", "y == 1"), &["-q"]);
+    assert_eq!(code, Some(1), "{out}");
+}
+
+/// There is one way to take the steps before a second thread is started, so their number has no limit.
+#[test]
+fn one_thread_may_take_its_time() {
+    let source = |before: u32, p: u32| {
+        let body =
+            program("atomic_int n;", &format!("for (int i = 0; i < {p}; i++) n++;"), "(void)n;");
+        body.replace(
+            "pthread_t a, b;",
+            &format!(
+                "pthread_t a, b; for (int i = 0; i < {before}; i++) n++; if ({p} == 0) return 0;"
+            ),
+        )
+    };
+    for (name, before, p, expected) in
+        [("alone", 5000, 0, 0), ("alone_first", 5000, 1, 0), ("not_alone", 1, 5000, 3)]
+    {
+        let (out, code) =
+            explore(name, &source(before, p), &["--steps", "1000", "--executions", "500"]);
+        assert_eq!(code, Some(expected), "{name}: {out}");
+        assert_eq!(out.contains("cut off after 1000 steps"), expected == 3, "{name}: {out}");
+    }
+}
+
+/// Code that another compiler has made is found wherever the linker takes it from, and then nothing holds
+/// unless there is one thread only.
+#[test]
+fn prebuilt_archives_are_not_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let command = |program: &str, args: &[&str]| {
+        let done = std::process::Command::new(program).args(args).current_dir(&folder).status();
+        assert!(done.expect("started").success(), "{program} {args:?}");
+    };
+    std::fs::write(path("bump.c"), "int shared; void bump(void) { shared++; }").expect("written");
+    std::fs::write(path("idle.c"), "void idle(void) {}").expect("written");
+    let main = program("void bump(void);", "bump();", "bump();");
+    std::fs::write(path("main.c"), &main).expect("written");
+    let alone = "void bump(void); int main(void) { bump(); return 0; }";
+    std::fs::write(path("alone.c"), alone).expect("written");
+    command("gcc", &["-O1", "-c", "bump.c", "idle.c"]);
+    command("ar", &["rcs", "libbump.a", "bump.o", "idle.o"]);
+    let ask = |inputs: &[&str]| {
+        let out = path("program");
+        let words =
+            ["cc", "-O1", "-pthread", "-o", &out, "-L", folder.path().to_str().expect("UTF-8")];
+        let built = crate::run(&[&words[..], inputs].concat(), "");
+        assert_eq!(built.code, Some(0), "{}", built.err);
+        let ran = crate::run(&["run", &out], "");
+        (built.err, ran.out + &ran.err, ran.code)
+    };
+    let (main, alone, archive) = (path("main.c"), path("alone.c"), path("libbump.a"));
+    for inputs in [&[&main[..], "-lbump"][..], &[&main, &archive], &[&main, &path("bump.o")]] {
+        let (built, out, code) = ask(inputs);
+        assert!(built.contains("was not compiled by `weakspot cc`"), "{inputs:?}: {built}");
+        assert!(!built.contains("idle.o"), "it is not linked: {built}");
+        assert!(out.contains("bump.o"), "{inputs:?}: {out}");
+        assert_eq!(code, Some(3), "{inputs:?}: {out}");
+    }
+    assert_eq!(ask(&[&alone, "-lbump"]).2, Some(0));
+    // The same with an archive of ours: a data race.
+    let built = crate::run(&["cc", "-O1", "-c", &path("bump.c"), "-o", &path("bump.o")], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    std::fs::remove_file(&archive).expect("removed");
+    command("ar", &["rcs", "libbump.a", "bump.o"]);
+    let (built, out, code) = ask(&[&main, "-lbump"]);
+    assert_eq!((built.as_str(), code), ("", Some(1)), "{out}");
+}
