@@ -10,6 +10,8 @@
 mod cargo_words;
 mod meant;
 mod refused;
+#[cfg(feature = "shell")]
+mod shell;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -53,6 +55,15 @@ pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> 
     let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
     meant::command(cli.command).map_err(Stop::Usage)
 }
+
+/// The version, with the commit that it was built from if that is known.
+pub const VERSION: &str = match option_env!("WEAKSPOT_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+/// The commit that this was built from, if it is known.
+pub const COMMIT: Option<&str> = option_env!("WEAKSPOT_COMMIT");
 
 /// All commands and options, with those that are refused.
 fn syntax() -> clap::Command {

@@ -57,8 +57,19 @@ pub enum Command {
     BenchHistory(BenchHistoryArgs),
     BenchSerial(BenchSerialArgs),
     BenchReal(BenchRealArgs),
-    HistoryCell { task: String, timeout: Duration },
-    Cell { program: String, question: String, timeout: Duration },
+    HistoryCell {
+        task: String,
+        timeout: Duration,
+    },
+    Cell {
+        program: String,
+        question: String,
+        timeout: Duration,
+    },
+    /// To print this.
+    Completions(Vec<u8>),
+    /// Pages by the names of their files, and the folder for them.
+    Man(Vec<(String, Vec<u8>)>, PathBuf),
 }
 
 /// What does not go together, and what was expected.
@@ -110,6 +121,10 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Bench(Bench::Cell { program, question, timeout }) => {
             Command::Cell { program, question, timeout }
         }
+        #[cfg(feature = "shell")]
+        Typed::Completions { shell } => Command::Completions(crate::shell::completions(shell)),
+        #[cfg(feature = "shell")]
+        Typed::Man { folder } => Command::Man(crate::shell::man_pages(), folder),
     })
 }
 

@@ -35,7 +35,7 @@ pub(crate) use selfcheck::Selfcheck;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
-#[command(name = "weakspot", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "weakspot", version = crate::VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "\
 Example:
   weakspot litmus --model tso --show corpus/litmus/SB.litmus
@@ -74,6 +74,22 @@ pub(crate) enum Command {
     Selfcheck(Selfcheck),
     #[command(subcommand)]
     Bench(Bench),
+    /// Print what completes command lines in a shell.
+    #[cfg(feature = "shell")]
+    #[command(before_help = "\
+Example:
+  weakspot completions bash > ~/.local/share/bash-completion/completions/weakspot")]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write a man page for each command to a folder.
+    #[cfg(feature = "shell")]
+    #[command(hide = true)]
+    Man {
+        /// Where they go.
+        folder: PathBuf,
+    },
 }
 
 /// Options that all questions about programs share.

@@ -14,7 +14,7 @@ use weakspot_report::{
 };
 use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_history_commented};
 
-use crate::args::{HistoryCheckArgs, OutputFormat};
+use crate::args::HistoryCheckArgs;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
@@ -204,7 +204,7 @@ impl Asked<'_> {
         let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all });
         self.job.write(&written);
-        if shared.format == OutputFormat::Dot && draws_nothing && !shared.quiet {
+        if shared.format.is_picture() && draws_nothing && !shared.quiet {
             self.job.answer.err +=
                 &format!("{}: nothing is violated, so there is no cycle to draw\n", self.job.file);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::Result;
+use weakspot_core::why_not::{NoReason, WhyNot, why_not};
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
@@ -13,13 +14,18 @@ use weakspot_report::{
     litmus_summary_csv,
 };
 
-use crate::args::{LitmusArgs, OutputFormat};
+use crate::args::LitmusArgs;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// So many final states are listed on a page.
 const MOST_STATES: usize = 10_000;
+
+/// So many candidate executions are looked at to say why there is no run, and so much work is done, in
+/// units of about a microsecond.
+const MOST_CANDIDATES: usize = 100_000;
+const MOST_WORK: u64 = 5_000_000;
 
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
@@ -98,9 +104,24 @@ impl Litmus<'_> {
             Err(message) => (None, Some(message)),
         };
         let wanted = self.args.show.as_deref();
-        // The run of `--format dot` is the one that decides.
-        let is_shown = wanted.is_some() || common.shared.format == OutputFormat::Dot;
-        let shown = LitmusShown { wanted: wanted.unwrap_or_default(), run: run.as_ref() };
+        // The run of a picture is the one that decides.
+        let is_shown = wanted.is_some() || common.shared.format.is_picture();
+        let reason = match (&run, &not_shown) {
+            (None, None) => self.why_not(parsed, model, &found),
+            _ => None,
+        };
+        if reason == Some(Err(NoReason::Allowed)) {
+            let message = format!(
+                "this is a defect: the axioms of {model} allow {}, which the search did not find",
+                wanted.unwrap_or_default()
+            );
+            self.job.complain(&message);
+        }
+        let shown = LitmusShown {
+            wanted: wanted.unwrap_or_default(),
+            run: run.as_ref(),
+            why_not: reason.as_ref().map(|reason| reason.as_ref().map_err(|&why| why)),
+        };
         let head = self.job.head(model, &judged.verdict, time, judged.certification());
         let answer = LitmusAnswer {
             head: Head { limit: found.stopped.as_ref(), ..head },
@@ -146,12 +167,32 @@ impl Litmus<'_> {
         self.job.write_evidence("litmus", source, model, &judged.verdict, evidence);
     }
 
+    /// Why no run ends with the values that `--show` asks for, if that is known.
+    fn why_not(
+        &self,
+        parsed: &Parsed,
+        model: Model,
+        found: &Outcomes<'_>,
+    ) -> Option<Result<WhyNot, NoReason>> {
+        let wanted = self.args.show.as_deref().filter(|wanted| !wanted.trim().is_empty())?;
+        let components: Vec<_> = components(parsed, wanted).ok()?.into_iter().collect();
+        if found.stopped.is_some() || components.is_empty() {
+            return None;
+        }
+        let mut work = 0;
+        let mut go_on = |more| {
+            work += more;
+            work <= MOST_WORK
+        };
+        Some(why_not(&parsed.program, model, &components, MOST_CANDIDATES, &mut go_on))
+    }
+
     fn fault(&mut self, model: Model, source: &Source, diagnostic: &Diagnostic) {
         self.job.refuse_at(Some(model), source, diagnostic);
         self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
     }
 
-    /// The run that `--show`, `--format dot` or `--report` asks for.
+    /// The run that `--show`, a picture or `--report` asks for.
     fn run_to_show(
         &self,
         parsed: &Parsed,
@@ -161,7 +202,7 @@ impl Litmus<'_> {
     ) -> Result<Option<weakspot_core::machine::Schedule>, String> {
         let wanted = self.args.show.as_deref().unwrap_or_default();
         let shared = &self.args.common.shared;
-        let draws = shared.format == OutputFormat::Dot || shared.report.is_some();
+        let draws = shared.format.is_picture() || shared.report.is_some();
         if self.args.show.is_none() && !draws {
             return Ok(None);
         }

@@ -25,8 +25,10 @@ mod run;
 mod selfcheck;
 mod serial;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use weakspot_args as args;
 use weakspot_args::{Command, Stop};
 use weakspot_build::Language;
@@ -89,6 +91,11 @@ fn main() -> ExitCode {
         Command::Cell { program, question, timeout } => {
             weakspot_bench::cell(&program, &question, timeout).map(|text| bench::cell(&text))
         }
+        Command::Completions(text) => {
+            print!("{}", String::from_utf8_lossy(&text));
+            Ok(Exit::Holds)
+        }
+        Command::Man(pages, folder) => man(&pages, &folder),
     };
     match result {
         Ok(exit) => exit.into(),
@@ -101,10 +108,22 @@ fn main() -> ExitCode {
     }
 }
 
+/// Writes man pages.
+fn man(pages: &[(String, Vec<u8>)], folder: &Path) -> anyhow::Result<Exit> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("failed to make {}", folder.display()))?;
+    for (name, page) in pages {
+        let path = folder.join(name);
+        let failed = || format!("failed to write {}", path.display());
+        std::fs::write(&path, page).with_context(failed)?;
+    }
+    Ok(Exit::Holds)
+}
+
 /// The compiler that this program is called as, by build scripts.
 fn compiler() -> Option<Language> {
     let name = std::env::args_os().next()?;
-    match std::path::Path::new(&name).file_name()?.to_str()? {
+    match Path::new(&name).file_name()?.to_str()? {
         "weakspot-cc" => Some(Language::C),
         "weakspot-cxx" => Some(Language::Cxx),
         _ => None,

@@ -18,6 +18,7 @@ use crate::args::{MonitorArgs, OutputFormat};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::Job;
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::terminal::fitted;
 
 /// Monitors SC executions of each program.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
@@ -31,9 +32,9 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let (exit, answers) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {
         let rows: Vec<MonitorRow> = answers.iter().filter_map(|t| t.row.clone()).collect();
-        print!("{}", monitor_table(&rows));
+        print!("{}", fitted(&monitor_table(&rows)));
         for answers in &answers {
-            print!("{}", answers.details);
+            print!("{}", fitted(&answers.details));
         }
     }
     Ok(exit)

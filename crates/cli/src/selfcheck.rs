@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -22,14 +22,17 @@ const TICK: Duration = Duration::from_millis(500);
 pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
     interrupt::watch();
     let since = Instant::now();
+    // One that nobody has tried, short enough to be typed.
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_millis() as u64);
+    let seed = args.seed.unwrap_or_else(|| now() % 1_000_000_000);
     let options = Options {
-        seed: args.seed,
+        seed,
         first: args.round.unwrap_or(0),
         rounds: args.round.map(|_| 1),
         threads: args.threads,
         command: std::env::current_exe().ok(),
     };
-    let (is_terminal, seed) = (terminal::is_terminal(), args.seed);
+    let is_terminal = terminal::is_terminal();
     let shows = match args.progress {
         When::Always => true,
         When::Never => false,
@@ -57,23 +60,22 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
         interrupt::asked() || since.elapsed() > args.time
     });
     terminal::clear();
-    let files = save(args, &checked.disagreements)?;
+    let files = save(&args.output, seed, &checked.disagreements)?;
     let text = match args.format {
-        OutputFormat::Json => json(args, &checked, &files, since.elapsed()),
-        _ => text(args, &checked, &files, since.elapsed()),
+        OutputFormat::Json => json(seed, &checked, &files, since.elapsed()),
+        _ => text((args.quiet, seed), &checked, &files, since.elapsed()),
     };
     print!("{}", signed(args.format, &text));
     Ok(if checked.disagreements.is_empty() { Exit::Holds } else { Exit::Violated })
 }
 
 /// Writes the inputs, and says where each of them is, without the endings of their names.
-fn save(args: &SelfcheckArgs, all: &[Disagreement]) -> Result<Vec<String>> {
+fn save(folder: &Path, seed: u64, all: &[Disagreement]) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for found in all {
-        let folder = &args.output;
         std::fs::create_dir_all(folder)
             .with_context(|| format!("failed to make the folder {}", folder.display()))?;
-        let name = folder.join(format!("{}-{}", args.seed, found.round));
+        let name = folder.join(format!("{seed}-{}", found.round));
         for (ending, text) in &found.files {
             output::write(Path::new(&format!("{}.{ending}", name.display())), text)?;
         }
@@ -82,17 +84,17 @@ fn save(args: &SelfcheckArgs, all: &[Disagreement]) -> Result<Vec<String>> {
     Ok(files)
 }
 
-fn text(args: &SelfcheckArgs, checked: &Checked, files: &[String], time: Duration) -> String {
+fn text((quiet, seed): (bool, u64), checked: &Checked, files: &[String], time: Duration) -> String {
     let mut out = String::new();
     for (found, file) in checked.disagreements.iter().zip(files) {
         let _ = writeln!(out, "{} {}: {}", found.subject.name(), file, found.what);
         for command in &found.commands {
             let _ = writeln!(out, "  shown by {}", command.replace("FILE", file));
         }
-        let (seed, round) = (args.seed, found.round);
+        let round = found.round;
         let _ = writeln!(out, "  again by weakspot selfcheck --seed {seed} --round {round}");
     }
-    if args.quiet {
+    if quiet {
         return out;
     }
     for (i, subject) in Subject::ALL.into_iter().enumerate() {
@@ -104,7 +106,7 @@ fn text(args: &SelfcheckArgs, checked: &Checked, files: &[String], time: Duratio
     if let Some(why) = &checked.without {
         let _ = writeln!(out, "note: no C programs: {}", why.trim());
     }
-    let (seed, seconds) = (args.seed, time.as_secs_f64());
+    let seconds = time.as_secs_f64();
     let _ = match checked.disagreements.len() {
         0 => writeln!(out, "all answers agree (seed {seed}, {seconds:.1} s)"),
         1 => writeln!(out, "answers differ on 1 input (seed {seed}, {seconds:.1} s)"),
@@ -113,7 +115,7 @@ fn text(args: &SelfcheckArgs, checked: &Checked, files: &[String], time: Duratio
     out
 }
 
-fn json(args: &SelfcheckArgs, checked: &Checked, files: &[String], time: Duration) -> String {
+fn json(seed: u64, checked: &Checked, files: &[String], time: Duration) -> String {
     let subjects: Vec<_> = Subject::ALL
         .into_iter()
         .enumerate()
@@ -142,7 +144,7 @@ fn json(args: &SelfcheckArgs, checked: &Checked, files: &[String], time: Duratio
     let object = json!({
         "question": "selfcheck",
         "verdict": verdict,
-        "seed": args.seed,
+        "seed": seed,
         "subjects": subjects,
         "disagreements": differ,
         "time_s": time.as_secs_f64(),

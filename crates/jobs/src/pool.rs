@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::{github, page, sarif};
+use weakspot_report::{draw_pictures, github, page, sarif};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -32,6 +32,12 @@ pub struct Answer<T> {
     pub exit: Exit,
     /// For the summary.
     pub results: Vec<T>,
+}
+
+impl<T> Default for Answer<T> {
+    fn default() -> Answer<T> {
+        Answer::new()
+    }
 }
 
 impl<T> Answer<T> {
@@ -225,8 +231,15 @@ fn print<I: Named, T>(
                             eprint!("{}", part.err);
                         }
                         match shared.format {
-                            OutputFormat::Sarif => said.found += &part.out,
+                            OutputFormat::Sarif | OutputFormat::Svg => said.found += &part.out,
+                            OutputFormat::Dot | OutputFormat::Tex => {
+                                let drawn = draw_pictures(shared.format, &part.out);
+                                out.write_all(drawn.as_bytes())?;
+                            }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
+                            OutputFormat::Text => {
+                                out.write_all(terminal::fitted(&part.out).as_bytes())?;
+                            }
                             format => out.write_all(signed(format, &part.out).as_bytes())?,
                         }
                     }
@@ -250,8 +263,12 @@ fn print<I: Named, T>(
         line.show(said.inputs, inputs.len());
     }
     terminal::clear();
-    if shared.format == OutputFormat::Sarif {
-        out.write_all(sarif(&TOOL, &said.found).as_bytes())?;
+    match shared.format {
+        OutputFormat::Sarif => out.write_all(sarif(&TOOL, &said.found).as_bytes())?,
+        OutputFormat::Svg => {
+            out.write_all(draw_pictures(shared.format, &said.found).as_bytes())?;
+        }
+        _ => {}
     }
     out.flush()
 }
@@ -331,6 +348,12 @@ pub fn limits_of(shared: &Shared) -> Limits {
 /// Listens to a search for the progress line, and for signals.
 pub struct Listener {
     since: Instant,
+}
+
+impl Default for Listener {
+    fn default() -> Listener {
+        Listener::new()
+    }
 }
 
 impl Listener {

@@ -8,11 +8,8 @@ use weakspot_report::Tool;
 use weakspot_args::OutputFormat;
 
 /// What says in the first object of an output who wrote it.
-pub const TOOL: Tool = Tool {
-    name: "weakspot",
-    version: env!("CARGO_PKG_VERSION"),
-    commit: option_env!("WEAKSPOT_COMMIT"),
-};
+pub const TOOL: Tool =
+    Tool { name: "weakspot", version: env!("CARGO_PKG_VERSION"), commit: weakspot_args::COMMIT };
 
 /// What goes to standard output next. The first object of JSON says what wrote it.
 pub fn signed(format: OutputFormat, text: &str) -> Cow<'_, str> {

@@ -1,12 +1,14 @@
 //! What people see: the line that shows progress, messages around it, and output whose reader may
 //! have gone.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
 use crate::interrupt;
 use weakspot_args::When;
+use weakspot_report::fit_lines;
 
 /// The progress line as it is on the screen; empty if there is none.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
@@ -32,7 +34,12 @@ pub fn clear() {
 pub fn message(text: fmt::Arguments<'_>) {
     let mut line = line();
     clear_line(&mut line);
-    let _ = std::io::stderr().write_fmt(text);
+    let _ = match known_width(std::io::stderr()) {
+        Some(columns) => {
+            std::io::stderr().write_all(fit_lines(&text.to_string(), columns).as_bytes())
+        }
+        None => std::io::stderr().write_fmt(text),
+    };
 }
 
 /// Text on standard output. A reader that has seen enough (`| head`) gets no more, and what goes on for it
@@ -118,6 +125,22 @@ fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|&n| n > 0).or_else(columns).unwrap_or(80)
+}
+
+/// The columns that text may take: those that `COLUMNS` says, or those of a terminal. What goes
+/// elsewhere stays in the lines that it has.
+fn known_width(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let size = || rustix::termios::tcgetwinsize(stream).ok();
+    typed.or_else(|| size().map(|size| usize::from(size.ws_col))).filter(|&columns| columns > 0)
+}
+
+/// Text for people on standard output, in lines that fit.
+pub fn fitted(text: &str) -> Cow<'_, str> {
+    match known_width(std::io::stdout()) {
+        Some(columns) => fit_lines(text, columns),
+        None => text.into(),
+    }
 }
 
 /// Whether standard error is a terminal.

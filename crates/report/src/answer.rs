@@ -85,9 +85,6 @@ pub trait Answer {
 
     /// The models whose evidence is too large for the checker, if there are any.
     fn too_large(&self) -> Option<String>;
-
-    /// For Graphviz; nothing if there is nothing to draw.
-    fn dot(&self) -> String;
 }
 
 /// What people read about evidence that is too large for the checker.
@@ -102,8 +99,12 @@ pub enum Format {
     Text,
     /// JSON Lines, for scripts.
     Json,
-    /// Graphs for Graphviz.
+    /// Pictures for browsers and papers.
+    Svg,
+    /// Pictures for Graphviz.
     Dot,
+    /// Pictures for LaTeX.
+    Tex,
     /// Tables with commas, for spreadsheets: measurements and summaries.
     Csv,
     /// Reports of tests in the XML of JUnit.
@@ -116,13 +117,30 @@ pub enum Format {
 
 impl Format {
     /// Those that most commands know.
-    pub const ALL: [Format; 6] =
-        [Format::Text, Format::Json, Format::Dot, Format::Csv, Format::Sarif, Format::Github];
+    pub const ALL: [Format; 8] = [
+        Format::Text,
+        Format::Json,
+        Format::Svg,
+        Format::Dot,
+        Format::Tex,
+        Format::Csv,
+        Format::Sarif,
+        Format::Github,
+    ];
+
+    /// Those that are pictures of runs.
+    pub const PICTURES: [Format; 3] = [Format::Svg, Format::Dot, Format::Tex];
 
     /// Whether it is made from the objects of JSON.
     #[must_use]
     pub fn is_of_objects(self) -> bool {
-        matches!(self, Format::Json | Format::Sarif | Format::Github)
+        matches!(self, Format::Json | Format::Sarif | Format::Github) || self.is_picture()
+    }
+
+    /// Whether it is a picture of a run.
+    #[must_use]
+    pub fn is_picture(self) -> bool {
+        Format::PICTURES.contains(&self)
     }
 
     /// What it is called on the command line.
@@ -131,7 +149,9 @@ impl Format {
         match self {
             Format::Text => "text",
             Format::Json => "json",
+            Format::Svg => "svg",
             Format::Dot => "dot",
+            Format::Tex => "tex",
             Format::Csv => "csv",
             Format::Junit => "junit",
             Format::Sarif => "sarif",
@@ -145,7 +165,9 @@ impl Format {
         match self {
             Format::Text => "For people",
             Format::Json => "JSON Lines, one object per file and model",
-            Format::Dot => "Graphviz: the execution or cycle that decides the answer",
+            Format::Svg => "A picture of the run or cycle that decides the answer",
+            Format::Dot => "The same for Graphviz: `neato -n2 -Tpdf`",
+            Format::Tex => "The same for LaTeX, with TikZ",
             Format::Csv => "Commas: the rows of `bench`, the summary of many files",
             Format::Junit => "XML as JUnit writes it, for services that show tests",
             Format::Sarif => "SARIF 2.1: findings for editors and services that show them",
@@ -171,8 +193,12 @@ impl Format {
                 text
             }
             // Of the others, whoever prints them makes the rest.
-            Format::Json | Format::Sarif | Format::Github => answer.json(),
-            Format::Dot => answer.dot(),
+            Format::Json
+            | Format::Sarif
+            | Format::Github
+            | Format::Svg
+            | Format::Dot
+            | Format::Tex => answer.json(),
             Format::Csv | Format::Junit => String::new(),
         }
     }

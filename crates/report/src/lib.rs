@@ -12,6 +12,7 @@ mod exchange;
 mod history;
 mod json;
 mod page;
+mod picture;
 mod program;
 mod real;
 mod real_advice;
@@ -33,6 +34,7 @@ pub use history::{
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
 pub use page::page;
+pub use picture::draw_pictures;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusShown, observation};
 pub use program::race::RaceAnswer;
@@ -50,7 +52,6 @@ pub use real_json::{failures_json, real_json, unserializable_json};
 pub use real_tests::{
     RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
 };
-pub use run::dot::draw_dot;
 pub use run::drawing::draw_run;
 pub use run::object::{
     ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, ScSays,
@@ -64,6 +65,7 @@ pub use stream::programs::{
 };
 pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
+pub use text::fit::fit_lines;
 pub use text::limit::limit_text;
 pub use text::show::plain;
 pub use text::table::Style;

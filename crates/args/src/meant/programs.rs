@@ -7,7 +7,7 @@ use weakspot_explore::{Algorithm, Strategy};
 
 use super::{Common, PSO, TSO, Usage, file, refuse, refuse_csv};
 use crate::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
-use crate::values::{Cost, OutputFormat};
+use crate::values::Cost;
 
 #[derive(Debug)]
 pub struct LitmusArgs {
@@ -116,7 +116,7 @@ pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
         return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
     }
     refuse_csv(&common.shared)?;
-    if common.shared.format == OutputFormat::Dot {
+    if common.shared.format.is_picture() {
         return Err(Usage("fences are no graph; expected --format text or json".to_owned()));
     }
     let buffer_limit = buffers.buffer_limit.is_some() && goal == FenceGoal::Robust;

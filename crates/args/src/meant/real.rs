@@ -8,7 +8,7 @@ use weakspot_core::Model;
 
 use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
 use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
-use crate::values::{OutputFormat, Replay};
+use crate::values::Replay;
 
 /// The arguments of a compiler, as they are.
 #[derive(Debug)]
@@ -235,12 +235,6 @@ fn explore(
         ..super::shared(shared, Some(threads), None)?
     };
     refuse_csv(&shared)?;
-    if shared.format == OutputFormat::Dot {
-        return Err(Usage(
-            "--format dot is for one execution: --log writes it, and `weakspot monitor` draws it"
-                .to_owned(),
-        ));
-    }
     Ok(RunArgs {
         workers: 1,
         all_count: !model.is_empty(),

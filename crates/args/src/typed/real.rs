@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
 
-use super::super::values::{Replay, buffers, model, plain, tests};
+use super::super::values::{Replay, buffers, explored, model, tests};
 use super::{Shared, Threads};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
@@ -45,7 +45,7 @@ would let an access overtake a store; failed assertions, crashes and deadlocks
 are reported, too. Holds only if all executions were explored, up to the order
 of steps that do not conflict. What the program reads from the outside (files,
 time, random numbers) should not change.",
-    mut_arg("format", |a| a.value_parser(plain())),
+    mut_arg("format", |a| a.value_parser(explored())),
     mut_arg("threads", |a| a.help(
         "How many of the program explore it at a time; by default one per processor. The answer is the same"
     ))
@@ -127,7 +127,7 @@ The crate is built as `cargo run` would, with instrumentation, in
 target/weakspot; nothing in it changes. The program is explored as by `weakspot
 run`; an exit code that is not 0 is a failure, too. Options of `cargo run` are
 taken, too, in any order; after `--` come arguments of the program.",
-    mut_arg("format", |a| a.value_parser(plain())),
+    mut_arg("format", |a| a.value_parser(explored())),
     mut_arg("threads", |a| a.help(
         "How many of the program explore it at a time; by default one per processor. The answer is the same"
     ))

@@ -13,6 +13,7 @@ use crate::args::{OutputFormat, RunArgs};
 use crate::run::{Subject, answered};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::pool;
+use weakspot_jobs::terminal::fitted;
 
 /// A test.
 pub(super) struct Test {
@@ -120,10 +121,10 @@ pub(super) fn explore(
         let bad = |test: &&RealTest<'_>| matches!(test.end, TestEnd::Fail | TestEnd::Error);
         let bad: Vec<&str> = shown.iter().filter(bad).map(|test| test.text).collect();
         if !bad.is_empty() {
-            print!("\nfailures:\n\n{}", bad.join("\n"));
+            print!("\nfailures:\n\n{}", fitted(&bad.join("\n")));
         }
         if !shared.quiet {
-            print!("\n{}", tests_summary(&shown, skipped, since.elapsed()));
+            print!("\n{}", fitted(&tests_summary(&shown, skipped, since.elapsed())));
         }
     } else if !shared.quiet {
         for note in skipped {

@@ -113,32 +113,29 @@ fn dot() {
     check(
         &["history", "--format", "dot", "--model", "sc", "-"],
         SB,
-        expect![[r#"
-        digraph history {
-          label="- sb under SC"; labelloc=t; fontname="monospace";
-          node [shape=box, style=rounded, fontname="monospace"];
-          edge [fontname="monospace"];
-          subgraph cluster_0 {
-            label="t0"; color=gray;
-            o0 [label="0. w x 1  line 2"];
-            o1 [label="1. r y 0  line 3"];
-          }
-          subgraph cluster_1 {
-            label="t1"; color=gray;
-            o2 [label="0. w y 1  line 4"];
-            o3 [label="1. r x 0  line 5"];
-          }
-            i1 [label="y=0 at the start"];
-            i0 [label="x=0 at the start"];
-          o0 -> o1 [label="po", penwidth=2];
-          o1 -> o2 [label="rw", penwidth=2];
-          o2 -> o3 [label="po", penwidth=2];
-          o3 -> o0 [label="rw", penwidth=2];
-          i1 -> o2 [label="po", style=dashed];
-          i0 -> o0 [label="po", style=dashed];
-        }
-        --- exit 1
-    "#]],
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="sb under SC", pos="42.1,177.0", width=0.92, height=0.15, fontcolor="#000000"];
+              init [shape=plaintext, label="initially x=0 y=0", pos="58.5,165.8", width=1.38, height=0.15, fontcolor="#555555"];
+              t0 [shape=plaintext, label="t0", pos="42.0,134.2", width=0.24, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="t1", pos="184.5,134.2", width=0.24, height=0.15, fontcolor="#000000"];
+              e0 [label="W x=1\nw x 1", pos="42.0,104.2", width=0.83, height=0.40, penwidth=2];
+              e1 [label="R y=0\nr y 0", pos="42.0,56.2", width=0.83, height=0.40, penwidth=2];
+              e2 [label="W y=1\nw y 1", pos="184.5,104.2", width=0.83, height=0.40, penwidth=2];
+              e3 [label="R x=0\nr x 0", pos="184.5,56.2", width=0.83, height=0.40, penwidth=2];
+              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="55.8,80.2", pos="e,42.0,70.5 42.0,90.0 42.0,85.5 42.0,81.0 42.0,76.5"];
+              e1 -> e2 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="111.4,64.5", pos="e,154.5,104.2 72.0,56.2 97.5,71.1 123.8,86.4 149.3,101.2"];
+              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="198.3,80.2", pos="e,184.5,70.5 184.5,90.0 184.5,85.5 184.5,81.0 184.5,76.5"];
+              e3 -> e0 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="111.4,96.0", pos="e,72.0,104.2 154.5,56.2 129.0,71.1 102.7,86.4 77.2,101.2"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,22.5", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,11.2", width=2.44, height=0.15, fontcolor="#b35806"];
+            }
+            --- exit 1
+        "##]],
     );
 }
 
@@ -449,7 +446,9 @@ fn help() {
                       Possible values:
                       - text:   For people
                       - json:   JSON Lines, one object per file and model
-                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - svg:    A picture of the run or cycle that decides the answer
+                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:    The same for LaTeX, with TikZ
                       - csv:    Commas: the rows of `bench`, the summary of many files
                       - sarif:  SARIF 2.1: findings for editors and services that show them
                       - github: Annotations on the lines of a pull request, for GitHub Actions

@@ -100,28 +100,31 @@ fn dot() {
     check(
         &["monitor", "--format", "dot", "--model", "tso", SB],
         "",
-        expect![[r#"
-        digraph execution {
-          label="corpus/traces/store-buffering.wstrace under TSO"; labelloc=t; fontname="monospace";
-          node [shape=box, style=rounded, fontname="monospace"];
-          edge [fontname="monospace"];
-          subgraph cluster_0 {
-            label="t0"; color=gray;
-            e0 [label="1. wr x  at sb.c:4"];
-            e1 [label="2. rd y  at sb.c:5"];
-          }
-          subgraph cluster_1 {
-            label="t1"; color=gray;
-            e2 [label="3. wr y  at sb.c:9"];
-            e3 [label="4. rd x  at sb.c:10"];
-          }
-          e0 -> e1 [label="po"];
-          e1 -> e2 [label="fr"];
-          e2 -> e3 [label="po"];
-          e3 -> e0 [label="fr"];
-        }
-        --- exit 1
-    "#]],
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="corpus/traces/store-buffering.wstrace under TSO, violation 1", pos="176.2,354.8", width=4.65, height=0.15, fontcolor="#000000"];
+              t0 [shape=plaintext, label="t0", pos="68.6,323.2", width=0.24, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="t1", pos="230.9,323.2", width=0.24, height=0.15, fontcolor="#000000"];
+              e0 [label="W x\nwr x\nsb.c:4", pos="68.6,287.6", width=1.38, height=0.55, penwidth=2];
+              e1 [label="R y\nrd y\nsb.c:5", pos="68.6,228.4", width=1.38, height=0.55, penwidth=2];
+              e2 [label="W y\nwr y\nsb.c:9", pos="230.9,169.1", width=0.83, height=0.55, penwidth=2];
+              e3 [label="R x\nrd x\nsb.c:10", pos="230.9,109.9", width=0.83, height=0.55, penwidth=2];
+              e4 [label="x reaches memory", pos="68.6,61.9", width=1.38, height=0.24, style=dashed, color="#b35806"];
+              b0 [label="", pos="13.9,174.8", width=0.05, height=3.14, style=filled, color="#fdb863"];
+              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="82.4,258.0", pos="e,68.6,248.2 68.6,267.8 68.6,263.3 68.6,258.7 68.6,254.2"];
+              e1 -> e2 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="167.3,209.5", pos="e,200.9,169.1 118.4,228.4 144.0,210.0 170.4,191.0 196.0,172.6"];
+              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="244.6,139.5", pos="e,230.9,129.8 230.9,149.2 230.9,144.8 230.9,140.2 230.9,135.8"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="166.0,74.9", pos="e,118.4,61.9 200.9,109.9 175.3,95.0 149.0,79.7 123.5,64.9"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,33.8", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,22.5", width=2.44, height=0.15, fontcolor="#b35806"];
+              lb [shape=plaintext, label="bar: a store waits in its buffer", pos="99.6,11.2", width=2.52, height=0.15, fontcolor="#b35806"];
+            }
+            --- exit 1
+        "##]],
     );
 }
 

@@ -295,32 +295,32 @@ fn dot() {
     check(
         &["robust", "--format", "dot", "--model", "tso", "-"],
         DEKKER,
-        expect![[r#"
-        digraph execution {
-          label="- under TSO";
-          labelloc=t; fontname="monospace"; nodesep=0.8; ranksep=0.6;
-          node [shape=box, style=rounded, fontname="monospace"];
-          edge [fontname="monospace"];
-          init [label="initially x=0 y=0", color=gray];
-          init -> e1 [label="rf", color="gray", fontcolor="gray", style=dashed];
-          init -> e3 [label="rf", color="gray", fontcolor="gray", style=dashed];
-          subgraph cluster_0 {
-            label="p"; color=gray;
-            e0 [label="x = 1\nW x=1", penwidth=3];
-            e1 [label="if (y == 0)\nR y=0", penwidth=3];
-            e0 -> e1 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
-          }
-          subgraph cluster_1 {
-            label="q"; color=gray;
-            e2 [label="y = 1\nW y=1", penwidth=3];
-            e3 [label="if (x == 0)\nR x=0", penwidth=3];
-            e2 -> e3 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
-          }
-          e1 -> e2 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
-          e3 -> e0 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
-        }
-        --- exit 1
-    "#]],
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="- under TSO", pos="42.1,321.0", width=0.92, height=0.15, fontcolor="#000000"];
+              init [shape=plaintext, label="initially x=0 y=0", pos="58.5,309.8", width=1.38, height=0.15, fontcolor="#555555"];
+              t0 [shape=plaintext, label="p", pos="74.0,278.2", width=0.16, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="q", pos="247.9,278.2", width=0.16, height=0.15, fontcolor="#000000"];
+              e0 [label="W x=1\nx = 1", pos="74.0,248.2", width=1.54, height=0.40, penwidth=2];
+              e1 [label="R y=0\nif (y == 0)", pos="74.0,200.2", width=1.54, height=0.40, penwidth=2];
+              e2 [label="W y=1\ny = 1", pos="247.9,152.2", width=1.00, height=0.40, penwidth=2];
+              e3 [label="R x=0\nif (x == 0)", pos="247.9,104.2", width=1.00, height=0.40, penwidth=2];
+              e4 [label="x=1 reaches memory", pos="74.0,61.9", width=1.54, height=0.24, style=dashed, color="#b35806"];
+              b0 [label="", pos="13.9,155.1", width=0.05, height=2.59, style=filled, color="#fdb863"];
+              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="87.8,224.2", pos="e,74.0,214.5 74.0,234.0 74.0,229.5 74.0,225.0 74.0,220.5"];
+              e1 -> e2 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="176.9,187.2", pos="e,211.8,152.2 129.3,200.2 154.8,185.4 181.1,170.1 206.6,155.3"];
+              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="261.7,128.2", pos="e,247.9,118.5 247.9,138.0 247.9,133.5 247.9,129.0 247.9,124.5"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="176.2,72.1", pos="e,129.3,61.9 211.8,104.2 186.3,91.2 160.1,77.7 134.6,64.6"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,33.8", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,22.5", width=2.44, height=0.15, fontcolor="#b35806"];
+              lb [shape=plaintext, label="bar: a store waits in its buffer", pos="99.6,11.2", width=2.52, height=0.15, fontcolor="#b35806"];
+            }
+            --- exit 1
+        "##]],
     );
 }
 
@@ -567,7 +567,9 @@ fn help() {
                       Possible values:
                       - text:   For people
                       - json:   JSON Lines, one object per file and model
-                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - svg:    A picture of the run or cycle that decides the answer
+                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:    The same for LaTeX, with TikZ
                       - csv:    Commas: the rows of `bench`, the summary of many files
                       - sarif:  SARIF 2.1: findings for editors and services that show them
                       - github: Annotations on the lines of a pull request, for GitHub Actions

@@ -302,36 +302,30 @@ fn json_and_dot() {
     check(
         &["serial", "--format", "dot", "--model", "tso", log],
         "",
-        expect![[r#"
-            digraph transactions {
-              label="corpus/transactions/task-pool-execution.wstrace under TSO"; labelloc=t; fontname="monospace";
-              node [shape=plaintext, fontname="monospace"];
-              edge [fontname="monospace"];
-              subgraph cluster_0 {
-                label="front events 2 to 3";
-                in0 [label="13. com head  at pool.c:6"];
-                out0 [label="2. rd head  at pool.c:5"];
-              }
-              subgraph cluster_1 {
-                label="front events 10 to 15";
-                in1 [label="10. rd tail  at pool.c:9"];
-              }
-              subgraph cluster_2 {
-                label="back events 6 to 7";
-                in2 [label="17. com tail  at pool.c:19"];
-                out2 [label="6. rd tail  at pool.c:18"];
-              }
-              subgraph cluster_3 {
-                label="back events 12 to 20";
-                in3 [label="12. rd head  at pool.c:22"];
-              }
-              out0 -> in1 [label="2 before 10: program order of front"];
-              in1 -> in2 [label="10 before 17: front reads tail before back changes it"];
-              out2 -> in3 [label="6 before 12: program order of back"];
-              in3 -> in0 [label="12 before 13: back reads head before front changes it"];
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="corpus/transactions/task-pool-execution.wstrace under TSO", pos="168.0,425.2", width=4.42, height=0.15, fontcolor="#000000"];
+              t0 [shape=plaintext, label="front", pos="75.5,393.8", width=0.46, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="back", pos="282.2,393.8", width=0.39, height=0.15, fontcolor="#000000"];
+              e0 [label="R head\nfront events 2 to 3\nrd head\npool.c:5", pos="75.5,352.5", width=1.76, height=0.71, penwidth=2];
+              e1 [label="R tail\nback events 6 to 7\nrd tail\npool.c:18", pos="282.2,282.0", width=1.69, height=0.71, penwidth=2];
+              e2 [label="R tail\nfront events 10 to 15\nrd tail\npool.c:9", pos="75.5,211.5", width=1.76, height=0.71, penwidth=2];
+              e3 [label="R head\nback events 12 to 20\nrd head\npool.c:22", pos="282.2,141.0", width=1.69, height=0.71, penwidth=2];
+              e4 [label="head reaches memory", pos="75.5,87.4", width=1.76, height=0.24, style=dashed, color="#b35806"];
+              e5 [label="tail reaches memory", pos="282.2,50.6", width=1.69, height=0.24, style=dashed, color="#b35806"];
+              e0 -> e2 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="89.3,282.0", pos="e,75.5,237.0 75.5,327.0 75.5,299.3 75.5,270.7 75.5,243.0"];
+              e2 -> e5 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="193.3,137.8", pos="e,221.5,50.6 139.0,211.5 165.3,160.2 192.4,107.3 218.7,56.0"];
+              e1 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="296.0,211.5", pos="e,282.2,166.5 282.2,256.5 282.2,228.8 282.2,200.2 282.2,172.5"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="179.1,97.9", pos="e,139.0,87.4 221.5,141.0 195.9,124.4 169.6,107.3 144.0,90.6"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,22.5", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,11.2", width=2.44, height=0.15, fontcolor="#b35806"];
             }
             --- exit 1
-        "#]],
+        "##]],
     );
     check(
         &["serial", "--format", "json", "-"],

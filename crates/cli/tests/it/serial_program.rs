@@ -93,36 +93,38 @@ fn task_pool() {
     check(
         &["serial", "--model", "tso", "--format", "dot", "corpus/programs/task-pool.weak"],
         "",
-        expect![[r#"
-            digraph transactions {
-              label="corpus/programs/task-pool.weak under TSO"; labelloc=t; fontname="monospace";
-              node [shape=plaintext, fontname="monospace"];
-              edge [fontname="monospace"];
-              subgraph cluster_0 {
-                label="first events 1 to 2";
-                in0 [label="8. com head  at line 16"];
-                out0 [label="1. rd head  at line 15"];
-              }
-              subgraph cluster_1 {
-                label="first event 3";
-                in1 [label="3. rd tail  at line 19"];
-              }
-              subgraph cluster_2 {
-                label="last events 4 to 5";
-                in2 [label="6. com tail  at line 30"];
-                out2 [label="4. rd tail  at line 29"];
-              }
-              subgraph cluster_3 {
-                label="last event 7";
-                in3 [label="7. rd head  at line 33"];
-              }
-              out0 -> in1 [label="1 before 3: program order of first"];
-              in1 -> in2 [label="3 before 6: first reads tail before last changes it"];
-              out2 -> in3 [label="4 before 7: program order of last"];
-              in3 -> in0 [label="7 before 8: last reads head before first changes it"];
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="task-pool under TSO", pos="64.0,417.0", width=1.53, height=0.15, fontcolor="#000000"];
+              init [shape=plaintext, label="initially head=0 tail=1", pos="75.0,405.8", width=1.83, height=0.15, fontcolor="#555555"];
+              t0 [shape=plaintext, label="first", pos="82.2,374.2", width=0.46, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="last", pos="283.5,374.2", width=0.39, height=0.15, fontcolor="#000000"];
+              e0 [label="R head=0\nh = head", pos="82.2,344.2", width=1.76, height=0.40, color="#777777"];
+              e1 [label="W head=1\nhead = h + 1", pos="82.2,296.2", width=1.76, height=0.40, penwidth=2];
+              e2 [label="R tail=1\nif (h + 1 <= tail)", pos="82.2,248.2", width=1.76, height=0.40, penwidth=2];
+              e3 [label="R tail=1\nl = tail", pos="283.5,200.2", width=1.54, height=0.40, color="#777777"];
+              e4 [label="W tail=0\ntail = l - 1", pos="283.5,152.2", width=1.54, height=0.40, penwidth=2];
+              e5 [label="R head=0\nif (head <= l - 1)", pos="283.5,104.2", width=1.54, height=0.40, penwidth=2];
+              e6 [label="head=1 reaches memory", pos="82.2,61.9", width=1.76, height=0.24, style=dashed, color="#b35806"];
+              b0 [label="", pos="13.9,179.1", width=0.05, height=3.26, style=filled, color="#fdb863"];
+              e1 -> e2 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="96.0,272.2", pos="e,82.2,262.5 82.2,282.0 82.2,277.5 82.2,273.0 82.2,268.5"];
+              e2 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="197.8,209.6", pos="e,228.2,152.2 145.7,248.2 171.7,218.1 198.4,187.0 224.3,156.8"];
+              e4 -> e5 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="297.3,128.2", pos="e,283.5,118.5 283.5,138.0 283.5,133.5 283.5,129.0 283.5,124.5"];
+              e5 -> e6 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="192.6,72.1", pos="e,145.7,61.9 228.2,104.2 202.8,91.2 176.5,77.7 151.1,64.6"];
+              e0 -> e6 [color="#b35806", fontcolor="#b35806", label="fr", lp="167.2,205.3", pos="e,145.7,66.4 145.7,344.2 149.9,344.2 154.3,344.2 158.5,344.2 158.5,252.6 158.5,158.1 158.5,66.4 156.2,66.4 154.0,66.4 151.7,66.4"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", label="fr", lp="360.3,176.2", pos="e,338.8,152.2 338.8,200.2 343.0,200.2 347.3,200.2 351.5,200.2 351.5,184.4 351.5,168.1 351.5,152.2 349.3,152.2 347.0,152.2 344.8,152.2"];
+              e0 -> e1 [color="#222222", fontcolor="#222222", pos="e,82.2,310.5 82.2,330.0 82.2,325.5 82.2,321.0 82.2,316.5"];
+              e3 -> e4 [color="#222222", fontcolor="#222222", pos="e,283.5,166.5 283.5,186.0 283.5,181.5 283.5,177.0 283.5,172.5"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,33.8", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,22.5", width=2.44, height=0.15, fontcolor="#b35806"];
+              lb [shape=plaintext, label="bar: a store waits in its buffer", pos="99.6,11.2", width=2.52, height=0.15, fontcolor="#b35806"];
             }
             --- exit 1
-        "#]],
+        "##]],
     );
 }
 

@@ -151,6 +151,15 @@ fn litmus_show_no_such_state() {
             Time MP _
 
             No run under TSO ends with 1:EAX=1; 1:EBX=0.
+            Each of these would come before the next:
+              P0  line 4  MOV [x],$1   -po->  program order of P0: TSO keeps store before
+                                              store
+              P0  line 5  MOV [y],$1   -rf->  wrote y=1, which the next reads
+              P1  line 4  MOV EAX,[y]  -po->  program order of P1: TSO keeps load before
+                                              load
+              P1  line 5  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
+              P0  line 4  MOV [x],$1  (back at the start)
+            No other execution has these values.
 
             --- exit 1
         "#]],
@@ -162,31 +171,33 @@ fn litmus_dot() {
     check(
         &["litmus", "--model", "pso", "--format", "dot", "-"],
         MP,
-        expect![[r#"
-        digraph execution {
-          label="MP under PSO";
-          labelloc=t; fontname="monospace"; nodesep=0.8; ranksep=0.6;
-          node [shape=box, style=rounded, fontname="monospace"];
-          edge [fontname="monospace"];
-          init [label="initially x=0", color=gray];
-          init -> e3 [label="rf", color="gray", fontcolor="gray", style=dashed];
-          subgraph cluster_0 {
-            label="P0"; color=gray;
-            e0 [label="MOV [x],$1\nW x=1", penwidth=3];
-            e1 [label="MOV [y],$1\nW y=1", penwidth=3];
-            e0 -> e1 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
-          }
-          subgraph cluster_1 {
-            label="P1"; color=gray;
-            e2 [label="MOV EAX,[y]\nR y=1", penwidth=3];
-            e3 [label="MOV EBX,[x]\nR x=0", penwidth=3];
-            e2 -> e3 [label="po", color="black", fontcolor="black", penwidth=3, weight=10];
-          }
-          e1 -> e2 [label="rf", color="red3", fontcolor="red3", penwidth=3, constraint=false];
-          e3 -> e0 [label="fr", color="darkorange3", fontcolor="darkorange3", penwidth=3, constraint=false];
-        }
-        --- exit 0
-    "#]],
+        expect![[r##"
+            digraph execution {
+              // neato -n2 -Tpdf
+              graph [fontname="monospace", fontsize=9, splines=line];
+              node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
+              edge [fontname="monospace", fontsize=8, arrowsize=0.6];
+              title [shape=plaintext, label="MP under PSO", pos="44.8,332.2", width=1.00, height=0.15, fontcolor="#000000"];
+              init [shape=plaintext, label="initially x=0 y=0", pos="58.5,321.0", width=1.38, height=0.15, fontcolor="#555555"];
+              t0 [shape=plaintext, label="P0", pos="74.0,289.5", width=0.24, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="P1", pos="247.9,289.5", width=0.24, height=0.15, fontcolor="#000000"];
+              e0 [label="W x=1\nMOV [x],$1", pos="74.0,259.5", width=1.54, height=0.40, penwidth=2];
+              e1 [label="W y=1\nMOV [y],$1", pos="74.0,211.5", width=1.54, height=0.40, penwidth=2];
+              e2 [label="R y=1\nMOV EAX,[y]", pos="247.9,163.5", width=1.00, height=0.40, penwidth=2];
+              e3 [label="R x=0\nMOV EBX,[x]", pos="247.9,115.5", width=1.00, height=0.40, penwidth=2];
+              e4 [label="x=1 reaches memory", pos="74.0,73.1", width=1.54, height=0.24, style=dashed, color="#b35806"];
+              b0 [label="", pos="13.9,166.3", width=0.05, height=2.59, style=filled, color="#fdb863"];
+              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="87.8,235.5", pos="e,74.0,225.8 74.0,245.2 74.0,240.8 74.0,236.2 74.0,231.8"];
+              e1 -> e2 [color="#b2182b", fontcolor="#b2182b", penwidth=2, label="2 rf", lp="176.9,198.5", pos="e,211.8,163.5 129.3,211.5 154.8,196.7 181.1,181.4 206.6,166.5"];
+              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="261.7,139.5", pos="e,247.9,129.8 247.9,149.2 247.9,144.8 247.9,140.2 247.9,135.8"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="176.2,83.3", pos="e,129.3,73.1 211.8,115.5 186.3,102.4 160.1,88.9 134.6,75.9"];
+              l0 [shape=plaintext, label="po: program order", pos="58.5,45.0", width=1.38, height=0.15, fontcolor="#222222"];
+              l1 [shape=plaintext, label="rf: is read by", pos="50.3,33.8", width=1.15, height=0.15, fontcolor="#b2182b"];
+              l2 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,22.5", width=2.44, height=0.15, fontcolor="#b35806"];
+              lb [shape=plaintext, label="bar: a store waits in its buffer", pos="99.6,11.2", width=2.52, height=0.15, fontcolor="#b35806"];
+            }
+            --- exit 0
+        "##]],
     );
 }
 
@@ -454,7 +465,7 @@ fn reach_trencher_and_memorax() {
         ],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1699,"algorithm":"sc","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager","schema":1}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","certified":true,"time_s":_,"name":"dekker-fenced","reachable":false,"explored":5,"algorithm":"sc","schema":1}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","certified":true,"time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager","schema":1}
@@ -593,7 +604,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, dot, csv, sarif, github]
+              [possible values: text, json, svg, dot, tex, csv, sarif, github]
 
             For more information, try '--help'.
             --- exit 2
@@ -624,25 +635,27 @@ fn help() {
             Usage: weakspot <COMMAND>
 
             Commands:
-              litmus   Which final states do SC, TSO and PSO allow?
-              reach    Does everything hold that a program asks: control points, assertions, final states?
-              robust   Does every run under TSO or PSO do what some run under SC does, too?
-              fence    Which fences make a program robust, or safe, at the least cost?
-              monitor  Could TSO or PSO have broken this SC execution, or those of a program?
-              serial   Are the transactions of a program or log serializable, under SC and under TSO?
-              history  Which memory models does a recorded history satisfy?
-              certify  Check the witness of an answer by the definitions alone
-              compare  Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`
-              print    Print a program in the canonical form of its language
-              convert  Convert a log of an execution, or histories, from one format to another
-              gen      Write inputs to try and to measure with
-              record   Record what threads on this very CPU read and write
-              run      What do TSO and PSO do to a compiled program, on which lines, and which fence fixes it?
-              cargo    Explore the tests or a program of an unmodified Rust crate
-              cc       Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
-              c++      Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++
-              bench    Measure how long the searches take
-              help     Print this message or the help of the given subcommand(s)
+              litmus       Which final states do SC, TSO and PSO allow?
+              reach        Does everything hold that a program asks: control points, assertions, final states?
+              robust       Does every run under TSO or PSO do what some run under SC does, too?
+              fence        Which fences make a program robust, or safe, at the least cost?
+              monitor      Could TSO or PSO have broken this SC execution, or those of a program?
+              serial       Are the transactions of a program or log serializable, under SC and under TSO?
+              history      Which memory models does a recorded history satisfy?
+              certify      Check the witness of an answer by the definitions alone
+              print        Print a program in the canonical form of its language
+              convert      Convert a log of an execution, or histories, from one format to another
+              gen          Write inputs to try and to measure with
+              record       Record what threads on this very CPU read and write
+              run          What do TSO and PSO do to a compiled program, on which lines, and which fence fixes
+                           it?
+              cargo        Explore the tests or a program of an unmodified Rust crate
+              cc           Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang
+              c++          Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or
+                           clang++
+              bench        Measure how long the searches take
+              completions  Print what completes command lines in a shell
+              help         Print this message or the help of the given subcommand(s)
 
             Options:
               -h, --help     Print help
@@ -681,7 +694,7 @@ fn help() {
                       Explain one final state by a run, drawn with a column per thread: the state that decides
                       the condition (the first state if it takes all of them), or the one given, as in
                       --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
-                      named.
+                      named. If no run ends so, the cycle is shown that forbids it.
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
@@ -713,7 +726,9 @@ fn help() {
                       Possible values:
                       - text:   For people
                       - json:   JSON Lines, one object per file and model
-                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - svg:    A picture of the run or cycle that decides the answer
+                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:    The same for LaTeX, with TikZ
                       - csv:    Commas: the rows of `bench`, the summary of many files
                       - sarif:  SARIF 2.1: findings for editors and services that show them
                       - github: Annotations on the lines of a pull request, for GitHub Actions
@@ -814,7 +829,9 @@ fn help() {
                       Possible values:
                       - text:   For people
                       - json:   JSON Lines, one object per file and model
-                      - dot:    Graphviz: the execution or cycle that decides the answer
+                      - svg:    A picture of the run or cycle that decides the answer
+                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:    The same for LaTeX, with TikZ
                       - csv:    Commas: the rows of `bench`, the summary of many files
                       - sarif:  SARIF 2.1: findings for editors and services that show them
                       - github: Annotations on the lines of a pull request, for GitHub Actions

@@ -11,3 +11,4 @@ pub mod reference;
 pub(crate) mod rejected;
 pub(crate) mod replay;
 pub(crate) mod verdict;
+pub mod why_not;

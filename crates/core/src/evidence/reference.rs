@@ -241,12 +241,15 @@ pub(crate) fn robust_within(
 
 /// How many choices of one run per thread there are. Most of them give no execution, so that they
 /// are bounded on their own.
-fn combinations(runs: &[Vec<Run>]) -> Option<usize> {
+pub(super) fn combinations(runs: &[Vec<Run>]) -> Option<usize> {
     runs.iter().try_fold(1usize, |n, runs| n.checked_mul(runs.len()))
 }
 
 /// Calls `each` with every choice of one run per thread; stops when it says so by returning false.
-fn for_each_combination(runs: &[Vec<Run>], each: &mut dyn FnMut(&[&Run]) -> bool) -> bool {
+pub(super) fn for_each_combination(
+    runs: &[Vec<Run>],
+    each: &mut dyn FnMut(&[&Run]) -> bool,
+) -> bool {
     if runs.iter().any(Vec::is_empty) {
         return true;
     }
@@ -266,7 +269,7 @@ fn for_each_combination(runs: &[Vec<Run>], each: &mut dyn FnMut(&[&Run]) -> bool
 
 /// How far a thread has to come for its run to count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+pub(super) enum Extent {
     /// To its end.
     Whole,
     /// To its end, to where it can get stuck, or to the begin of an atomic block, which it might
@@ -275,24 +278,26 @@ enum Extent {
 }
 
 /// How much of the ways through threads is looked at.
-struct Bound<'a> {
-    extent: Extent,
+pub(super) struct Bound<'a> {
+    pub(super) extent: Extent,
     /// So many runs of a thread.
-    max: usize,
-    go_on: GoOn<'a>,
+    pub(super) max: usize,
+    pub(super) go_on: GoOn<'a>,
 }
 
 /// One way through a thread, each read returning some value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
-    ops: Vec<Op>,
-    regs: Vec<Value>,
+pub(super) struct Run {
+    pub(super) ops: Vec<Op>,
+    /// For each of them the instruction: where it leaves from, and which edge it is there.
+    pub(super) edges: Vec<(PointId, usize)>,
+    pub(super) regs: Vec<Value>,
 }
 
 /// All ways through each thread in which reads return values that somebody may store. The set of
 /// such values grows in rounds; a value that needs more rounds than there are stores would have
 /// to cause itself, which no model allows because reads stay before later stores.
-fn thread_runs(program: &Program, bound: &mut Bound<'_>) -> Option<Vec<Vec<Run>>> {
+pub(super) fn thread_runs(program: &Program, bound: &mut Bound<'_>) -> Option<Vec<Vec<Run>>> {
     let mut values: Vec<BTreeSet<Value>> =
         program.locs.iter().map(|l| l.init.iter().copied().collect()).collect();
     let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
@@ -306,7 +311,7 @@ fn thread_runs(program: &Program, bound: &mut Bound<'_>) -> Option<Vec<Vec<Run>>
         for t in 0..program.threads.len() {
             let thread = &program.threads[t];
             let mut found = Vec::new();
-            let start = Run { ops: Vec::new(), regs: thread.regs.clone() };
+            let start = Run { ops: Vec::new(), edges: Vec::new(), regs: thread.regs.clone() };
             let known = (&values[..], &mut stored[..]);
             walk(program, t, thread.entry, 0, start, known, &mut found, bound)?;
             runs.push(found);
@@ -356,7 +361,7 @@ fn walk(
     if depth > points.len() {
         return None;
     }
-    for edge in edges {
+    for (index, edge) in edges.iter().enumerate() {
         let regs = &run.regs;
         let mut go = |reg: Option<(crate::RegId, Value)>, op: Option<Op>| {
             let mut next = run.clone();
@@ -368,7 +373,10 @@ fn walk(
                     stored[cell.index()].extend(program.part(loc, value, cell));
                 }
             }
-            next.ops.extend(op);
+            if let Some(op) = op {
+                next.ops.push(op);
+                next.edges.push((point, index));
+            }
             let known = (values, &mut *stored);
             walk(program, thread, edge.to, depth + 1, next, known, found, bound)
         };
@@ -419,7 +427,7 @@ fn walk(
 
 /// Calls `add` with every choice of reads-from and coherence for these runs; stops when it says
 /// so by returning false.
-fn for_each_execution(
+pub(super) fn for_each_execution(
     program: &Program,
     runs: &[&Run],
     add: &mut dyn FnMut(&Execution) -> bool,
@@ -541,7 +549,7 @@ fn permute(
     })
 }
 
-fn observe(program: &Program, runs: &[&Run], execution: &Execution) -> Vec<Value> {
+pub(super) fn observe(program: &Program, runs: &[&Run], execution: &Execution) -> Vec<Value> {
     use crate::Observable;
     let cell = |l: LocId| {
         let last = execution.coherence[l.index()].last();

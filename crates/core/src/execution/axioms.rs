@@ -59,6 +59,25 @@ pub fn allows(model: Model, execution: &Execution) -> bool {
     relations(model, execution).into_iter().all(|(_, relation)| relation.is_acyclic())
 }
 
+/// Whether the steps, which lead back to where they began, are all in one relation that `axiom` wants
+/// to be acyclic.
+pub(crate) fn has_cycle(
+    model: Model,
+    execution: &Execution,
+    axiom: Axiom,
+    steps: &[(EventId, EventId)],
+) -> bool {
+    let blocks = blocks(execution);
+    let node = |e: EventId| if axiom == Axiom::Coherence { e.index() } else { blocks[e.index()] };
+    let asked = relations(model, execution).into_iter().filter(|(of, _)| *of == axiom);
+    // Within an atomic block there is only one node.
+    let between: Vec<(usize, usize)> =
+        steps.iter().map(|&(a, b)| (node(a), node(b))).filter(|(a, b)| a != b).collect();
+    let mut relations = asked.map(|(_, relation)| relation);
+    !between.is_empty()
+        && relations.any(|relation| between.iter().all(|&(a, b)| relation.contains(a, b)))
+}
+
 /// The relations that have to be acyclic. Coherence is part of SC; it is asked for on its own
 /// because the events inside one atomic block count as one event in the other relation.
 fn relations(model: Model, execution: &Execution) -> Vec<(Axiom, Relation)> {

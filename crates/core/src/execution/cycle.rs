@@ -32,9 +32,24 @@ pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
     {
         nodes = plainer;
     }
+    arcs_between(execution, cells.as_ref(), &nodes)
+}
+
+/// The steps of a cycle that an axiom found, each with its reason; `None` if there is none for one of
+/// them.
+pub(crate) fn arcs_of(execution: &Execution, nodes: &[EventId]) -> Option<Vec<Arc>> {
+    let cells = (!execution.wides.is_empty()).then(|| Cells::of(execution));
+    arcs_between(execution, cells.as_ref(), nodes)
+}
+
+fn arcs_between(
+    execution: &Execution,
+    cells: Option<&Cells>,
+    nodes: &[EventId],
+) -> Option<Vec<Arc>> {
     let mut arcs: Vec<Arc> = Vec::new();
     for (i, &a) in nodes.iter().enumerate() {
-        let arc = arc(execution, cells.as_ref(), a, nodes[(i + 1) % nodes.len()])?;
+        let arc = arc(execution, cells, a, nodes[(i + 1) % nodes.len()])?;
         if let Some(last) = arcs.last()
             && last.to != arc.from
         {

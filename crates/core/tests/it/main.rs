@@ -29,4 +29,5 @@ mod serial_evidence;
 mod serial_programs;
 mod serial_traces;
 mod serial_values;
+mod why_not;
 mod wide;

@@ -1,7 +1,6 @@
 //! Whether histories satisfy models, as text, JSON and DOT.
 
 mod cycle;
-mod dot;
 mod json;
 mod lattice;
 mod run;
@@ -21,7 +20,6 @@ use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, model_name, plain};
 use crate::text::table::{Style, paragraph};
 
-use dot::history_dot;
 use json::history_json;
 use lattice::history_all_text;
 
@@ -83,10 +81,6 @@ impl Answer for HistoryAnswers<'_> {
         let models: Vec<String> =
             self.answers.iter().filter_map(|answer| answer.head.too_large()).collect();
         (!models.is_empty()).then(|| models.join(", "))
-    }
-
-    fn dot(&self) -> String {
-        history_dot(self.answers)
     }
 }
 

@@ -58,10 +58,6 @@ impl Answer for FenceAnswer<'_> {
         // The note stands before the diff, which is what the text ends with.
         None
     }
-
-    fn dot(&self) -> String {
-        String::new()
-    }
 }
 
 /// A fence in the text.

@@ -11,17 +11,18 @@ use std::fmt::Write;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use weakspot_core::machine::Schedule;
+use weakspot_core::why_not::{NoReason, WhyNot};
 use weakspot_core::{Limit, Names, OutcomeSet, Program, Quantifier, Value, Verdict};
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
-use crate::run::dot::draw_dot;
+use crate::program::why_not::{WhyNotJson, why_not_json, why_not_text};
 use crate::run::drawing::draw_run;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, location_name, plain, push_value};
-use crate::text::table::Style;
+use crate::text::table::{Style, paragraph};
 
 /// The answer to one litmus test under one model.
 #[derive(Clone, Copy, Debug)]
@@ -57,20 +58,30 @@ pub struct LitmusShown<'a> {
     pub wanted: &'a str,
     /// The run, if there is one.
     pub run: Option<&'a Schedule>,
+    /// Why there is none, if that was asked.
+    pub why_not: Option<Result<&'a WhyNot, NoReason>>,
 }
 
 impl Answer for LitmusAnswer<'_> {
     fn text(&self, style: Style) -> String {
         let mut out = litmus_text(self);
-        if let Some(LitmusShown { wanted, run }) = self.shown {
+        if let Some(LitmusShown { wanted, run, why_not }) = self.shown {
             let LitmusAnswer { head, program, names, source, .. } = *self;
             let model = head.model;
-            let shown = match run {
-                Some(run) => draw_run(program, names, source, model, run, style),
-                None if wanted.trim().is_empty() => "No run ends.\n".to_owned(),
-                None => format!("No run under {model} ends with {wanted}.\n"),
-            };
-            out += &shown;
+            let say = |text: &str| paragraph(text, style.columns(), 0);
+            let wanted = wanted.trim().trim_end_matches(';');
+            match run {
+                Some(run) => out += &draw_run(program, names, source, model, run, style),
+                None if wanted.is_empty() => out += "No run ends.\n",
+                None if head.limit().is_some() => {
+                    out +=
+                        &say(&format!("No run that was found under {model} ends with {wanted}."));
+                }
+                None => out += &say(&format!("No run under {model} ends with {wanted}.")),
+            }
+            if let Some(reason) = why_not {
+                out += &why_not_text(Show { program, names, source }, model, reason, style);
+            }
             out.push('\n');
         }
         out
@@ -82,12 +93,6 @@ impl Answer for LitmusAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        let LitmusAnswer { head, program, names, source, .. } = *self;
-        let run = self.shown.and_then(|shown| shown.run);
-        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
     }
 }
 
@@ -151,6 +156,8 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
         model_of: a.of_machine.map(|_| "machine"),
         outcomes: a.with_outcomes.then_some(States(a)),
         run: shown.and_then(|run| of_schedule(show, a.head.model, run, true)),
+        why_not: (a.shown.and_then(|shown| shown.why_not))
+            .map(|reason| why_not_json(show, a.head.model, reason)),
     };
     of_program(&a.head, a.names, body)
 }
@@ -169,6 +176,8 @@ struct Body<'a> {
     outcomes: Option<States<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<WhyNotJson>,
 }
 
 /// The states as a list of objects such as `{"0:EAX":0,"x":1}`.

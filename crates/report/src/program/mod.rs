@@ -8,3 +8,4 @@ pub(crate) mod robust;
 pub(crate) mod summary;
 pub(crate) mod tally;
 pub(crate) mod unread;
+pub(crate) mod why_not;

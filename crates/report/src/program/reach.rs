@@ -9,7 +9,6 @@ use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
-use crate::run::dot::draw_dot;
 use crate::run::drawing::draw_run;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
@@ -55,11 +54,6 @@ impl Answer for ReachAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        let ReachAnswer { head, program, names, source, run, .. } = *self;
-        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
     }
 }
 

@@ -10,7 +10,6 @@ use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
-use crate::run::dot::draw_dot;
 use crate::run::drawing::{explain, title};
 use crate::run::object::{Run, RunArc, RunStep, StepKind};
 use crate::run::of_schedule::of_schedule;
@@ -59,11 +58,6 @@ impl Answer for RobustAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        let RobustAnswer { head, program, names, source, run, .. } = *self;
-        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
     }
 }
 

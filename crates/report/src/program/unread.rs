@@ -35,8 +35,4 @@ impl<M: ModelName> Answer for Unread<'_, M> {
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
     }
-
-    fn dot(&self) -> String {
-        String::new()
-    }
 }

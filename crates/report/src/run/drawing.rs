@@ -110,6 +110,14 @@ pub(crate) fn explain(
     out
 }
 
+/// The cycle of a run alone, with the source lines of its events.
+pub(crate) fn cycle_lines(run: &Run, style: Style) -> String {
+    let (marks, columns) = (marks(run), style.columns());
+    let mut out = String::new();
+    Drawing { run, marks, lines: true, events: &[], columns }.push_cycle(&mut out);
+    out
+}
+
 struct Drawing<'a> {
     run: &'a Run,
     /// For each step the number by which the drawing refers to its store.

@@ -1,7 +1,6 @@
-//! One run: the object that all formats show, how it is made, drawn for a terminal, and as a graph.
+//! One run: the object that all formats show, how it is made, and drawn for a terminal.
 
 pub(crate) mod communication;
-pub(crate) mod dot;
 pub(crate) mod drawing;
 pub(crate) mod object;
 pub(crate) mod of_log;

@@ -11,8 +11,7 @@ use weakspot_core::{
 
 use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
-use crate::run::dot::quoted;
-use crate::run::object::{Run, RunArc, RunStep};
+use crate::run::object::{Run, RunStep};
 use crate::run::of_log::{did, loc_name, of_delay, site, thread_name};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
@@ -54,10 +53,6 @@ impl Answer for MonitorAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        monitor_dot(self)
     }
 }
 
@@ -269,36 +264,6 @@ impl EndJson {
             at: site(tables, end.site).map(str::to_owned),
         }
     }
-}
-
-/// The cycle behind the first report that has one, as a graph for Graphviz; nothing if there is
-/// none.
-fn monitor_dot(a: &MonitorAnswer<'_>) -> String {
-    let Some(delayed) = a.reports.iter().find_map(|(_, run)| run.as_ref()) else {
-        return String::new();
-    };
-    let run = of_delay(a.tables, a.log, delayed);
-    let mut out = String::from("digraph execution {\n");
-    let label = format!("{} under {}", plain(a.head.file), a.head.model);
-    let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
-    out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\"];\n");
-    out.push_str("  edge [fontname=\"monospace\"];\n");
-    let events = || run.steps.iter().filter(|step| step.of.is_none());
-    for (column, thread) in columns(&run).into_iter().enumerate() {
-        let _ = writeln!(out, "  subgraph cluster_{column} {{");
-        let _ = writeln!(out, "    label={}; color=gray;", quoted(run.thread(thread)));
-        for step in events().filter(|step| step.thread == thread) {
-            let at = step.site().map_or(String::new(), |site| format!("  at {site}"));
-            let label = format!("{}. {}{at}", step.n, step.text.as_deref().unwrap_or_default());
-            let _ = writeln!(out, "    e{} [label={}];", step.n - 1, quoted(&label));
-        }
-        out.push_str("  }\n");
-    }
-    for RunArc { from, to, edge, .. } in &run.cycle {
-        let _ = writeln!(out, "  e{} -> e{} [label=\"{edge}\"];", from - 1, to - 1);
-    }
-    out.push_str("}\n");
-    out
 }
 
 /// The threads that do something in a run, in the order of their numbers.

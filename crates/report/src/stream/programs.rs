@@ -11,7 +11,6 @@ use weakspot_core::{Instr, Model, Names, PlaceEdge, Program, Verdict};
 use crate::answer::{Answer, Head};
 use crate::json::of_program;
 use crate::program::robust::PlaceJson;
-use crate::run::dot::draw_dot;
 use crate::run::drawing::draw;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
@@ -49,11 +48,6 @@ impl Answer for ProgramMonitorAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        let ProgramMonitorAnswer { head, program, names, source, run, .. } = *self;
-        run.map_or(String::new(), |run| draw_dot(program, names, source, head.model, run))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
+pub(crate) mod fit;
 pub(crate) mod limit;
 pub(crate) mod show;
 pub(crate) mod table;

@@ -8,7 +8,6 @@ use weakspot_core::{LogEvent, LogKind, LogTables, Model, Names, Verdict};
 
 use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record, verdict_key};
-use crate::run::dot::quoted;
 use crate::run::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
@@ -58,10 +57,6 @@ impl Answer for SerialAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        serial_dot(self)
     }
 }
 
@@ -551,47 +546,6 @@ fn relation(edge: &SerialEdge) -> &'static str {
             (false, false) => "co",
         },
     }
-}
-
-/// The cycle as a graph for Graphviz, a box around each transaction; nothing if there is none.
-fn serial_dot(a: &SerialAnswer<'_>) -> String {
-    let Some(cycle) = a.cycle else { return String::new() };
-    let of = a.id.map_or(a.head.file.to_owned(), |id| format!("{} {id}", a.head.file));
-    cycle_dot(&of, a.head.model, a.tables, cycle)
-}
-
-pub(crate) fn cycle_dot(
-    file: &str,
-    model: Model,
-    tables: &LogTables,
-    cycle: &SerialCycle,
-) -> String {
-    let mut out = String::from("digraph transactions {\n");
-    let label = format!("{} under {model}", plain(file));
-    let _ = writeln!(out, "  label={}; labelloc=t; fontname=\"monospace\";", quoted(&label));
-    out.push_str("  node [shape=plaintext, fontname=\"monospace\"];\n");
-    out.push_str("  edge [fontname=\"monospace\"];\n");
-    let count = cycle.edges.len();
-    for (i, edge) in cycle.edges.iter().enumerate() {
-        let entering = &cycle.edges[(i + count - 1) % count].to;
-        let _ = writeln!(out, "  subgraph cluster_{i} {{");
-        let _ = writeln!(out, "    label={};", quoted(&txn_name(tables, &edge.txn)));
-        let _ = writeln!(out, "    in{i} [label={}];", quoted(&event_text(tables, entering)));
-        if *entering != edge.from {
-            let text = quoted(&event_text(tables, &edge.from));
-            let _ = writeln!(out, "    out{i} [label={text}];");
-        }
-        out.push_str("  }\n");
-    }
-    for (i, edge) in cycle.edges.iter().enumerate() {
-        let entering = &cycle.edges[(i + count - 1) % count].to;
-        let from = if *entering == edge.from { "in" } else { "out" };
-        let next = (i + 1) % count;
-        let why = quoted(&reason(tables, edge));
-        let _ = writeln!(out, "  {from}{i} -> in{next} [label={why}];");
-    }
-    out.push_str("}\n");
-    out
 }
 
 /// The cycle with a box for each transaction, with the events by which it is entered and left.

@@ -20,8 +20,8 @@ use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
 use crate::text::table::Style;
 use crate::transactions::log::{
-    EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_dot,
-    cycle_json, drawing,
+    EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_json,
+    drawing,
 };
 
 /// The answer for one program under one model.
@@ -64,10 +64,6 @@ impl Answer for SerialProgramAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
-    }
-
-    fn dot(&self) -> String {
-        serial_program_dot(self)
     }
 }
 
@@ -251,13 +247,6 @@ struct FenceJson {
     line: Option<usize>,
     before: String,
     ends: Option<usize>,
-}
-
-/// The cycle as a graph for Graphviz; nothing if there is none.
-fn serial_program_dot(a: &SerialProgramAnswer<'_>) -> String {
-    let Some((_, run, cycle)) = a.run else { return String::new() };
-    let (tables, cycle) = shown(a, run, cycle);
-    cycle_dot(a.head.file, a.head.model, &tables, &cycle)
 }
 
 /// The cycle in the words of logs, which start with the transaction that began first.

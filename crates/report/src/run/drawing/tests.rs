@@ -1,5 +1,6 @@
 use super::*;
-use crate::run::dot::draw_dot;
+use crate::answer::Format;
+use crate::picture::draw_pictures;
 use crate::run::replay::{Replay, Stop};
 use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};
@@ -624,8 +625,10 @@ fn random_runs() {
         }
         let names = Names::default();
         let drawing = draw_run(&program, &names, "", model, &schedule, STYLE);
-        let dot = draw_dot(&program, &names, "", model, &schedule);
-        assert!(dot.ends_with("}\n"));
+        let show = Show { program: &program, names: &names, source: "" };
+        let object = of_schedule(show, model, &schedule, true).unwrap();
+        let object = serde_json::json!({ "name": "random", "run": object }).to_string();
+        let dot = draw_pictures(Format::Dot, &object);
         let run = Replay::of(&program, model, &schedule).unwrap();
         if matches!(run.stop, Stop::Impossible(_)) {
             continue;
@@ -638,7 +641,7 @@ fn random_runs() {
                 assert_eq!(arc.to, cycle[(i + 1) % cycle.len()].from, "seed {seed}");
             }
             assert!(drawing.contains("was still in its buffer when"), "seed {seed}\n{drawing}");
-            assert!(dot.contains("penwidth=3"), "seed {seed}\n{dot}");
+            assert!(dot.contains("penwidth=2"), "seed {seed}\n{dot}");
         }
     }
     assert!(non_sc > 50, "only {non_sc}");

@@ -1,0 +1,32 @@
+//! Pictures of runs, for papers and pages: one layout ([`layout`]), and a file for each format that
+//! it is written in. They are made from the objects of `--format json`, so that every command that
+//! explains something by a run draws it.
+
+mod dot;
+mod fold;
+mod graph;
+mod labels;
+mod layout;
+mod svg;
+mod tex;
+
+use crate::answer::Format;
+use graph::pictures;
+use layout::{Layout, lay_out};
+
+/// The runs in some objects as pictures in a format; nothing if there are none, or if the format
+/// has no pictures.
+#[must_use]
+pub fn draw_pictures(format: Format, objects: &str) -> String {
+    let layouts: Vec<Layout> = pictures(objects).iter().map(lay_out).collect();
+    match format {
+        _ if layouts.is_empty() => String::new(),
+        Format::Svg => svg::svg(&layouts),
+        Format::Dot => layouts.iter().map(dot::dot).collect(),
+        Format::Tex => layouts.iter().map(tex::tex).collect(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

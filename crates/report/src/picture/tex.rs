@@ -1,0 +1,125 @@
+//! A picture for LaTeX: TikZ without libraries.
+
+use std::fmt::Write;
+
+use super::graph::Look;
+use super::labels::Point;
+use super::layout::{LINE, Layout, SAMPLE};
+
+/// A `tikzpicture`.
+pub(super) fn tex(layout: &Layout) -> String {
+    let mut out = format!("% {}\n", layout.title.replace('\n', " "));
+    out.push_str("% needs \\usepackage{tikz}\n");
+    out.push_str("\\begin{tikzpicture}[x=0.75pt,y=-0.75pt,>=latex,");
+    out.push_str(
+        "every node/.style={inner sep=0pt,font=\\ttfamily\\fontsize{8}{9}\\selectfont}]\n",
+    );
+    let mut kinds: Vec<_> = layout.lines.iter().map(|line| line.kind).collect();
+    kinds.dedup();
+    for kind in super::graph::Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)) {
+        let _ = writeln!(out, "\\definecolor{{{}}}{{HTML}}{{{}}}", color(kind), upper(kind));
+    }
+    out.push_str("\\definecolor{wsbar}{HTML}{FDB863}\n");
+    node(&mut out, Point { x: 16.0, y: 20.0 }, "anchor=west", &format!("{}", Bold(&layout.title)));
+    node(&mut out, Point { x: 16.0, y: 20.0 + LINE }, "anchor=west,gray", &escaped(&layout.init));
+    for (at, name) in &layout.heads {
+        let at = Point { x: at.x, y: at.y - 4.0 };
+        node(&mut out, at, "", &format!("{}", Bold(name)));
+    }
+    for bar in &layout.bars {
+        let (x, y) = (bar.x + bar.w, bar.y + bar.h);
+        let _ =
+            writeln!(out, "\\fill[wsbar] ({:.1},{:.1}) rectangle ({x:.1},{y:.1});", bar.x, bar.y);
+    }
+    for b in &layout.boxes {
+        let look = match b.look {
+            Look::Plain => "gray",
+            Look::Bold => "very thick",
+            Look::Commit => "dashed",
+            Look::Fold => "draw=none",
+        };
+        let (x, y) = (b.at.x + b.at.w, b.at.y + b.at.h);
+        let _ = writeln!(
+            out,
+            "\\draw[{look},rounded corners=2pt] ({:.1},{:.1}) rectangle ({x:.1},{y:.1});",
+            b.at.x, b.at.y
+        );
+        for (i, line) in b.lines.iter().enumerate() {
+            let at = Point { x: b.at.middle().x, y: b.at.y + LINE * (i as f64 + 0.5) + 4.0 };
+            node(&mut out, at, if i == 0 { "" } else { "gray" }, &escaped(line));
+        }
+    }
+    for line in &layout.lines {
+        let bold = if line.bold { ",very thick" } else { "" };
+        let points: Vec<String> =
+            line.points.iter().map(|p| format!("({:.1},{:.1})", p.x, p.y)).collect();
+        let color = color(line.kind);
+        let _ = writeln!(out, "\\draw[->,{color}{bold}] {};", points.join(" -- "));
+        if let Some(label) = &line.label {
+            node(&mut out, label.at.middle(), color, &escaped(&label.text));
+        }
+    }
+    for &(at, kind) in &layout.legend {
+        let (color, end) = (color(kind), at.x + SAMPLE);
+        let (x, y) = (at.x, at.y);
+        let _ = writeln!(out, "\\draw[->,{color}] ({x:.1},{y:.1}) -- ({end:.1},{y:.1});");
+        let at = Point { x: end + 8.0, y };
+        node(&mut out, at, &format!("anchor=west,{color}"), &escaped(kind.about()));
+    }
+    if let Some(at) = layout.bar_legend {
+        let (x, y, end) = (at.x, at.y, at.x + SAMPLE);
+        let (top, bottom) = (y - 2.5, y + 2.5);
+        let _ = writeln!(out, "\\fill[wsbar] ({x:.1},{top:.1}) rectangle ({end:.1},{bottom:.1});");
+        node(&mut out, Point { x: end + 8.0, y }, "anchor=west", "a store waits in its buffer");
+    }
+    out.push_str("\\end{tikzpicture}\n");
+    out
+}
+
+struct Bold<'a>(&'a str);
+
+impl std::fmt::Display for Bold<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\\textbf{{{}}}", escaped(self.0))
+    }
+}
+
+fn color(kind: super::graph::Kind) -> &'static str {
+    use super::graph::Kind;
+    match kind {
+        Kind::Po => "wspo",
+        Kind::Rf => "wsrf",
+        Kind::Co => "wsco",
+        Kind::Fr => "wsfr",
+        Kind::Other => "wsother",
+    }
+}
+
+fn upper(kind: super::graph::Kind) -> String {
+    kind.color().to_uppercase()
+}
+
+fn node(out: &mut String, at: Point, look: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(out, "\\node[{look}] at ({:.1},{:.1}) {{{text}}};", at.x, at.y);
+    }
+}
+
+/// The text as LaTeX writes it: what it gives a meaning to is named.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '{' | '}' | '$' | '&' | '#' | '%' | '_' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '^' => out.push_str("\\textasciicircum{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '…' => out.push_str("\\ldots{}"),
+            c => out.push(c),
+        }
+    }
+    out
+}
