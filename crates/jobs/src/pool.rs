@@ -34,12 +34,6 @@ pub struct Answer<T> {
     pub results: Vec<T>,
 }
 
-impl<T> Default for Answer<T> {
-    fn default() -> Answer<T> {
-        Answer::new()
-    }
-}
-
 impl<T> Answer<T> {
     /// Nothing said yet.
     pub fn new() -> Answer<T> {
@@ -348,12 +342,6 @@ pub fn limits_of(shared: &Shared) -> Limits {
 /// Listens to a search for the progress line, and for signals.
 pub struct Listener {
     since: Instant,
-}
-
-impl Default for Listener {
-    fn default() -> Listener {
-        Listener::new()
-    }
 }
 
 impl Listener {
