@@ -142,7 +142,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     threads.dedup();
     let late = |n: u64| run.late.iter().find(|late| late.store == n);
     let columns = style.indented(2).width;
-    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(5).max(12);
+    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(7).max(12);
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
