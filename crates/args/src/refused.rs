@@ -131,6 +131,10 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         &["verbose", "color", "progress"],
         "it says how fast it was, and nothing else; -q leaves that out",
     ),
+    (&["compare"], ABOUT_QUESTIONS, "it asks nothing: it compares what was answered"),
+    (&["compare"], ABOUT_OUTPUT, "it prints which states differ and nothing else"),
+    (&["completions"], ABOUT_QUESTIONS, "it asks nothing: it is for a shell"),
+    (&["completions"], ABOUT_OUTPUT, "it prints a text for a shell and nothing else"),
     (&["selfcheck"], &["timeout"], "--time says how long it goes on"),
     (&["selfcheck"], &["memory"], "each of its questions may take 256 MiB"),
     (
@@ -163,6 +167,18 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
 ];
 
 const ABOUT_QUESTIONS: &[&str] = &["model", "threads", "fail-fast", "witness", "buffer-limit"];
+/// What two commands that only print do not have.
+const ABOUT_OUTPUT: &[&str] = &[
+    "format",
+    "quiet",
+    "verbose",
+    "timeout",
+    "memory",
+    "color",
+    "progress",
+    "output",
+    "input-format",
+];
 const BENCHES: &[&str] = &[
     "bench litmus",
     "bench programs",

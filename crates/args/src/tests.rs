@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 24] = [
+const LINES: [(&str, &str); 26] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),
@@ -14,6 +14,7 @@ const LINES: [(&str, &str); 24] = [
     ("serial", "a.weak"),
     ("history", "a.jsonl"),
     ("certify", "a.litmus w.json"),
+    ("compare", "a.log b.log"),
     ("print", "a.weak"),
     ("convert", "a.wslog"),
     ("gen family", "lamport"),
@@ -24,6 +25,7 @@ const LINES: [(&str, &str); 24] = [
     ("run", "PROGRAM"),
     ("cargo test", ""),
     ("cargo run", ""),
+    ("completions", "bash"),
     ("bench litmus", ""),
     ("bench programs", ""),
     ("bench monitor", ""),
@@ -178,7 +180,7 @@ fn without_steps<'a>(path: &str, option: &str, rest: &'a str) -> &'a str {
 
 /// What an option needs beside it.
 fn context(path: &str, option: &str, value: &str) -> &'static str {
-    let language = ["litmus", "weak", "trencher", "memorax"].contains(&value);
+    let language = ["litmus", "weak", "trencher", "memorax", "c"].contains(&value);
     match (path, option) {
         ("monitor", "schedules") => "--program",
         ("monitor", "input-format") if language => "--program",

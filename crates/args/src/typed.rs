@@ -78,7 +78,7 @@ pub(crate) enum Command {
     #[cfg(feature = "shell")]
     #[command(before_help = "\
 Example:
-  weakspot completions bash > ~/.local/share/bash-completion/completions/weakspot")]
+  source <(weakspot completions bash)")]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,

@@ -1,4 +1,4 @@
-//! The tours of the book: every command in them is run, in a folder of its own, and what it prints is
+//! The README and the tours of the book: every command in them is run, in a folder of its own, and what it prints is
 //! what the page shows. `UPDATE_EXPECT=1` writes the pages anew.
 //!
 //! A block of the language `console` holds commands, each behind `$ `, with their output. A comment `<!-- file: NAME -->` before
@@ -78,7 +78,7 @@ fn untimed(text: &str) -> String {
 }
 
 fn page_is_real(name: &str) {
-    let path = root().join("docs/tour").join(name);
+    let path = root().join(name);
     let page = fs::read_to_string(&path).expect("a page");
     let folder = tempfile::tempdir().expect("a folder");
     let corpus = root().canonicalize().expect("the root").join("corpus");
@@ -94,21 +94,26 @@ fn page_is_real(name: &str) {
 }
 
 #[test]
+fn readme() {
+    page_is_real("README.md");
+}
+
+#[test]
 fn c() {
-    page_is_real("c.md");
+    page_is_real("docs/tour/c.md");
 }
 
 #[test]
 fn rust() {
-    page_is_real("rust.md");
+    page_is_real("docs/tour/rust.md");
 }
 
 #[test]
 fn hardware() {
-    page_is_real("hardware.md");
+    page_is_real("docs/tour/hardware.md");
 }
 
 #[test]
 fn research() {
-    page_is_real("research.md");
+    page_is_real("docs/tour/research.md");
 }

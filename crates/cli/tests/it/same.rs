@@ -52,7 +52,7 @@ fn text(command: &[&str], threads: &str, files: &[String]) -> Vec<String> {
     words.extend(["--threads", threads]);
     words.extend(files.iter().map(String::as_str));
     let ran = run(&words, "");
-    let is_time = |line: &&str| line.starts_with("Time ");
+    let is_time = |line: &&str| line.starts_with("Time ") || line.ends_with(" per second");
     ran.out.lines().filter(|line| !is_time(line)).map(str::to_owned).collect()
 }
 
