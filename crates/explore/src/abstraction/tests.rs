@@ -191,7 +191,8 @@ fn said(program: &Program, model: Model) -> Vec<Said> {
 #[test]
 fn each_alone() {
     let (mut complete, mut accepted, mut found) = (0, 0, 0);
-    for seed in 0..scaled(4_000) as u64 {
+    // The last one was once called safe by the search alone.
+    for seed in (0..scaled(1_000) as u64).chain([346]) {
         let program = random(&mut Rng::new(seed));
         for model in Model::ALL {
             let all = said(&program, model);
