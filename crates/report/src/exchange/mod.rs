@@ -86,9 +86,7 @@ fn of_object(object: &Value) -> Vec<Finding> {
             for failure in list(&object["failures"]).filter(|f| f["as_under"].is_null()) {
                 let word = |key: &str| failure[key].as_str().unwrap_or_default();
                 let message = format!("{}: {} (under {model})", word("kind"), word("message"));
-                let frame = failure["frames"][0].as_str().unwrap_or_default();
-                let at = frame.split(" in ").next().unwrap_or_default();
-                let place = if at.is_empty() { file.clone() } else { place(at) };
+                let place = where_it_failed(failure).unwrap_or_else(|| file.clone());
                 let mut failure = finding(word("kind"), level, message, place);
                 failure.related = late(&object["failures"]);
                 found.push(failure);
@@ -144,6 +142,25 @@ fn of_pair(pair: &Value, model: &str) -> Finding {
     let message = format!("under {model}, {access} can take effect before {store}{fix}");
     let level = Level::Error;
     Finding { rule: "not-sc".to_owned(), level, message, place: access_at, related, diff: None }
+}
+
+/// The innermost place of the user's own code that a failure has to do with.
+fn where_it_failed(failure: &Value) -> Option<Place> {
+    let own = |place: &Place| place.line.is_some() && !place.file.starts_with("library/");
+    let frames = list(&failure["frames"]).filter_map(Value::as_str);
+    let mut framed = frames.map(|frame| place(frame.split(" in ").next().unwrap_or_default()));
+    // A panic begins with its place.
+    let said = || failure["message"].as_str()?.split(": ").next().map(place).filter(own);
+    let taken = || {
+        let steps = list(&failure["run"]["steps"]).filter(|step| step["line"].is_u64());
+        let at = |step: &Value| Place {
+            file: step["file"].as_str().unwrap_or_default().to_owned(),
+            line: step["line"].as_u64(),
+            column: None,
+        };
+        steps.map(at).filter(own).last()
+    };
+    framed.find(own).or_else(said).or_else(taken)
 }
 
 /// The stores that were late in failures.

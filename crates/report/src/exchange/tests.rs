@@ -48,3 +48,24 @@ fn nothing_to_say() {
     let holds = r#"{"file":"p","question":"robust","model":"tso","verdict":"holds"}"#;
     assert_eq!(github(holds), "");
 }
+
+/// What fails in Rust is annotated where the user's own code is.
+#[test]
+fn places_of_failures() {
+    let failed = |failure: &str| {
+        let object = format!(
+            r#"{{"file":"c::t","question":"failures","model":"sc","verdict":"violated","failures":[{failure}]}}"#
+        );
+        github(&object)
+    };
+    let panic =
+        failed(r#"{"kind":"panic","message":"lib.rs:27:5: assertion failed: a == b","frames":[]}"#);
+    assert!(panic.starts_with("::error file=lib.rs,line=27,col=5,"), "{panic}");
+    let stuck = failed(
+        r#"{"kind":"deadlock","message":"all wait","frames":["library/std/futex.rs:73 in wait"],"run":{"steps":[{"file":"lib.rs","line":4},{"file":"library/std/futex.rs","line":73}]}}"#,
+    );
+    assert!(stuck.starts_with("::error file=lib.rs,line=4,"), "{stuck}");
+    assert!(
+        failed(r#"{"kind":"exit","message":"exit code 1"}"#).starts_with("::error file=c%3A%3At,")
+    );
+}

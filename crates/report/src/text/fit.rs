@@ -14,12 +14,15 @@ pub fn fit_lines(text: &str, columns: usize) -> Cow<'_, str> {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
+    let mut is_diff = false;
     for line in text.split_inclusive('\n') {
         let (inner, end) = match line.strip_suffix('\n') {
             Some(inner) => (inner, "\n"),
             None => (line, ""),
         };
-        if !is_wide(inner, columns) {
+        // What stands around changes belongs to them.
+        is_diff = inner.starts_with("--- ") || is_diff && inner.starts_with([' ', '+', '-', '@']);
+        if !is_wide(inner, columns) || is_diff {
             out.push_str(inner);
         } else if let Some((marks, words)) = marked(inner) {
             fold_marked(&mut out, marks, words, columns);
@@ -55,6 +58,12 @@ fn is_fixed(line: &str) -> bool {
         || line.starts_with("@@")
         || source.trim_start().starts_with('|')
         || line.contains('│')
+        || is_row(line)
+}
+
+/// A row of a table: several columns, with blanks between them.
+fn is_row(line: &str) -> bool {
+    line.trim().split("  ").filter(|part| !part.trim().is_empty()).count() > 3
 }
 
 /// What points at a piece of a source, `  |    ^^^^ words`: the marks, and the words beside them.
@@ -116,6 +125,8 @@ mod tests {
     fn folded() {
         let check = |text: &str, expected: &str| assert_eq!(fit_lines(text, 40), expected);
         check("short\n", "short\n");
+        let diff = "--- a.c\n+++ a.c\n context of a change that is wider than forty columns\n";
+        check(diff, diff);
         check("", "");
         let words = "  one two three four five six seven eight nine ten eleven\nend";
         check(words, "  one two three four five six seven\n      eight nine ten eleven\nend");
