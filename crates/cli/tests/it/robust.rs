@@ -339,7 +339,7 @@ fn many_files() {
             dekker TSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
             dekker PSO not robust: left's store to [0] (line 11) can reach memory after its later load of [1] (line 12)
             lamport-fast-3 TSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
-            lamport-fast-3 PSO not robust: t2's store to [100] (line 27) can reach memory after its later load of [101] (line 28)
+            lamport-fast-3 PSO not robust: t2's store to [100] (line 27) can reach memory after its later store to [101] (line 31)
             locked-counter TSO robust: every run under TSO does what some run under SC does (_ states searched)
             locked-counter PSO robust: every run under PSO does what some run under SC does (_ states searched)
             message-passing TSO robust: every run under TSO does what some run under SC does (_ states searched)
