@@ -327,6 +327,14 @@ const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcm
                      --wrap=__isoc23_strtoul,--wrap=puts,--wrap=fputs,--wrap=fgets,--wrap=fread,\
                      --wrap=fwrite";
 
+/// No function is exempt: an attribute that asks for it becomes one that means nothing here.
+const EXEMPTIONS: [&str; 4] = [
+    "-Dno_sanitize(...)=unused",
+    "-D__no_sanitize__(...)=unused",
+    "-Dno_sanitize_thread=unused",
+    "-D__no_sanitize_thread__=unused",
+];
+
 /// The flags with which each access calls a function of ours, and nothing is optimised past it.
 fn instrumentation(family: Family) -> &'static [&'static str] {
     match family {
@@ -341,6 +349,10 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             // Fences are seen, whatever ThreadSanitizer makes of them.
             "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
+            EXEMPTIONS[0],
+            EXEMPTIONS[1],
+            EXEMPTIONS[2],
+            EXEMPTIONS[3],
         ],
         // Without the second flag the load of `x++` would not be told.
         Family::Clang => &[
@@ -352,6 +364,10 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-tsan-instrument-read-before-write",
             "-mllvm",
             "-tsan-distinguish-volatile",
+            EXEMPTIONS[0],
+            EXEMPTIONS[1],
+            EXEMPTIONS[2],
+            EXEMPTIONS[3],
         ],
     }
 }

@@ -105,6 +105,12 @@ fn is_foreign(bytes: &[u8]) -> bool {
     let mut comments = comment.unwrap_or(&[]).split(|byte| *byte == 0);
     let ours = comments.any(|text| text == COMPILED.as_bytes())
         || file.symbols().any(|s| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_")));
+    // Several objects that became one are ours if each of them is: each has a name, and calls the runtime
+    // library when the program starts.
+    let files = file.symbols().filter(|s| s.kind() == object::SymbolKind::File).count();
+    let begins = |name: &[u8]| name.starts_with(b"_sub_I_00099_") || name == b"tsan.module_ctor";
+    let started = file.symbols().filter(|s| s.name_bytes().is_ok_and(begins)).count();
+    let ours = ours && (files < 2 || started >= files);
     let is_code = |section: object::Section<'_, '_>| {
         let late = section.name_bytes().is_ok_and(|name| name.starts_with(b".gnu.lto_"));
         late || section.kind() == SectionKind::Text && section.size() > 0

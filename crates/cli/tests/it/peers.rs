@@ -132,6 +132,21 @@ fn prebuilt_archives_are_not_seen() {
         assert_eq!(code, Some(3), "{inputs:?}: {out}");
     }
     assert_eq!(ask(&[&alone, "-lbump"]).2, Some(0));
+    // Two objects that became one, of which one is ours.
+    let built = crate::run(&["cc", "-O1", "-c", &main, "-o", &path("main.o")], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    command("ld", &["-r", "-o", "both.o", "main.o", "bump.o"]);
+    let (built, out, code) = ask(&[&path("both.o")]);
+    assert!(built.contains("was not compiled by `weakspot cc`"), "{built}");
+    assert_eq!(code, Some(3), "{out}");
+    // No function is exempt.
+    for attribute in ["no_sanitize(\"thread\")", "__no_sanitize_thread__"] {
+        let exempt =
+            format!("int shared; __attribute__(({attribute})) void bump(void) {{ shared++; }}");
+        std::fs::write(path("exempt.c"), exempt).expect("written");
+        let (_, out, code) = ask(&[&main, &path("exempt.c")]);
+        assert_eq!(code, Some(1), "{attribute}: {out}");
+    }
     // The same with an archive of ours: a data race.
     let built = crate::run(&["cc", "-O1", "-c", &path("bump.c"), "-o", &path("bump.o")], "");
     assert_eq!(built.code, Some(0), "{}", built.err);
