@@ -39,6 +39,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit> {
     let tests = if all == 1 { "test" } else { "tests" };
     match different {
         0 => writeln!(out, "{all} {tests}, no difference")?,
+        1 => writeln!(out, "1 of {all} {tests} differs")?,
         _ => writeln!(out, "{different} of {all} {tests} differ")?,
     }
     print!("{out}");

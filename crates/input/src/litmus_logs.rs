@@ -26,6 +26,8 @@ pub struct LoggedTest {
     pub states: BTreeSet<LoggedState>,
     /// What litmus7 and herd7 know the text of the test by.
     pub hash: Option<String>,
+    /// The model that it was asked under, if the log says so.
+    pub model: Option<String>,
 }
 
 /// The tests of a log, by their names; where a log has a test under several models, the model is part
@@ -120,11 +122,12 @@ fn by_name(found: Vec<(String, Option<String>, LoggedTest)>) -> LitmusLog {
     let mut log = LitmusLog::new();
     for (name, model, test) in found {
         let several = models[&name].len() > 1;
-        let key = match (several, model) {
+        let key = match (several, &model) {
             (true, Some(model)) => format!("{name} {model}"),
             _ => name,
         };
         let entry = log.entry(key).or_default();
+        entry.model = model;
         entry.states.extend(test.states);
         entry.hash = test.hash.or(entry.hash.take());
     }
@@ -180,9 +183,20 @@ pub enum LogDifference {
     },
 }
 
+/// The tests of a log, with the model in their names where the other log has it.
+fn named_as_in(other: &LitmusLog, log: &LitmusLog) -> LitmusLog {
+    let named = |(name, test): (&String, &LoggedTest)| {
+        let long = test.model.as_ref().map(|model| format!("{name} {model}"));
+        let long = long.filter(|long| other.contains_key(long));
+        (long.unwrap_or_else(|| name.clone()), test.clone())
+    };
+    log.iter().map(named).collect()
+}
+
 /// Compares the tests of two logs, by name.
 #[must_use]
 pub fn compare_litmus_logs(a: &LitmusLog, b: &LitmusLog) -> Vec<(String, LogDifference)> {
+    let (a, b) = (&named_as_in(b, a), &named_as_in(a, b));
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let difference = |name: &String| match (a.get(name), b.get(name)) {
         (Some(_), None) => LogDifference::OnlyFirst,
@@ -245,6 +259,13 @@ mod tests {
         let two = format!("Model SC\n{HERD}Model TSO\n{HERD}");
         assert_eq!(read(&two).keys().collect::<Vec<_>>(), ["SB SC", "SB TSO"]);
         assert_eq!(read(&format!("Model SC\n{HERD}")).keys().collect::<Vec<_>>(), ["SB"]);
+        // A log with one model is compared with that model of another log.
+        let one = format!("Model TSO\n{HERD}");
+        let compared = compare_litmus_logs(&read(&one), &read(&two));
+        let same = |name: &str| {
+            compared.iter().any(|(n, d)| n == name && matches!(d, LogDifference::Same(_)))
+        };
+        assert!(same("SB TSO") && compared.len() == 2, "{compared:?}");
         // Several runs of a test have the states of all.
         let again = HERD.replace("0x10", "7");
         assert_eq!(read(&format!("{HERD}{again}"))["SB"].states.len(), 3);

@@ -251,7 +251,7 @@ fn logs_are_compared() {
     expect![[r#"
         SB: states that only tso.log has
           0:EAX=0; 1:EAX=0;
-        1 of 2 tests differ
+        1 of 2 tests differs
     "#]]
     .assert_eq(&differs.out.replace(&path("tso"), "tso.log"));
     let bad = run(&["compare", &path("sc"), "Cargo.toml"], "");
