@@ -51,23 +51,14 @@ fn first_steps(campaign: &Campaign<'_>, base: &Config, fork: bool) -> Result<Opt
     let mut whole = false;
     let stop = || campaign.control.interrupted();
     let start = Start { config: &config, output: false, most: TIME, stop: &stop };
-    campaign.runtime.run(&start, &mut |message| {
+    campaign.runtime.run(&start, &mut |mut message| {
         match message {
             Message::Done { ref how, .. } => whole = how != "timeout",
             Message::Step(_) => heard.push(message),
             // Calls are found on the stack, where some may be left from others.
-            Message::Failure { number, kind, thread, place, execution, schedule, text, .. } => {
-                let related = Vec::new();
-                heard.push(Message::Failure {
-                    number,
-                    kind,
-                    thread,
-                    place,
-                    execution,
-                    schedule,
-                    text,
-                    related,
-                });
+            Message::Failure { ref mut related, .. } => {
+                related.clear();
+                heard.push(message);
             }
             _ => {}
         }
