@@ -1,12 +1,13 @@
 //! `weakspot selfcheck`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use serde_json::json;
+use weakspot_report::{
+    SelfcheckAnswer, SelfcheckDisagreement, SelfcheckSubject, selfcheck_json, selfcheck_text,
+};
 use weakspot_selfcheck::{Checked, Disagreement, Options, Subject, check};
 
 use crate::args::{OutputFormat, SelfcheckArgs, When};
@@ -38,13 +39,14 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
         When::Never => false,
         When::Auto => !args.quiet && is_terminal,
     };
-    let shown = Mutex::new(since);
-    let checked = check(&options, &|so_far: &Checked| {
-        if let Ok(mut shown) = shown.try_lock()
+    let drawn = Mutex::new(since);
+    let stop = || interrupt::asked() || since.elapsed() > args.time;
+    let checked = check(&options, &stop, &|so_far: &Checked| {
+        if let Ok(mut drawn) = drawn.try_lock()
             && shows
-            && shown.elapsed() > TICK
+            && drawn.elapsed() > TICK
         {
-            *shown = Instant::now();
+            *drawn = Instant::now();
             let inputs: u64 = so_far.rounds.iter().sum();
             let (left, wrong) =
                 (args.time.saturating_sub(since.elapsed()), so_far.disagreements.len());
@@ -57,16 +59,27 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
                 false => eprintln!("{text}"),
             }
         }
-        interrupt::asked() || since.elapsed() > args.time
     });
     terminal::clear();
     let files = save(&args.output, seed, &checked.disagreements)?;
+    let subjects = Subject::ALL.into_iter().enumerate().map(|(i, subject)| SelfcheckSubject {
+        subject: subject.name(),
+        inputs: checked.rounds[i],
+        compared: checked.compared[i],
+    });
+    let answer = SelfcheckAnswer {
+        seed,
+        subjects: subjects.collect(),
+        disagreements: checked.disagreements.iter().zip(&files).map(shown).collect(),
+        without: checked.without.as_deref(),
+        time: since.elapsed(),
+    };
     let text = match args.format {
-        OutputFormat::Json => json(seed, &checked, &files, since.elapsed()),
-        _ => text((args.quiet, seed), &checked, &files, since.elapsed()),
+        OutputFormat::Json => selfcheck_json(&answer),
+        _ => selfcheck_text(&answer, args.quiet),
     };
     print!("{}", signed(args.format, &text));
-    Ok(if checked.disagreements.is_empty() { Exit::Holds } else { Exit::Violated })
+    Ok(if answer.disagreements.is_empty() { Exit::Holds } else { Exit::Violated })
 }
 
 /// Writes the inputs, and says where each of them is, without the endings of their names.
@@ -84,71 +97,13 @@ fn save(folder: &Path, seed: u64, all: &[Disagreement]) -> Result<Vec<String>> {
     Ok(files)
 }
 
-fn text((quiet, seed): (bool, u64), checked: &Checked, files: &[String], time: Duration) -> String {
-    let mut out = String::new();
-    for (found, file) in checked.disagreements.iter().zip(files) {
-        let _ = writeln!(out, "{} {}: {}", found.subject.name(), file, found.what);
-        for command in &found.commands {
-            let _ = writeln!(out, "  shown by {}", command.replace("FILE", file));
-        }
-        let round = found.round;
-        let _ = writeln!(out, "  again by weakspot selfcheck --seed {seed} --round {round}");
+/// A disagreement as it is shown, with its files.
+fn shown<'a>((found, file): (&'a Disagreement, &String)) -> SelfcheckDisagreement<'a> {
+    SelfcheckDisagreement {
+        subject: found.subject.name(),
+        round: found.round,
+        what: &found.what,
+        files: found.files.iter().map(|(ending, _)| format!("{file}.{ending}")).collect(),
+        commands: found.commands.iter().map(|command| command.replace("FILE", file)).collect(),
     }
-    if quiet {
-        return out;
-    }
-    for (i, subject) in Subject::ALL.into_iter().enumerate() {
-        let (inputs, compared) = (Count(checked.rounds[i]), Count(checked.compared[i]));
-        if checked.rounds[i] > 0 {
-            let _ = writeln!(out, "{inputs} {}, {compared} answers compared", subject.name());
-        }
-    }
-    if let Some(why) = &checked.without {
-        let _ = writeln!(out, "note: no C programs: {}", why.trim());
-    }
-    let seconds = time.as_secs_f64();
-    let _ = match checked.disagreements.len() {
-        0 => writeln!(out, "all answers agree (seed {seed}, {seconds:.1} s)"),
-        1 => writeln!(out, "answers differ on 1 input (seed {seed}, {seconds:.1} s)"),
-        n => writeln!(out, "answers differ on {n} inputs (seed {seed}, {seconds:.1} s)"),
-    };
-    out
-}
-
-fn json(seed: u64, checked: &Checked, files: &[String], time: Duration) -> String {
-    let subjects: Vec<_> = Subject::ALL
-        .into_iter()
-        .enumerate()
-        .map(|(i, subject)| {
-            let (inputs, compared) = (checked.rounds[i], checked.compared[i]);
-            json!({"subject": subject.name(), "inputs": inputs, "compared": compared})
-        })
-        .collect();
-    let differ: Vec<_> = checked
-        .disagreements
-        .iter()
-        .zip(files)
-        .map(|(found, file)| {
-            let endings = found.files.iter().map(|(ending, _)| format!("{file}.{ending}"));
-            json!({
-                "subject": found.subject.name(),
-                "round": found.round,
-                "what": found.what,
-                "files": endings.collect::<Vec<_>>(),
-                "commands":
-                    found.commands.iter().map(|c| c.replace("FILE", file)).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let verdict = if differ.is_empty() { "holds" } else { "violated" };
-    let object = json!({
-        "question": "selfcheck",
-        "verdict": verdict,
-        "seed": seed,
-        "subjects": subjects,
-        "disagreements": differ,
-        "time_s": time.as_secs_f64(),
-        "schema": 1,
-    });
-    format!("{object}\n")
 }

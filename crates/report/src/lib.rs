@@ -19,6 +19,7 @@ mod real_advice;
 mod real_json;
 mod real_tests;
 mod run;
+mod selfcheck;
 mod stream;
 mod text;
 mod transactions;
@@ -59,6 +60,9 @@ pub use run::object::{
 };
 pub use run::of_log::{of_delay, of_log};
 pub use run::of_steps::{RealStep, of_steps};
+pub use selfcheck::{
+    SelfcheckAnswer, SelfcheckDisagreement, SelfcheckSubject, selfcheck_json, selfcheck_text,
+};
 pub use stream::log::{MonitorAnswer, monitor_news, monitor_statistics};
 pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,

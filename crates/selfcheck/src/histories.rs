@@ -7,12 +7,12 @@ use weakspot_core::testing::{
     OpsSize, OpsSource, Rng, mutate_ops, random_ops, shrink_ops, small_ops,
 };
 use weakspot_core::{
-    Certification, History, HistoryModel, Limits, OpKind, OpNames, Silent, Value, Verdict,
+    Certification, History, HistoryModel, Limits, OpKind, OpNames, Value, Verdict,
 };
 use weakspot_history::{Complete, Method, check as ask};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 
-use crate::{Disagreement, Subject};
+use crate::{Disagreement, Stop, Subject, Until};
 
 /// What satisfies the first satisfies the second.
 const IMPLIED: [(HistoryModel, HistoryModel); 8] = [
@@ -33,7 +33,7 @@ const MACHINES: [HistoryModel; 3] = [HistoryModel::Sc, HistoryModel::Tso, Histor
 const SMALL: usize = 12;
 
 /// All questions about a random history.
-pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
+pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option<Disagreement> {
     let ops = match rng.below(8) {
         0 => {
             let size = OpsSize {
@@ -51,9 +51,9 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
         }
         _ => small_ops(rng, OpsSize { threads: 4, vars: 3, ops: SMALL, fences: 8, updates: 4 }),
     };
-    let what = disagreement(&ops, compared)?;
-    let ops = shrink_ops(&ops, &|ops| disagreement(ops, &mut 0).is_some());
-    let what = disagreement(&ops, &mut 0).unwrap_or(what);
+    let what = disagreement(&ops, compared, stop)?;
+    let ops = shrink_ops(&ops, &|ops| disagreement(ops, &mut 0, stop).is_some());
+    let what = disagreement(&ops, &mut 0, stop).unwrap_or(what);
     Some(Disagreement {
         subject: Subject::Histories,
         round: 0,
@@ -66,14 +66,14 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
     })
 }
 
-fn disagreement(ops: &History, compared: &mut u64) -> Option<String> {
-    questions(ops, compared).err()
+fn disagreement(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Option<String> {
+    questions(ops, compared, stop).err()
 }
 
-fn questions(ops: &History, compared: &mut u64) -> Result<(), String> {
+fn questions(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let mut verdicts = Vec::new();
     for model in HistoryModel::ALL {
-        let verdict = verdict(ops, model, compared)?;
+        let verdict = verdict(ops, model, compared, stop)?;
         verdicts.push((model, verdict));
     }
     let of = |model| verdicts.iter().find(|(of, _)| *of == model).and_then(|(_, verdict)| *verdict);
@@ -86,7 +86,7 @@ fn questions(ops: &History, compared: &mut u64) -> Result<(), String> {
     if let Some(again) = text(ops).and_then(|text| read(&text)) {
         for model in MACHINES {
             *compared += 1;
-            let (before, after) = (of(model), verdict(&again, model, &mut 0)?);
+            let (before, after) = (of(model), verdict(&again, model, &mut 0, stop)?);
             if before.is_some() && after.is_some() && before != after {
                 return Err(format!(
                     "{}: another answer after it was written and read",
@@ -99,7 +99,12 @@ fn questions(ops: &History, compared: &mut u64) -> Result<(), String> {
 }
 
 /// Whether the history satisfies the model; `None` if that takes too long.
-fn verdict(ops: &History, model: HistoryModel, compared: &mut u64) -> Result<Option<bool>, String> {
+fn verdict(
+    ops: &History,
+    model: HistoryModel,
+    compared: &mut u64,
+    stop: Stop<'_>,
+) -> Result<Option<bool>, String> {
     let key = model.key();
     let mut known: Option<(String, bool)> = None;
     let mut agree = |name: String, holds: bool| match &known {
@@ -129,7 +134,7 @@ fn verdict(ops: &History, model: HistoryModel, compared: &mut u64) -> Result<Opt
         }
         let time = Some(Duration::from_secs(2));
         let limits = Limits { time, memory: Some(256 << 20), ..Limits::UNLIMITED };
-        let answer = ask(ops, model, Method { complete, saturate }, &limits, &mut Silent)
+        let answer = ask(ops, model, Method { complete, saturate }, &limits, &mut Until(stop))
             .map_err(|why| format!("{key}: {} is rejected: {why}", complete.key()))?;
         let with = if saturate { "with" } else { "without" };
         match answer.verdict {

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weakspot_core::testing::Rng;
+use weakspot_core::{Progress, Snapshot};
 
 /// What inputs are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +104,20 @@ fn subject(round: u64) -> Subject {
     Subject::ALL[(round % 3) as usize]
 }
 
-/// Works on rounds until `stop` says so, or all are done.
-pub fn check(options: &Options, stop: &(dyn Fn(&Checked) -> bool + Sync)) -> Checked {
+/// Whether it is time to end.
+pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Ends a search when it is time to; what it then does not know is no disagreement.
+struct Until<'a>(Stop<'a>);
+
+impl Progress for Until<'_> {
+    fn tick(&mut self, _: Snapshot) -> bool {
+        !(self.0)()
+    }
+}
+
+/// Works on rounds until `stop` says so, or all are done. `heard` is told what came of each.
+pub fn check(options: &Options, stop: Stop<'_>, heard: &(dyn Fn(&Checked) + Sync)) -> Checked {
     let next = AtomicU64::new(options.first);
     let enough = AtomicBool::new(false);
     let all = Mutex::new(Checked::default());
@@ -118,7 +131,7 @@ pub fn check(options: &Options, stop: &(dyn Fn(&Checked) -> bool + Sync)) -> Che
                         return;
                     }
                     let subject = subject(round);
-                    let (compared, found) = look_at(options, subject, round);
+                    let (compared, found) = look_at(options, subject, round, stop);
                     let mut all = all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     let at = subject as usize;
                     match found {
@@ -131,7 +144,8 @@ pub fn check(options: &Options, stop: &(dyn Fn(&Checked) -> bool + Sync)) -> Che
                     }
                     all.rounds[at] += 1;
                     all.compared[at] += compared;
-                    if stop(&all) || all.disagreements.len() >= MOST {
+                    heard(&all);
+                    if stop() || all.disagreements.len() >= MOST {
                         enough.store(true, Ordering::Relaxed);
                     }
                 }
@@ -150,14 +164,19 @@ enum NotCompared {
 }
 
 /// One round, and how many answers were compared.
-fn look_at(options: &Options, subject: Subject, round: u64) -> (u64, Result<(), NotCompared>) {
+fn look_at(
+    options: &Options,
+    subject: Subject,
+    round: u64,
+    stop: Stop<'_>,
+) -> (u64, Result<(), NotCompared>) {
     let mut rng = Rng::new(options.seed);
     let mut rng = Rng::new(rng.next_u64() ^ round.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let mut compared = 0;
     let found = match subject {
-        Subject::Programs => programs::check(&mut rng, &mut compared),
-        Subject::Histories => histories::check(&mut rng, &mut compared),
-        Subject::Traces => traces::check(&mut rng, &mut compared),
+        Subject::Programs => programs::check(&mut rng, &mut compared, stop),
+        Subject::Histories => histories::check(&mut rng, &mut compared, stop),
+        Subject::Traces => traces::check(&mut rng, &mut compared, stop),
         Subject::Real => match &options.command {
             None => return (0, Ok(())),
             Some(command) => match real::check(command, &mut rng, &mut compared) {
@@ -182,11 +201,11 @@ mod tests {
         let rounds = scaled(200) as u64;
         let options =
             Options { seed: 1, first: 0, rounds: Some(rounds), threads: 2, command: None };
-        let checked = check(&options, &|_| false);
+        let checked = check(&options, &|| false, &|_| ());
         assert!(checked.disagreements.is_empty(), "{:#?}", checked.disagreements);
         assert!(checked.compared[..3].iter().all(|&compared| compared > rounds), "{checked:?}");
         let one = Options { threads: 1, ..options };
-        assert_eq!(check(&one, &|_| false).rounds, checked.rounds);
+        assert_eq!(check(&one, &|| false, &|_| ()).rounds, checked.rounds);
     }
 
     /// What is left of a program still fails, and nothing can be left out of it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weakspot_core::testing::Rng;
 use weakspot_core::{
-    Certification, Drain, Fence, FenceCosts, Goal, Limits, Model, Program, Silent, Value, Verdict,
+    Certification, Drain, Fence, FenceCosts, Goal, Limits, Model, Program, Value, Verdict,
     reference,
 };
 use weakspot_explore::{
@@ -16,7 +16,7 @@ use weakspot_lang::patch::patches;
 use weakspot_lang::{Format, parse};
 
 use crate::statements::{Shape, Text};
-use crate::{Disagreement, Subject};
+use crate::{Disagreement, Stop, Subject, Until};
 
 const MODELS: [Model; 4] = [Model::Sc, Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
@@ -25,14 +25,14 @@ const STATES: usize = 20_000;
 const CANDIDATES: usize = 2_000;
 
 /// All questions about a random program.
-pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
+pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option<Disagreement> {
     let loops = rng.one_in(4);
     let shape = Shape { threads: 3, statements: 8, loops, waits: rng.one_in(4) };
     let text = Text::random(rng, shape);
-    let what = disagreement(&text, compared)?;
-    let fails = |text: &Text| disagreement(text, &mut 0).is_some();
+    let what = disagreement(&text, compared, stop)?;
+    let fails = |text: &Text| disagreement(text, &mut 0, stop).is_some();
     let text = text.shrunk(&fails);
-    let what = disagreement(&text, &mut 0).unwrap_or(what);
+    let what = disagreement(&text, &mut 0, stop).unwrap_or(what);
     let commands = ["litmus", "reach", "robust", "fence"];
     Some(Disagreement {
         subject: Subject::Programs,
@@ -44,18 +44,18 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
 }
 
 /// What is wrong with the answers about a program, if anything is.
-fn disagreement(text: &Text, compared: &mut u64) -> Option<String> {
-    questions(&text.weak(), compared).err()
+fn disagreement(text: &Text, compared: &mut u64, stop: Stop<'_>) -> Option<String> {
+    questions(&text.weak(), compared, stop).err()
 }
 
-fn questions(text: &str, compared: &mut u64) -> Result<(), String> {
+fn questions(text: &str, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let parsed = parse(Format::Weak, text).map_err(|why| format!("refused: {}", why.message))?;
     let program = &parsed.program;
     let axioms = reference::axiomatic_outcomes(program, &MODELS, CANDIDATES);
     let robust_by_axioms = reference::robust(program, &MODELS, CANDIDATES);
     let mut sc = None;
     for (i, model) in MODELS.into_iter().enumerate() {
-        let states = final_states(program, model, compared)?;
+        let states = final_states(program, model, compared, stop)?;
         let Some(states) = states else { continue };
         if let Some(axioms) = &axioms {
             *compared += 1;
@@ -63,13 +63,13 @@ fn questions(text: &str, compared: &mut u64) -> Result<(), String> {
                 return Err(format!("{model}: final states are not those of the axioms"));
             }
         }
-        reachability(program, model, &states, compared)?;
+        reachability(program, model, &states, compared, stop)?;
         if model == Model::Sc {
             sc = Some(states);
             continue;
         }
         let by_axioms = robust_by_axioms.as_ref().map(|robust| robust[i]);
-        let is_robust = robustness(program, model, by_axioms, compared)?;
+        let is_robust = robustness(program, model, by_axioms, compared, stop)?;
         if let (Some(true), Some(sc)) = (is_robust, &sc) {
             *compared += 1;
             if *sc != states {
@@ -77,7 +77,7 @@ fn questions(text: &str, compared: &mut u64) -> Result<(), String> {
             }
         }
         if is_robust == Some(false) && model != Model::Pso(Drain::Own) {
-            fenced(text, model, compared)?;
+            fenced(text, model, compared, stop)?;
         }
     }
     Ok(())
@@ -94,6 +94,7 @@ fn final_states(
     program: &Program,
     model: Model,
     compared: &mut u64,
+    stop: Stop<'_>,
 ) -> Result<Option<BTreeSet<Vec<Value>>>, String> {
     let machine = reference::reachable(program, model, STATES);
     let mut known: Option<(&str, BTreeSet<Vec<Value>>)> =
@@ -103,7 +104,7 @@ fn final_states(
         ("the search by write order", Strategy::WriteOrder),
         ("the search state by state", Strategy::Explicit),
     ] {
-        let found = outcomes(program, model, strategy, &limits(1), &mut Silent)
+        let found = outcomes(program, model, strategy, &limits(1), &mut Until(stop))
             .map_err(|why| format!("{model}: {name} fails: {:?}", why.kind))?;
         if found.stopped.is_some() {
             continue;
@@ -128,6 +129,7 @@ fn reachability(
     model: Model,
     states: &BTreeSet<Vec<Value>>,
     compared: &mut u64,
+    stop: Stop<'_>,
 ) -> Result<(), String> {
     let Some(condition) = &program.condition else { return Ok(()) };
     let violated = states.iter().any(|row| condition.prop.holds(row));
@@ -142,7 +144,7 @@ fn reachability(
         ("dual", Algorithm::Dual, 1),
         ("counters", Algorithm::Counters, 1),
     ] {
-        let answer = match reach(program, model, algorithm, &limits(workers), &mut Silent) {
+        let answer = match reach(program, model, algorithm, &limits(workers), &mut Until(stop)) {
             Ok(answer) => answer,
             Err(NoAnswer::NotApplicable(_)) => continue,
             Err(why) => return Err(format!("{model}: reach by {name}: {why:?}")),
@@ -168,6 +170,7 @@ fn robustness(
     model: Model,
     by_axioms: Option<bool>,
     compared: &mut u64,
+    stop: Stop<'_>,
 ) -> Result<Option<bool>, String> {
     let mut known: Option<(&str, bool)> = by_axioms.map(|robust| ("the axioms", robust));
     let mut agree = |name: &'static str, robust: bool| match known {
@@ -189,7 +192,7 @@ fn robustness(
         ("the same with two workers", Decide::Pending, 2),
         ("attacks", Decide::Attack, 1),
     ] {
-        let answer = match robust(program, model, decide, &limits(workers), &mut Silent) {
+        let answer = match robust(program, model, decide, &limits(workers), &mut Until(stop)) {
             Ok(answer) => answer,
             Err(NoAnswer::NotApplicable(_)) => continue,
             Err(why) => return Err(format!("{model}: robust by {name}: {why:?}")),
@@ -204,7 +207,7 @@ fn robustness(
     }
     // Monitors of all executions: of loops they see some.
     let all = Which::Preemptions(64);
-    match monitored(program, &[model], all, 10_000, &limits(1), &mut Silent) {
+    match monitored(program, &[model], all, 10_000, &limits(1), &mut Until(stop)) {
         Ok(seen) if seen.limit.is_none() && seen.cut_off == 0 && !seen.waited => {
             agree("monitors of all executions", seen.models[0].pairs.is_empty())?;
         }
@@ -215,11 +218,11 @@ fn robustness(
 }
 
 /// The fences that make the program robust are enough, and none of them can be left out.
-fn fenced(text: &str, model: Model, compared: &mut u64) -> Result<(), String> {
+fn fenced(text: &str, model: Model, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let places = patches(Format::Weak, text).map_err(|why| format!("places: {}", why.message))?;
     let costs = FenceCosts { full: 1, store_store: Some(1) };
     let question = FenceQuestion { model, goal: Goal::Robust, costs };
-    let found = match fences(&places.places, question, &limits(1), &mut Silent) {
+    let found = match fences(&places.places, question, &limits(1), &mut Until(stop)) {
         Ok(found) => found,
         Err(NoAnswer::NotApplicable(_)) => return Ok(()),
         Err(why) => return Err(format!("{model}: fences: {why:?}")),
@@ -229,7 +232,7 @@ fn fenced(text: &str, model: Model, compared: &mut u64) -> Result<(), String> {
         let text = places.patched(chosen);
         let parsed =
             parse(Format::Weak, &text).map_err(|why| format!("fenced: {}", why.message))?;
-        let answer = robust(&parsed.program, model, Decide::Pending, &limits(1), &mut Silent)
+        let answer = robust(&parsed.program, model, Decide::Pending, &limits(1), &mut Until(stop))
             .map_err(|why| format!("{model}: with fences: {why:?}"))?;
         Ok::<Verdict, String>(answer.into_answer().verdict)
     };

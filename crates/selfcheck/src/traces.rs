@@ -8,10 +8,10 @@ use weakspot_core::serial::{
     trace_serializable,
 };
 use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, shrink_trace};
-use weakspot_core::{Certification, Limits, Silent, TxnEvent, TxnKind, Verdict};
+use weakspot_core::{Certification, Limits, TxnEvent, TxnKind, Verdict};
 use weakspot_serial::{Online, TraceMethod, check_trace};
 
-use crate::{Disagreement, Subject};
+use crate::{Disagreement, Stop, Subject, Until};
 
 /// Traces of so many events are decided by trying all executions.
 const SMALL: usize = 8;
@@ -25,7 +25,7 @@ const MODES: [TraceMode; 5] = [
 ];
 
 /// All questions about a random trace, or about an execution of it.
-pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
+pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option<Disagreement> {
     let size = TxnSize {
         threads: 2 + rng.below(2) as u32,
         vars: 1 + rng.below(3) as u32,
@@ -36,9 +36,9 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
     let events =
         if rng.one_in(3) { overwriting_trace(rng, SMALL) } else { random_trace(rng, size) };
     let events = if rng.one_in(3) { with_commits(rng, &events) } else { events };
-    let what = disagreement(&events, compared)?;
-    let events = shrink_trace(&events, &|events| disagreement(events, &mut 0).is_some());
-    let what = disagreement(&events, &mut 0).unwrap_or(what);
+    let what = disagreement(&events, compared, stop)?;
+    let events = shrink_trace(&events, &|events| disagreement(events, &mut 0, stop).is_some());
+    let what = disagreement(&events, &mut 0, stop).unwrap_or(what);
     Some(Disagreement {
         subject: Subject::Traces,
         round: 0,
@@ -50,15 +50,15 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64) -> Option<Disagreement> {
     })
 }
 
-fn disagreement(events: &[TxnEvent], compared: &mut u64) -> Option<String> {
+fn disagreement(events: &[TxnEvent], compared: &mut u64, stop: Stop<'_>) -> Option<String> {
     match events.iter().any(|event| event.kind == TxnKind::Commit) {
         true => execution(events, compared).err(),
-        false => trace(events, compared).err(),
+        false => trace(events, compared, stop).err(),
     }
 }
 
 /// A trace under TSO, and as an execution under SC.
-fn trace(events: &[TxnEvent], compared: &mut u64) -> Result<(), String> {
+fn trace(events: &[TxnEvent], compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     // Under SC each store is in memory at once.
     let at_once: Vec<TxnEvent> = events
         .iter()
@@ -79,7 +79,7 @@ fn trace(events: &[TxnEvent], compared: &mut u64) -> Result<(), String> {
             },
         };
         for method in [TraceMethod::Auto, TraceMethod::Chains, TraceMethod::Sat] {
-            let answer = check_trace(events, mode, method, &limits, &mut Silent)
+            let answer = check_trace(events, mode, method, &limits, &mut Until(stop))
                 .map_err(|why| format!("{mode:?} by {method:?}: {why:?}"))?;
             match answer.verdict {
                 Verdict::Unknown(_) => {}
