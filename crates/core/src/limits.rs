@@ -69,14 +69,6 @@ impl Limits {
         Limits { held: self.held.saturating_add(bytes), ..self }
     }
 
-    /// These limits, and besides no more than this much time from now.
-    #[must_use]
-    pub fn within(self, time: Duration) -> Limits {
-        let limits = self.begin();
-        let until = limits.elapsed().saturating_add(time);
-        Limits { time: Some(limits.time.map_or(until, |time| time.min(until))), ..limits }
-    }
-
     /// The limit that is reached by now with so many bytes in use, if one is.
     pub fn check(&self, bytes: u64) -> Result<(), Limit> {
         match (self.time, self.memory) {
@@ -130,8 +122,6 @@ mod tests {
         assert_eq!(limits.begin().check(0), Ok(()));
         let never = Limits { time: Some(Duration::MAX), ..Limits::UNLIMITED }.begin();
         assert_eq!(never.check(0), Ok(()));
-        assert!(never.within(minute).time_left().is_some_and(|left| left <= minute));
-        assert_eq!(limits.begin().within(Duration::MAX).time, Some(minute));
     }
 
     #[test]

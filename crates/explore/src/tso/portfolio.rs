@@ -1,7 +1,7 @@
 //! Several algorithms for one question: no single one is best everywhere.
 //!
-//! The search of the store buffers comes first, alone, for a moment: most questions are answered
-//! then. After that it goes on beside the others, each in a thread of its own, and the first that
+//! The search of the store buffers comes first, alone, for some thousand states: most questions are
+//! answered then. After that it goes on beside the others, each in a thread of its own, and the first that
 //! knows the answer stops the rest:
 //! - *eager* ends on every program whose buffers are bounded;
 //! - *lazy* asks about SC and robustness: it finds violations behind long buffers or few late
@@ -22,8 +22,9 @@ use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::{by_sc, eager};
 use crate::tso::{dual, lazy};
 
-/// How long the search of the store buffers is alone.
-const ALONE: Duration = Duration::from_millis(200);
+/// As long as it has visited fewer states, the search of the store buffers is alone. It is not a time,
+/// so that what answers most questions does not depend on how busy the machine is.
+const ALONE: u64 = 20_000;
 
 /// Answers everything that `program` asks.
 pub(crate) fn reach(
@@ -43,19 +44,15 @@ pub(crate) fn reach(
         Model::Sc => by_sc(program, &Limits { workers, ..*limits }, progress),
         _ => eager(program, model, Strategy::Auto, limits, progress),
     };
-    let first = states(&limits.within(ALONE), progress)?;
-    let stopped = match &first.verdict {
-        Verdict::Unknown(limit) => limit.clone(),
-        _ => return Ok(first),
-    };
-    if let Err(limit) = limits.check(0) {
-        return Ok(Reach { verdict: Verdict::Unknown(limit), ..first });
-    }
+    let mut alone = Alone { progress, is_over: false };
+    let first = states(limits, &mut alone)?;
+    let is_over = alone.is_over;
     // A search that met a limit of memory or of buffers meets it again.
-    let eager_goes_on = match stopped {
-        Limit::Interrupted => return Ok(first),
-        Limit::Time(_) => true,
-        _ => false,
+    let eager_goes_on = match &first.verdict {
+        Verdict::Unknown(Limit::Interrupted) if is_over => true,
+        Verdict::Unknown(Limit::Interrupted | Limit::Time(_)) => return Ok(first),
+        Verdict::Unknown(_) => false,
+        _ => return Ok(first),
     };
     let buffers: Racer<'_> = &|limits, progress| states(limits, progress).map(Some);
     let counting: Racer<'_> =
@@ -90,6 +87,20 @@ pub(crate) fn reach(
         unknown.verdict = Verdict::Unknown(Limit::Interrupted);
     }
     Ok(unknown)
+}
+
+/// Ends a search that has visited [`ALONE`] states.
+struct Alone<'a> {
+    progress: &'a mut dyn Progress,
+    is_over: bool,
+}
+
+impl Progress for Alone<'_> {
+    fn tick(&mut self, snapshot: Snapshot) -> bool {
+        let go_on = self.progress.tick(snapshot);
+        self.is_over |= go_on && snapshot.states >= ALONE;
+        go_on && !self.is_over
+    }
 }
 
 /// `None` if an algorithm cannot tell.
