@@ -285,7 +285,7 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
         return Ok(Models::All);
     }
     let model = HistoryModel::ALL.into_iter().find(|model| model.key() == key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all";
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc or all";
     model.map(Models::One).ok_or_else(|| expected.to_owned())
 }
 

@@ -202,15 +202,17 @@ pub(crate) struct Serial {
 Example:
   weakspot history corpus/histories/classic.wshist
   weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+  weakspot history --model coherence corpus/histories/stale-read.wshist
   weakspot record --operations 100000 | weakspot history --model tso,sc -
   weakspot history --follow run.wshist",
     after_help = "\
 A history says what each thread read and wrote, in the order of that thread. It
 satisfies a model if the model explains all of it. The models are causal
 consistency (cc), causal convergence (ccv), causal memory (cm), convergent
-causal memory (ccm), what is left of it under TSO (wccm), partial store order
-(pso), total store order (tso) and sequential consistency (sc). `all` draws
-which of them are satisfied, the stronger above the weaker.
+causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
+is SC of each variable by itself (coherence), partial store order (pso), total
+store order (tso) and sequential consistency (sc). `all` draws which of them are
+satisfied, the stronger above the weaker.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
 AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
@@ -229,8 +231,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all; with
-    /// --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc, separated by commas, or all
+    /// [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.

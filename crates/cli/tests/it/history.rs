@@ -28,8 +28,8 @@ fn store_buffering_under_all_models() {
                     ✗ CCM          ✓ TSO
                    ╱      ╲      ╱      ╲
                ✓ CM        ✓ wCCM        ✓ PSO
-                   ╲         │
-                    ╲      ✓ CCv
+                   ╲         │             │
+                    ╲      ✓ CCv         ✓ coherence
                      ╲    ╱
                       ✓ CC
 
@@ -154,8 +154,8 @@ fn derived_orders_are_explained() {
                     ✓ CCM          ✓ TSO
                    ╱      ╲      ╱      ╲
                ✓ CM        ✓ wCCM        ✓ PSO
-                   ╲         │
-                    ╲      ✓ CCv
+                   ╲         │             │
+                    ╲      ✓ CCv         ✓ coherence
                      ╲    ╱
                       ✓ CC
 
@@ -218,6 +218,64 @@ fn one_variable() {
             - history 1 wCCM: violated, as shown for TSO
             --- exit 1
         "#]],
+    );
+}
+
+#[test]
+fn coherence() {
+    let all = "history one\nt0: w x 1\nt1: r x 1\nt1: r x 0\n\
+               history two\nt0: w x 1\nt0: r x 2\nt1: w x 2\nt1: r x 1\n\
+               history updates\nt0: u x 0 -> 1\nt1: u x 0 -> 2\n\
+               history circle\nt0: u x 2 -> 1\nt1: u x 1 -> 2\n\
+               history kept\nt0: w x 1\nt0: r y 0\nt1: u y 0 -> 1\nt1: r x 0\n";
+    check(
+        &["history", "--model", "coherence", "-"],
+        all,
+        expect![[r#"
+        - one coherence: violated: cache coherence broken at x: t1 read 0 after it had read 1
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and the last operation reads what was overwritten before it.
+                x=0 at the start          -po->  before everything else
+          t0 0  w x 1             line 2  -wr->  wrote x=1, which the next reads
+          t1 0  r x 1             line 3  -po->  program order of t1
+          t1 1  r x 0             line 4  reads x=0, which t0 0 w x 1 had overwritten
+
+        - two coherence: violated: cache coherence broken at x: t1 read 1 after it had written 2
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t1 0  w x 2  line 8  -ww->  older than the next, which t1 1 r x 1 reads
+          t0 0  w x 1  line 6  -ww->  older than the next, which t0 1 r x 2 reads
+          t1 0  w x 2  line 8  (back at the start)
+
+        - updates coherence: violated: cache coherence broken at x: t0 and t1 both updated the same 0
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t0 0  u x 0 -> 1  line 11  -rw->  read x=0, which the next overwrites
+          t1 0  u x 0 -> 2  line 12  -rw->  read x=0, which the next overwrites
+          t0 0  u x 0 -> 1  line 11  (back at the start)
+
+        - circle coherence: violated: cache coherence broken at x: updates read each other's values
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t0 0  u x 2 -> 1  line 14  -wr->  wrote x=1, which the next reads
+          t1 0  u x 1 -> 2  line 15  -wr->  wrote x=2, which the next reads
+          t0 0  u x 2 -> 1  line 14  (back at the start)
+
+        - kept coherence: satisfied: 4 operations, shown by an order for each of 2 variables
+
+          x: 0 at the start, t1 1 r 0, t0 0 w 1
+          y: 0 at the start, t0 1 r 0, t1 0 u 0 -> 1
+
+        --- standard error
+        5 histories
+        model     satisfied  violated   unknown   errors
+        coherence         1         4         0        0
+        --- exit 1
+    "#]],
     );
 }
 
@@ -383,6 +441,7 @@ fn help() {
             Example:
               weakspot history corpus/histories/classic.wshist
               weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+              weakspot history --model coherence corpus/histories/stale-read.wshist
               weakspot record --operations 100000 | weakspot history --model tso,sc -
               weakspot history --follow run.wshist
 
@@ -396,8 +455,8 @@ fn help() {
 
             Options:
               -m, --model <MODEL>
-                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all;
-                      with --follow sc,tso]
+                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc, separated by commas, or all
+                      [default: all; with --follow sc,tso]
 
                   --minimise
                       Show a smallest part of a history that violates the model as well
@@ -485,9 +544,10 @@ fn help() {
             A history says what each thread read and wrote, in the order of that thread. It
             satisfies a model if the model explains all of it. The models are causal
             consistency (cc), causal convergence (ccv), causal memory (cm), convergent
-            causal memory (ccm), what is left of it under TSO (wccm), partial store order
-            (pso), total store order (tso) and sequential consistency (sc). `all` draws
-            which of them are satisfied, the stronger above the weaker.
+            causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
+            is SC of each variable by itself (coherence), partial store order (pso), total
+            store order (tso) and sequential consistency (sc). `all` draws which of them are
+            satisfied, the stronger above the weaker.
 
             A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
             AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
