@@ -56,6 +56,9 @@ pub enum InputFormat {
     /// Histories of Jepsen.
     #[value(aliases = ["jepsen", "elle"])]
     Edn,
+    /// Logs of hardware in columns.
+    #[value(aliases = ["tsv"])]
+    Csv,
 }
 
 impl InputFormat {
@@ -112,7 +115,7 @@ impl Takes {
     /// Whether the help lists a format; others are refused with the reason.
     fn lists(self, format: InputFormat) -> bool {
         let writes = matches!(self, Takes::ToHistories | Takes::ToLogsAndHistories);
-        !(writes && format == InputFormat::Edn)
+        !(writes && matches!(format, InputFormat::Edn | InputFormat::Csv))
     }
 }
 

@@ -203,6 +203,7 @@ Example:
   weakspot history corpus/histories/classic.wshist
   weakspot history --model tso --minimise corpus/histories/store-buffering.axe
   weakspot history --model coherence corpus/histories/stale-read.wshist
+  weakspot history --columns cycle,core,op,addr,data log.txt
   weakspot record --operations 100000 | weakspot history --model tso,sc -
   weakspot history --follow run.wshist",
     after_help = "\
@@ -215,9 +216,12 @@ store order (tso) and sequential consistency (sc). `all` draws which of them are
 satisfied, the stronger above the weaker.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
-AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
+AWDIT and Jepsen, or a table with a column for each of core, operation, address
+and value. `-` is standard input, a folder stands for all histories in
 it. A violation is shown as a cycle of operations, each before the next one for
-the reason given; -q leaves all but the first line out.
+the reason given; -q leaves all but the first line out. A read of a value that
+nobody wrote is bad input, because far more often a write was not recorded; with
+--complete-recording it is a violation.
 
 --follow waits for more at the end of a file, as `tail -f` does, and looks at
 the last operations together, in constant memory. Such a file is text, Axe,
@@ -247,6 +251,13 @@ pub(crate) struct History {
     /// Read the files as this format, whatever their ending.
     #[arg(long, alias = "history-format", value_name = "FORMAT", value_parser = format_of(Takes::Histories))]
     pub(crate) input_format: Option<InputFormat>,
+    /// What the columns of a log are, such as cycle,core,op,addr,data,size; - is a column that is not
+    /// used, and addr:hex has hexadecimal digits without 0x.
+    #[arg(long, value_name = "NAMES", value_parser = weakspot_trace::Columns::parse)]
+    pub(crate) columns: Option<weakspot_trace::Columns>,
+    /// Take a read of a value that nobody wrote for a violation: all writes were recorded.
+    #[arg(long)]
+    pub(crate) complete_recording: bool,
     /// Check a history while it is written, operation by operation, until it is violated.
     #[arg(long)]
     pub(crate) follow: bool,

@@ -99,10 +99,10 @@ fn bad_usage() {
         &["history", "corpus/litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn file in the folder corpus/litmus
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn or .csv or .tsv file in the folder corpus/litmus
+            --- exit 2
+        "#]],
     );
 }
 
@@ -147,6 +147,7 @@ fn a_folder() {
             corpus/histories/classic.wshist counter: satisfies SC, and so all models
             corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates coherence and wCCM
             corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates coherence and CC
+            corpus/histories/cores.csv: not SC: satisfies TSO and CM (not checked: real-time order), violates CCM
             corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/gradual.jsonl fig-1b: not SC: satisfies TSO, violates CM
             corpus/histories/gradual.jsonl fig-1c: not SC: satisfies TSO and CM, violates CCM

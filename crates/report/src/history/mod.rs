@@ -5,6 +5,7 @@ mod cycle;
 mod json;
 mod lattice;
 mod run;
+mod value;
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -20,6 +21,8 @@ use crate::json::verdict_key;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, model_name, plain};
 use crate::text::table::{Style, paragraph};
+
+pub use value::HistoryValue;
 
 use json::history_json;
 use lattice::history_all_text;
