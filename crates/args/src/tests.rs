@@ -297,6 +297,19 @@ fn conflicts() {
             "--witness is about a whole file: leave out --follow",
         ),
         ("history --window 3 a", "--window is for --follow"),
+        (
+            "history --follow --complete-recording a",
+            "--complete-recording is about a whole file: leave out --follow",
+        ),
+        (
+            "history --columns core,op,addr,data --input-format axe a",
+            "--columns is for tables: leave out --input-format",
+        ),
+        (
+            "history --columns core,op,addr,data --witness w a",
+            "--witness is for files that say themselves what their columns are: put a line with the \
+             names first and leave out --columns",
+        ),
         ("convert a", "expected OUTPUT, which may be `-`"),
         ("convert a b -o c", "expected one OUTPUT, not two"),
         ("gen family", "expected the NAME of a family, or --list"),

@@ -56,6 +56,9 @@ pub enum InputFormat {
     /// Histories of Jepsen.
     #[value(aliases = ["jepsen", "elle"])]
     Edn,
+    /// Logs of hardware in columns.
+    #[value(aliases = ["tsv"])]
+    Csv,
 }
 
 impl InputFormat {
@@ -112,7 +115,7 @@ impl Takes {
     /// Whether the help lists a format; others are refused with the reason.
     fn lists(self, format: InputFormat) -> bool {
         let writes = matches!(self, Takes::ToHistories | Takes::ToLogsAndHistories);
-        !(writes && format == InputFormat::Edn)
+        !(writes && matches!(format, InputFormat::Edn | InputFormat::Csv))
     }
 }
 
@@ -285,7 +288,7 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
         return Ok(Models::All);
     }
     let model = HistoryModel::ALL.into_iter().find(|model| model.key() == key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all";
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc or all";
     model.map(Models::One).ok_or_else(|| expected.to_owned())
 }
 

@@ -40,10 +40,11 @@ pub struct Defect {
 }
 
 /// The models, those first whose evidence may decide later ones.
-const STRONGEST_FIRST: [HistoryModel; 8] = [
+const STRONGEST_FIRST: [HistoryModel; 9] = [
     HistoryModel::Sc,
     HistoryModel::Tso,
     HistoryModel::Pso,
+    HistoryModel::Coherence,
     HistoryModel::Ccm,
     HistoryModel::Wccm,
     HistoryModel::Cm,

@@ -30,7 +30,7 @@ pub use bench::programs::{BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_j
 pub use csv::Rows;
 pub use exchange::{github, sarif};
 pub use history::{
-    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, history_model_name,
+    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, history_model_name,
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};

@@ -15,9 +15,10 @@ use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 use crate::{Disagreement, Stop, Subject, Until};
 
 /// What satisfies the first satisfies the second.
-const IMPLIED: [(HistoryModel, HistoryModel); 8] = [
+const IMPLIED: [(HistoryModel, HistoryModel); 9] = [
     (HistoryModel::Sc, HistoryModel::Tso),
     (HistoryModel::Tso, HistoryModel::Pso),
+    (HistoryModel::Pso, HistoryModel::Coherence),
     (HistoryModel::Sc, HistoryModel::Ccm),
     (HistoryModel::Ccm, HistoryModel::Cm),
     (HistoryModel::Ccm, HistoryModel::Ccv),

@@ -22,10 +22,10 @@ mod text;
 mod writer;
 mod wslog;
 
-pub use error::{LogError, LogPlace, Torn, WriteError};
+pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
-    HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, write_history,
+    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, write_history,
     write_history_commented,
 };
 pub use one::{each_batch, nth_history, sc_events};

@@ -300,6 +300,9 @@ fn written(typed: Option<InputFormat>, output: Option<&PathBuf>) -> Result<Histo
         HistoryFormat::Edn => {
             Err(Usage("EDN is not written; expected another ending, such as .jsonl".to_owned()))
         }
+        HistoryFormat::Csv => {
+            Err(Usage("CSV is not written; expected another ending, such as .jsonl".to_owned()))
+        }
         format => Ok(format),
     }
 }

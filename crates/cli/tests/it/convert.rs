@@ -50,6 +50,7 @@ fn help() {
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
                       - edn:        Histories of Jepsen
+                      - csv:        Logs of hardware in columns
 
                       [alias: --from]
 

@@ -38,7 +38,7 @@ fn bad_histories() {
         &["history", "-q", "no-such-file", "corpus/histories/lost-update.json"],
         "",
         expect![[r#"
-            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates coherence and wCCM
             --- standard error
             error: no-such-file: failed to read: No such file or directory (os error 2)
             --- exit 2
@@ -61,12 +61,12 @@ fn bad_usage() {
         &["history", "--model", "x86", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, pso, tso, sc or all
+            --- standard error
+            error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc or all
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &["history", "--model", "sc,all", "-"],
@@ -99,10 +99,10 @@ fn bad_usage() {
         &["history", "corpus/litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn file in the folder corpus/litmus
-        --- exit 2
-    "#]],
+            --- standard error
+            error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn or .csv or .tsv file in the folder corpus/litmus
+            --- exit 2
+        "#]],
     );
 }
 
@@ -114,57 +114,59 @@ fn a_folder() {
         "",
         expect![[r#"
             corpus/histories/by-cases.wshist by-cases: not SC: satisfies PSO and CCM, violates TSO
-            corpus/histories/by-cases.wshist by-cases-fenced: not SC: satisfies CCM, violates PSO
+            corpus/histories/by-cases.wshist by-cases-fenced: not SC: satisfies coherence and CCM, violates PSO
             corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
-            corpus/histories/causality.plume: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/causality.plume: not SC: satisfies coherence, violates PSO and CC
             corpus/histories/classic.jsonl store-buffering: not SC: satisfies TSO and CM, violates CCM
-            corpus/histories/classic.jsonl store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl store-buffering-fenced: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/classic.jsonl store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
-            corpus/histories/classic.jsonl store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl store-buffering-updates: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/classic.jsonl message-passing: not SC: satisfies PSO, violates CC
-            corpus/histories/classic.jsonl message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl message-passing-fenced: not SC: satisfies coherence, violates PSO and CC
             corpus/histories/classic.jsonl message-passing-seen: satisfies SC, and so all models
-            corpus/histories/classic.jsonl iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.jsonl iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.jsonl corr: not SC: satisfies no model, violates PSO and CC
-            corpus/histories/classic.jsonl corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.jsonl iriw: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl iriw-fenced: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.jsonl corr: not SC: satisfies no model, violates coherence and CC
+            corpus/histories/classic.jsonl corr-two-readers: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/classic.jsonl forwarding: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/classic.jsonl counter: satisfies SC, and so all models
-            corpus/histories/classic.jsonl lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.jsonl own-future: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.jsonl lost-update: not SC: satisfies CM and CCv, violates coherence and wCCM
+            corpus/histories/classic.jsonl own-future: not SC: satisfies no model, violates coherence and CC
             corpus/histories/classic.wshist store-buffering: not SC: satisfies TSO and CM, violates CCM
-            corpus/histories/classic.wshist store-buffering-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist store-buffering-fenced: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/classic.wshist store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
-            corpus/histories/classic.wshist store-buffering-updates: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist store-buffering-updates: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/classic.wshist message-passing: not SC: satisfies PSO, violates CC
-            corpus/histories/classic.wshist message-passing-fenced: not SC: satisfies no model, violates PSO and CC
+            corpus/histories/classic.wshist message-passing-fenced: not SC: satisfies coherence, violates PSO and CC
             corpus/histories/classic.wshist message-passing-seen: satisfies SC, and so all models
-            corpus/histories/classic.wshist iriw: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.wshist iriw-fenced: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.wshist corr: not SC: satisfies no model, violates PSO and CC
-            corpus/histories/classic.wshist corr-two-readers: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.wshist iriw: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist iriw-fenced: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/classic.wshist corr: not SC: satisfies no model, violates coherence and CC
+            corpus/histories/classic.wshist corr-two-readers: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/classic.wshist forwarding: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/classic.wshist counter: satisfies SC, and so all models
-            corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates PSO and CC
-            corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates coherence and wCCM
+            corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates coherence and CC
+            corpus/histories/cores.csv: not SC: satisfies TSO and CM (not checked: real-time order), violates CCM
+            corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/gradual.jsonl fig-1b: not SC: satisfies TSO, violates CM
             corpus/histories/gradual.jsonl fig-1c: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/gradual.jsonl fig-1d: not SC: satisfies TSO and CCM
-            corpus/histories/gradual.jsonl fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/gradual.jsonl fig-3-mended: not SC: satisfies CCM, violates PSO
-            corpus/histories/gradual.wshist fig-1a: not SC: satisfies CM, violates PSO and CCv
+            corpus/histories/gradual.jsonl fig-3: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.jsonl fig-3-mended: not SC: satisfies coherence and CCM, violates PSO
+            corpus/histories/gradual.wshist fig-1a: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/gradual.wshist fig-1b: not SC: satisfies TSO, violates CM
             corpus/histories/gradual.wshist fig-1c: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/gradual.wshist fig-1d: not SC: satisfies TSO and CCM
-            corpus/histories/gradual.wshist fig-3: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/gradual.wshist fig-3-mended: not SC: satisfies CCM, violates PSO
+            corpus/histories/gradual.wshist fig-3: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/gradual.wshist fig-3-mended: not SC: satisfies coherence and CCM, violates PSO
             corpus/histories/long-fork.awdit: satisfies SC (not checked: atomicity of 1 transaction), and so all models
-            corpus/histories/long-fork.hist: not SC: satisfies CM and CCv, violates PSO and wCCM
-            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/long-fork.hist: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
+            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates coherence and wCCM
             corpus/histories/registers.edn: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/stale-read.wshist stale-read: not SC: satisfies no model, violates coherence and CC
             corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: final values, real-time order), violates CCM
-            corpus/histories/store-buffering.axe history 2: not SC: satisfies CM and CCv, violates PSO and wCCM
+            corpus/histories/store-buffering.axe history 2: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/store-buffering.wshist history 1: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models
             corpus/histories/values-repeat.wshist spin-lock: satisfies SC, and so all models

@@ -1,6 +1,6 @@
 //! Checks cycles of orders against the definitions of the models.
 //!
-//! SC, TSO and PSO ask for a store order that makes no cycle with the rest. Whatever is derived
+//! SC, TSO, PSO and coherence ask for a store order that makes no cycle with the rest. Whatever is derived
 //! here holds for every such store order: were the derived order the other way round, it would
 //! close a cycle with the path that it was derived from. So a cycle shows that there is none.
 //!
@@ -120,7 +120,12 @@ impl<'a> Cycles<'a> {
         if edges.is_empty() {
             return Err("a path without edges");
         }
-        if within == Within::Local && !is_relaxed(self.model) {
+        let has_relation = match (within, self.model) {
+            (Within::Local, HistoryModel::Coherence) => true,
+            (Within::Local, model) => is_relaxed(model),
+            (Within::Global, model) => model != HistoryModel::Coherence,
+        };
+        if !has_relation {
             return Err("the model has only one relation");
         }
         if edges.windows(2).any(|pair| pair[0].to != pair[1].from) {
@@ -336,5 +341,12 @@ fn is_relaxed(model: HistoryModel) -> bool {
 }
 
 fn is_causal(model: HistoryModel) -> bool {
-    !matches!(model, HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc)
+    matches!(
+        model,
+        HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Wccm
+    )
 }

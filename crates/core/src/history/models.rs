@@ -7,19 +7,21 @@
 //! - wCCM also asks for program order and reads-from to have no cycle, and the second condition of
 //!   TSO has all of reads-from: otherwise a thread may read its own later write.
 //!
+//! Coherence, which is not theirs, is the second condition of TSO alone.
+//!
 //! Every variable has an initial write that comes before all operations. A fence orders everything
 //! before it with everything after it wherever program order is relaxed; the causal models keep
 //! all of program order, so that fences change nothing there. An update is one operation that
 //! reads and writes; it is after the write it reads, and whatever overwrites that write is after
 //! the update, which leaves no place between the two. It waits for the thread's buffered writes.
 //!
-//! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for SC, TSO and PSO.
+//! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for the others.
 
 use crate::execution::relation::Relation;
 use crate::{History, HistoryModel, OpKind};
 
-/// Whether the history satisfies the model, by its definition. Of SC, TSO and PSO all store orders
-/// are tried.
+/// Whether the history satisfies the model, by its definition. Of SC, TSO, PSO and coherence all
+/// store orders are tried.
 #[must_use]
 pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
     let graph = Graph::new(ops);
@@ -33,6 +35,7 @@ pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
             let rest = graph.po.clone().union(&graph.wr);
             graph.has_store_order(&[rest])
         }
+        HistoryModel::Coherence => graph.has_store_order(&[graph.po_loc().union(&graph.wr)]),
         HistoryModel::Tso | HistoryModel::Pso => {
             let global = graph.ppo(model).union(&graph.wre());
             let local = graph.po_loc().union(&graph.wr);

@@ -230,7 +230,7 @@ impl History {
     }
 }
 
-/// The models that a history may satisfy, from causal to sequential consistency.
+/// The models that a history may satisfy, from causal to sequential consistency, and coherence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistoryModel {
     /// Causal consistency.
@@ -243,6 +243,8 @@ pub enum HistoryModel {
     Ccm,
     /// Weak convergent causal memory.
     Wccm,
+    /// Cache coherence: sequential consistency of each variable by itself.
+    Coherence,
     /// Partial store order.
     Pso,
     /// Total store order.
@@ -253,12 +255,13 @@ pub enum HistoryModel {
 
 impl HistoryModel {
     /// All of them.
-    pub const ALL: [HistoryModel; 8] = [
+    pub const ALL: [HistoryModel; 9] = [
         HistoryModel::Cc,
         HistoryModel::Ccv,
         HistoryModel::Cm,
         HistoryModel::Ccm,
         HistoryModel::Wccm,
+        HistoryModel::Coherence,
         HistoryModel::Pso,
         HistoryModel::Tso,
         HistoryModel::Sc,
@@ -273,6 +276,7 @@ impl HistoryModel {
             HistoryModel::Cm => "cm",
             HistoryModel::Ccm => "ccm",
             HistoryModel::Wccm => "wccm",
+            HistoryModel::Coherence => "coherence",
             HistoryModel::Pso => "pso",
             HistoryModel::Tso => "tso",
             HistoryModel::Sc => "sc",

@@ -74,7 +74,12 @@ fn arrows(
                 None => show.ops.var(edge.from),
             });
             let var = var.map_or("one variable".into(), |var| show.var(var));
-            format!("{ARROW} among the accesses to {var}, which store buffers keep in order")
+            let kept = if model == HistoryModel::Coherence {
+                ""
+            } else {
+                ", which store buffers keep in order"
+            };
+            format!("{ARROW} among the accesses to {var}{kept}")
         }
         (Within::Global, true) => {
             format!("{ARROW} in memory, where a write counts when it leaves its buffer")

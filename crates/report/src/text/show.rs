@@ -16,6 +16,7 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
         HistoryModel::Cm => "CM",
         HistoryModel::Ccm => "CCM",
         HistoryModel::Wccm => "wCCM",
+        HistoryModel::Coherence => "coherence",
         HistoryModel::Pso => "PSO",
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",

@@ -5,7 +5,7 @@ use weakspot_core::OpKind;
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
-use super::scan::{Cursor, Scan, fault};
+use super::scan::{Cursor, Scan, fault, hex};
 
 /// Reads instruction by instruction.
 #[derive(Default)]
@@ -149,7 +149,7 @@ fn blank(cursor: &mut Cursor<'_>) -> Scan<Option<u8>> {
     }
 }
 
-/// `M[3]` or `v3`, of which the name is 3.
+/// `M[3]` or `v3`, of which the name is 3; or `M[0x1000]`.
 #[inline]
 fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
     let bracket = match cursor.next()? {
@@ -165,8 +165,11 @@ fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
         }
         _ => return cursor.unexpected("a variable such as `M[0]` or `v0`, or `sync`"),
     };
-    let digits = cursor.word(|b| b.is_ascii_digit())?;
-    if digits.is_empty() {
+    let at = cursor.at;
+    let digits = cursor.word(|b| b.is_ascii_alphanumeric())?;
+    let is_number = digits.iter().all(u8::is_ascii_digit) || hex(digits).is_some();
+    if digits.is_empty() || !is_number {
+        cursor.at = at;
         return cursor.unexpected("the number of a variable");
     }
     if bracket {
@@ -180,7 +183,7 @@ fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
 #[inline]
 fn without_zeros(digits: &[u8]) -> &[u8] {
     match digits {
-        [b'0', _, ..] => {
+        [b'0', b'0'..=b'9', ..] => {
             let zeros = digits.iter().take_while(|&&b| b == b'0').count();
             &digits[zeros.min(digits.len() - 1)..]
         }

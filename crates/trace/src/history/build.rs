@@ -5,12 +5,17 @@
 //! only at the end it is known whether a read's value was written. Then a table of the writes by
 //! variable and value is made, 16 bytes per slot, and each read looks up its own: linear in all.
 
+mod wrong;
+
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use weakspot_core::{
     History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
 };
 
-use super::scan::Place;
+use self::wrong::Wrong;
+use super::scan::{Place, hex};
 use crate::error::LogError;
 use crate::names::Index;
 
@@ -149,9 +154,18 @@ impl Builder {
         self.numbered_thread(number.to_string().as_bytes())
     }
 
-    /// The variable of this name.
+    /// The variable of this name. An address has one name, however its hexadecimal number is
+    /// written.
     #[inline]
     pub(crate) fn var(&mut self, name: &[u8]) -> Result<u32, String> {
+        let address;
+        let name = match name {
+            [b'0', b'x' | b'X', ..] => {
+                address = address_name(name);
+                &address[..]
+            }
+            _ => name,
+        };
         let number =
             self.vars.number(name).map_err(|m| format!("{m} in the name of a variable"))?;
         if number > VAR {
@@ -261,13 +275,14 @@ impl Builder {
 
     /// Says what a variable is at first, which must not have been said before.
     pub(crate) fn say_initial(&mut self, name: &str, value: Value) -> Result<(), String> {
+        let name = String::from_utf8_lossy(&address_name(name.as_bytes())).into_owned();
         if self.follows && self.vars.find(name.as_bytes()).is_some() {
             return Err(format!(
                 "the initial value of `{name}` is given behind an operation on it, which a history \
                  that is followed cannot use"
             ));
         }
-        match self.initial.insert(name.to_owned(), value) {
+        match self.initial.insert(name.clone(), value) {
             None => Ok(()),
             Some(_) => Err(format!("the initial value of `{name}` is given twice")),
         }
@@ -355,7 +370,7 @@ impl Builder {
     }
 
     /// The history, if each read reads what was written; also the lines of its operations.
-    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, LogError> {
+    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, Wrong> {
         let threads = self.threads.len();
         let mut starts = vec![0u32; threads + 1];
         for &thread in &self.of {
@@ -435,33 +450,13 @@ impl Builder {
         Ok(writes)
     }
 
-    /// What to say of a second write of a value, by its place in the file and its number.
-    #[cold]
-    fn repeated(&self, starts: &[u32], at: usize, number: u32) -> String {
-        let (op, value) = (self.ops[number as usize], self.values[number as usize]);
-        let is_first = |other: u32| {
-            let first = self.ops[other as usize];
-            first.writes() && first.var() == op.var() && self.values[other as usize] == value
-        };
-        let first = numbers(&self.of, starts).take(at).position(is_first);
-        let first = first.map_or(String::new(), |i| {
-            let place = self.places[i];
-            format!(" (first at line {}, column {})", place.line(), place.column())
-        });
-        format!(
-            "{value} is written to `{}` a second time{first}, so it is not clear what a read of it \
-             reads; in jsonl and text reads can say `from`",
-            self.shown_var(op.var())
-        )
-    }
-
     /// What each operation reads, thread by thread.
     fn reads_from(
         &self,
         starts: &[u32],
         initial: &[Value],
         writes: &WriteTable,
-    ) -> Result<Vec<u32>, LogError> {
+    ) -> Result<Vec<u32>, Wrong> {
         let mut result = vec![INITIAL; self.ops.len()];
         let (mut olds, mut froms) = (self.olds.iter(), self.froms.iter().peekable());
         for (i, number) in numbers(&self.of, starts).enumerate() {
@@ -477,10 +472,19 @@ impl Builder {
                 None => self.found(op.var(), value, initial, writes),
             };
             let place = said.map_or(self.places[i], |f| f.place);
-            let from = from.map_err(|m| LogError::new(place.into(), m))?;
+            let from = from.map_err(|m| {
+                let error = LogError::new(place.into(), m);
+                let unwritten = match writes.find(op.var(), value) {
+                    Written::Never if said.is_none() => {
+                        self.unwritten(i, op.var(), value, starts, initial)
+                    }
+                    _ => None,
+                };
+                Wrong { error, unwritten }
+            })?;
             if from == number {
                 let message = "an update that reads what it writes itself";
-                return Err(LogError::new(self.places[i].into(), message));
+                return Err(LogError::new(self.places[i].into(), message).into());
             }
             result[number as usize] = from;
         }
@@ -500,26 +504,6 @@ impl Builder {
             Written::Once(op) if !is_initial || self.writes_first => Ok(op),
             Written::Never if is_initial => Ok(INITIAL),
             found => Err(self.not_found(&found, var, value)),
-        }
-    }
-
-    #[cold]
-    fn not_found(&self, found: &Written, var: u32, value: Value) -> String {
-        let name = self.shown_var(var);
-        match found {
-            Written::Once(_) => format!(
-                "{value} is the initial value of `{name}` and is written to it as well, so it is \
-                 not clear what this reads"
-            ),
-            Written::Often => format!(
-                "{value} is written to `{name}` more than once, and this does not say which write \
-                 it reads"
-            ),
-            Written::Never if self.dropped.contains(&(var, value)) => format!(
-                "{value} was written to `{name}` only by a transaction that was aborted, failed \
-                 or not committed"
-            ),
-            Written::Never => format!("nobody wrote {value} to `{name}`"),
         }
     }
 
@@ -560,6 +544,14 @@ impl Builder {
             }
             _ => Ok(number),
         }
+    }
+}
+
+/// The shortest way to write an address in hexadecimal digits; other names as they are.
+fn address_name(name: &[u8]) -> Cow<'_, [u8]> {
+    match hex(name) {
+        Some(address) => Cow::Owned(format!("{address:#x}").into_bytes()),
+        None => Cow::Borrowed(name),
     }
 }
 

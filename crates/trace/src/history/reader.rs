@@ -6,8 +6,8 @@ use super::build::{Builder, Recorded};
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
-use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, json, plume, text};
-use crate::error::LogError;
+use super::{Columns, HistoryFormat, axe, csv, dbcop, dbcop_json, edn, json, plume, text};
+use crate::error::{LogError, UnwrittenRead};
 use crate::source::{LONGEST, Source};
 
 /// Reads histories, one after the other.
@@ -17,6 +17,7 @@ pub struct HistoryReader {
     /// The lines of the operations of the last history, if somebody wants them.
     lines: Option<Vec<u32>>,
     ended: Option<Result<(), LogError>>,
+    unwritten: Option<Box<UnwrittenRead>>,
 }
 
 impl HistoryReader {
@@ -44,7 +45,21 @@ impl HistoryReader {
 
     fn over(source: Source, format: HistoryFormat) -> HistoryReader {
         let items = Items::new(source, decoder(format), Builder::default());
-        HistoryReader { items, format, lines: None, ended: None }
+        HistoryReader { items, format, lines: None, ended: None, unwritten: None }
+    }
+
+    /// A reader of a log whose lines have these columns.
+    #[must_use]
+    pub fn columns(source: Box<dyn Read + Send>, columns: Columns) -> HistoryReader {
+        let decoder = Box::new(csv::Csv::with_columns(Some(columns)));
+        let items = Items::new(Source::new(source), decoder, Builder::default());
+        HistoryReader {
+            items,
+            format: HistoryFormat::Csv,
+            lines: None,
+            ended: None,
+            unwritten: None,
+        }
     }
 
     /// The format that is read.
@@ -74,6 +89,12 @@ impl HistoryReader {
         self.ended.is_some()
     }
 
+    /// The read of a value that nobody wrote because of which the last history was wrong.
+    #[must_use]
+    pub fn unwritten(&self) -> Option<&UnwrittenRead> {
+        self.unwritten.as_deref()
+    }
+
     /// The next history; `None` when there are no more.
     ///
     /// # Errors
@@ -81,6 +102,7 @@ impl HistoryReader {
     /// further: further calls give the same error.
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Recorded>, LogError> {
+        self.unwritten = None;
         if let Some(ended) = &self.ended {
             return ended.clone().map(|()| None);
         }
@@ -95,7 +117,11 @@ impl HistoryReader {
                 return Err(error);
             }
         }
-        std::mem::take(&mut self.items.builder).finish(self.lines.as_mut()).map(Some)
+        let history = std::mem::take(&mut self.items.builder).finish(self.lines.as_mut());
+        history.map(Some).map_err(|wrong| {
+            self.unwritten = wrong.unwritten;
+            wrong.error
+        })
     }
 
     /// Reads all of a history; false if there is none.
@@ -121,5 +147,6 @@ fn decoder(format: HistoryFormat) -> Box<dyn Decoder + Send> {
         HistoryFormat::Plume => Box::new(plume::Plume::default()),
         HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
         HistoryFormat::Edn => Box::new(edn::Edn::default()),
+        HistoryFormat::Csv => Box::new(csv::Csv::default()),
     }
 }

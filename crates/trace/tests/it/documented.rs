@@ -77,6 +77,7 @@ fn the_examples_are_histories() {
         (HistoryFormat::Plume, "The text that Plume,", 1, 2, 1),
         (HistoryFormat::Awdit, "AWDIT's tests are written", 1, 3, 0),
         (HistoryFormat::Edn, "Histories of registers", 1, 3, 2),
+        (HistoryFormat::Csv, "A log of hardware is often", 1, 5, 1),
     ] {
         let text = block_after(&page, line);
         let all = good(text.as_bytes(), format);
