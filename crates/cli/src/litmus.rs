@@ -1,9 +1,12 @@
 //! `weakspot litmus`.
 
+mod cells;
+
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::Result;
+use weakspot_core::machine::Schedule;
 use weakspot_core::why_not::{NoReason, WhyNot, why_not};
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
@@ -117,6 +120,10 @@ impl Litmus<'_> {
             );
             self.job.complain(&message);
         }
+        let cells = match common.shared.report {
+            Some(_) => self.cells(parsed, model, &mut found),
+            None => Vec::new(),
+        };
         let shown = LitmusShown {
             wanted: wanted.unwrap_or_default(),
             run: run.as_ref(),
@@ -134,13 +141,15 @@ impl Litmus<'_> {
             searched: found.states,
             with_outcomes: self.args.states,
             shown: (is_shown && not_shown.is_none()).then_some(shown),
+            cells: &[],
             of_machine: parsed.of_machine,
         };
         let result = LitmusResult::of(&answer);
-        // A page has room for the states, and for a run.
+        // A page has room for the states, and for runs.
         let of_page = LitmusAnswer {
             with_outcomes: answer.with_outcomes || found.set.len() <= MOST_STATES,
             shown: run.as_ref().map(|run| LitmusShown { run: Some(run), ..shown }),
+            cells: &cells,
             ..answer
         };
         let written = self.job.written_with(&answer, &of_page);
@@ -199,7 +208,7 @@ impl Litmus<'_> {
         model: Model,
         found: &mut Outcomes<'_>,
         judged: &Judgement,
-    ) -> Result<Option<weakspot_core::machine::Schedule>, String> {
+    ) -> Result<Option<Schedule>, String> {
         let wanted = self.args.show.as_deref().unwrap_or_default();
         let shared = &self.args.common.shared;
         let draws = shared.format.is_picture() || shared.report.is_some();
@@ -225,20 +234,29 @@ impl Litmus<'_> {
                 None => return Ok(None),
             }
         };
-        // A state that SC reaches, too, is explained best without delays.
-        if model != Model::Sc {
-            let limits = self.job.limits(&pool::limits(&self.args.common));
-            let sc =
-                outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
-            if let Ok(mut sc) = sc
-                && let Some(run) = sc.run_to(&outcome)
-                && let Some(run) = run.committing_at_once(&parsed.program, model)
-            {
-                return Ok(Some(run));
-            }
-        }
-        Ok(found.run_to(&outcome))
+        let mut sc = self.sc(parsed, model);
+        Ok(run_to(parsed, model, (found, sc.as_mut()), &outcome))
     }
+
+    /// What SC reaches, beside another model.
+    fn sc<'p>(&self, parsed: &'p Parsed, model: Model) -> Option<Outcomes<'p>> {
+        let limits = self.job.limits(&pool::limits(&self.args.common));
+        let ask =
+            || outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
+        (model != Model::Sc).then(ask)?.ok()
+    }
+}
+
+/// A run that ends so: a state that SC reaches, too, is explained best without delays.
+fn run_to(
+    parsed: &Parsed,
+    model: Model,
+    (found, sc): (&mut Outcomes<'_>, Option<&mut Outcomes<'_>>),
+    outcome: &[Value],
+) -> Option<Schedule> {
+    let at_once = sc.and_then(|sc| sc.run_to(outcome));
+    let at_once = at_once.and_then(|run| run.committing_at_once(&parsed.program, model));
+    at_once.or_else(|| found.run_to(outcome))
 }
 
 /// The state that decides the condition, else the first.

@@ -34,10 +34,10 @@ pub use history::{
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
-pub use page::page;
+pub use page::{files_named, page};
 pub use picture::draw_pictures;
 pub use program::fence::{FenceAnswer, FenceLine};
-pub use program::litmus::{LitmusAnswer, LitmusShown, observation};
+pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};
 pub use program::race::RaceAnswer;
 pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;

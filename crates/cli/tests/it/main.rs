@@ -1,6 +1,7 @@
 //! The integration tests of the command:
 //! - `bench`: measurements;
 //! - `book`: the commands in the tours of the book print what the pages show;
+//! - `browser`: pages in Chromium, see `scripts/pages`;
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `certified`: answers about the corpus were checked;
@@ -36,6 +37,7 @@
 
 mod bench;
 mod book;
+mod browser;
 mod c_programs;
 mod cargo;
 mod cargo_foreign;
