@@ -32,6 +32,7 @@
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `same`: same input, same output, whatever the number of threads;
 //! - `scale`: many files, limits, interruption;
+//! - `schema`: what is printed as JSON is what docs/schema says;
 //! - `widths`: drawings fit the terminal.
 
 mod bench;
@@ -65,6 +66,7 @@ mod robust;
 mod run;
 mod same;
 mod scale;
+mod schema;
 mod serial;
 mod serial_buffered;
 mod serial_program;
@@ -112,7 +114,11 @@ fn run(args: &[&str], stdin: &str) -> Ran {
     let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    let out = text(output.stdout);
+    if args.contains(&"json") {
+        schema::validate(args, &out);
+    }
+    Ran { out, err: text(output.stderr), code: output.status.code() }
 }
 
 /// Standard output, standard error and exit code, times left out.
