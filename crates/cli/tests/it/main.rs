@@ -1,4 +1,5 @@
 //! The integration tests of the command:
+//! - `ascii`: drawings in ASCII, long ones folded;
 //! - `bench`: measurements;
 //! - `book`: the commands in the tours of the book print what the pages show;
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
@@ -35,6 +36,7 @@
 //! - `schema`: what is printed as JSON is what docs/schema says;
 //! - `widths`: drawings fit the terminal.
 
+mod ascii;
 mod bench;
 mod book;
 mod c_programs;
@@ -91,7 +93,11 @@ fn root() -> PathBuf {
 /// The built command, to be run in the root of the project.
 fn weakspot() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weakspot"));
-    command.current_dir(root()).env_remove("NO_COLOR").env_remove("COLUMNS");
+    command
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .env("LC_ALL", "C.UTF-8");
     command
 }
 
