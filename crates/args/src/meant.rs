@@ -158,6 +158,8 @@ pub struct Shared {
     pub verbose: bool,
     pub progress: When,
     pub color: When,
+    /// Whether drawings are ASCII only, whatever the locale.
+    pub ascii: bool,
 }
 
 const TSO: Model = Model::Tso;
@@ -187,7 +189,8 @@ fn shared(
     threads: Option<&typed::Threads>,
     witness: Option<typed::Witness>,
 ) -> Result<Shared, Usage> {
-    let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color } = typed;
+    let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color, ascii } =
+        typed;
     Ok(Shared {
         format: format.unwrap_or(OutputFormat::Text),
         witness: file("--witness", witness.and_then(|typed| typed.witness))?,
@@ -200,6 +203,7 @@ fn shared(
         verbose,
         progress: progress.unwrap_or(When::Auto),
         color: color.unwrap_or(When::Auto),
+        ascii,
     })
 }
 

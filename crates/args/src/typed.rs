@@ -158,4 +158,7 @@ pub(crate) struct Shared {
     /// Colours; NO_COLOR is heeded, too [default: auto].
     #[arg(long, value_name = "WHEN")]
     pub(crate) color: Option<When>,
+    /// Draw with ASCII only, as where the locale is not UTF-8.
+    #[arg(long)]
+    pub(crate) ascii: bool,
 }

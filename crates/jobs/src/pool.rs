@@ -252,7 +252,9 @@ fn print<I: Named, T>(
                             }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
                             OutputFormat::Text => {
-                                out.write_all(terminal::fitted(&part.out).as_bytes())?;
+                                out.write_all(
+                                    terminal::fitted(&part.out, shared.ascii).as_bytes(),
+                                )?;
                             }
                             format => out.write_all(signed(format, &part.out).as_bytes())?,
                         }

@@ -67,6 +67,7 @@ pub use stream::log::{MonitorAnswer, monitor_news, monitor_statistics};
 pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
 };
+pub use text::ascii::ascii;
 pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
 pub use text::fit::fit_lines;

@@ -462,6 +462,7 @@ fn help() {
                                              auto, always, never]
                   --color <WHEN>             Colours; NO_COLOR is heeded, too [default: auto] [possible values:
                                              auto, always, never]
+                  --ascii                    Draw with ASCII only, as where the locale is not UTF-8
               -h, --help                     Print help (see more with '--help')
 
             Prints where fences go and what changes in the text. The fences are optimal

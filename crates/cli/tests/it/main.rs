@@ -1,4 +1,5 @@
 //! The integration tests of the command:
+//! - `ascii`: drawings in ASCII, long ones folded;
 //! - `bench`: measurements;
 //! - `book`: the commands in the tours of the book print what the pages show;
 //! - `browser`: pages in Chromium, see `scripts/pages`;
@@ -33,8 +34,10 @@
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `same`: same input, same output, whatever the number of threads;
 //! - `scale`: many files, limits, interruption;
+//! - `schema`: what is printed as JSON is what docs/schema says;
 //! - `widths`: drawings fit the terminal.
 
+mod ascii;
 mod bench;
 mod book;
 mod browser;
@@ -67,6 +70,7 @@ mod robust;
 mod run;
 mod same;
 mod scale;
+mod schema;
 mod serial;
 mod serial_buffered;
 mod serial_program;
@@ -91,7 +95,11 @@ fn root() -> PathBuf {
 /// The built command, to be run in the root of the project.
 fn weakspot() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weakspot"));
-    command.current_dir(root()).env_remove("NO_COLOR").env_remove("COLUMNS");
+    command
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .env("LC_ALL", "C.UTF-8");
     command
 }
 
@@ -114,7 +122,11 @@ fn run(args: &[&str], stdin: &str) -> Ran {
     let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    let out = text(output.stdout);
+    if args.contains(&"json") {
+        schema::validate(args, &out);
+    }
+    Ran { out, err: text(output.stderr), code: output.status.code() }
 }
 
 /// Standard output, standard error and exit code, times left out.

@@ -760,6 +760,9 @@ fn help() {
 
                       [possible values: auto, always, never]
 
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
+
               -h, --help
                       Print help (see a summary with '-h')
 
@@ -862,6 +865,9 @@ fn help() {
                       Colours; NO_COLOR is heeded, too [default: auto]
 
                       [possible values: auto, always, never]
+
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
 
               -h, --help
                       Print help (see a summary with '-h')

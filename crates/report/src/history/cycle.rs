@@ -246,7 +246,7 @@ fn push_cycle(
     }
     if cycle.edges.len() > edges.len() {
         let more = counted((cycle.edges.len() - edges.len()) as u64, "more step");
-        let _ = writeln!(out, "  … {more}");
+        let _ = writeln!(out, "  ... {more}");
     }
     if let Some(first) = edges.first() {
         let left = format!("  {}", lines.of(first.from));
@@ -426,6 +426,6 @@ fn push_derivation(
         line += &step;
     }
     let rest = derivation.path.len().saturating_sub(MAX_SHOWN);
-    let more = if rest > 0 { format!("… {rest} more … ") } else { String::new() };
+    let more = if rest > 0 { format!("... {rest} more ... ") } else { String::new() };
     *out += &paragraph(&format!("      {line}{more}{end}"), columns, 8);
 }

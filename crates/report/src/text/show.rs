@@ -130,7 +130,7 @@ impl<'a> Show<'a> {
 
     fn expr(&self, thread: ThreadId, e: &Expr, depth: usize) -> String {
         if depth > MAX_DEPTH {
-            return "…".to_owned();
+            return "...".to_owned();
         }
         let inner = |e| self.expr(thread, e, depth + 1);
         match e {
