@@ -186,6 +186,8 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("monitor", "input-format") if language => "--program",
         ("record", "input-format") => "FILE",
         ("gen litmus", "size") => "--all",
+        ("litmus", "runs") => "--run",
+        ("litmus", "format") if value == "litmus7" => "--run",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
         _ => "",
     }
@@ -207,6 +209,7 @@ fn the_defaults_in_the_help_are_true() {
             let rest = without_steps(&path, long, rest);
             let context = match (&path[..], long) {
                 ("gen litmus", "size") => "--all",
+                ("litmus", "runs") => "--run",
                 // Logs are followed for as long as it takes, unless a time is named.
                 ("serial" | "monitor", "timeout") => continue,
                 ("monitor", "seed") => "--program --random 3",
@@ -263,6 +266,23 @@ fn conflicts() {
             "--buffer-limit is for --algorithm auto, eager and counters: the others explore no buffers",
         ),
         ("litmus -m tso,tso a", "--model names a model twice"),
+        ("litmus --runs 5 a", "--runs is for --run, which runs tests on this CPU"),
+        (
+            "litmus --format litmus7 a",
+            "--format litmus7 is for --run; without it, --format text has the lines of herd7",
+        ),
+        (
+            "litmus --run --show a",
+            "--show is about the models, and --run about this CPU: leave out one of them",
+        ),
+        (
+            "litmus --run -j 2 a",
+            "--threads is not for --run: tests would get into each other's way",
+        ),
+        (
+            "litmus --run --format svg a",
+            "--format svg is not for --run; expected --format text, json or litmus7",
+        ),
         ("fence --format dot a", "fences are no graph; expected --format text or json"),
         (
             "fence --buffer-limit 3 a",

@@ -160,6 +160,13 @@ pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv])
 }
 
+/// Reads the name of an output format for litmus tests.
+pub(crate) fn litmus() -> impl TypedValueParser<Value = OutputFormat> {
+    let all: Vec<OutputFormat> =
+        OutputFormat::ALL.into_iter().chain([OutputFormat::Litmus7]).collect();
+    output_of(&all, &[])
+}
+
 /// What to replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {

@@ -35,6 +35,9 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
+    if let Some(runs) = args.runs {
+        return crate::on_cpu::run(args, &inputs, runs);
+    }
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
     summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results, &common.model));

@@ -17,6 +17,7 @@ mod history;
 mod litmus;
 mod monitor;
 mod monitor_program;
+mod on_cpu;
 mod print;
 mod reach;
 mod record;

@@ -38,6 +38,7 @@ pub use page::{files_named, page};
 pub use picture::draw_pictures;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};
+pub use program::on_cpu::{ModelStates, OnCpuAnswer};
 pub use program::race::RaceAnswer;
 pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;

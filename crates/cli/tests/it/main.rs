@@ -21,6 +21,7 @@
 //! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
+//! - `on_cpu`: `weakspot litmus --run`;
 //! - `peers`: programs of the kinds that other checkers are tested with;
 //! - `races`: data races in the programs of corpus/races;
 //! - `readme`: what the README shows is what the command prints;
@@ -61,6 +62,7 @@ mod imports;
 mod limits;
 mod monitor;
 mod monitor_program;
+mod on_cpu;
 mod pages;
 mod peers;
 mod pictures;

@@ -604,7 +604,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, svg, dot, tex, csv, sarif, github]
+              [possible values: text, json, svg, dot, tex, csv, sarif, github, litmus7]
 
             For more information, try '--help'.
             --- exit 2
@@ -679,6 +679,7 @@ fn help() {
               weakspot litmus corpus/litmus/SB.litmus
               weakspot litmus --model tso --show corpus/litmus/SB.litmus
               weakspot litmus --format json --states my-tests/ > answers.jsonl
+              weakspot litmus --run --runs 1000000 corpus/litmus/SB.litmus
 
             Which final states do SC, TSO and PSO allow?
 
@@ -697,6 +698,12 @@ fn help() {
                       the condition (the first state if it takes all of them), or the one given, as in
                       --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
                       named. If no run ends so, the cycle is shown that forbids it.
+
+                  --run
+                      Run the tests on this CPU, too, and count the final states
+
+                  --runs <N>
+                      How often each test is run [default: 1000000]
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
@@ -726,14 +733,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:   For people
-                      - json:   JSON Lines, one object per file and model
-                      - svg:    A picture of the run or cycle that decides the answer
-                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:    The same for LaTeX, with TikZ
-                      - csv:    Commas: the rows of `bench`, the summary of many files
-                      - sarif:  SARIF 2.1: findings for editors and services that show them
-                      - github: Annotations on the lines of a pull request, for GitHub Actions
+                      - text:    For people
+                      - json:    JSON Lines, one object per file and model
+                      - svg:     A picture of the run or cycle that decides the answer
+                      - dot:     The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:     The same for LaTeX, with TikZ
+                      - csv:     Commas: the rows of `bench`, the summary of many files
+                      - sarif:   SARIF 2.1: findings for editors and services that show them
+                      - github:  Annotations on the lines of a pull request, for GitHub Actions
+                      - litmus7: The log of litmus7, for `weakspot compare`, with --run
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network
@@ -770,6 +778,11 @@ fn help() {
             prints. `Ok` says that the test's condition is valid under the model, `No` that
             it is not. Positive and negative count final states. A folder stands for every
             .litmus file in it; `-` is standard input.
+
+            With --run the test is run on this CPU, which has to be an x86, and how often
+            each final state was seen stands beside the models that have it. A state that
+            TSO does not have is a violation (exit code 1). That takes gcc, or a compiler
+            that WEAKSPOT_CC names.
             --- exit 0
         "#]],
     );

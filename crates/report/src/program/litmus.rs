@@ -304,12 +304,12 @@ fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
     });
 }
 
-fn observed_name(names: &Names, i: usize) -> String {
+pub(crate) fn observed_name(names: &Names, i: usize) -> String {
     names.observed.get(i).cloned().unwrap_or_else(|| format!("#{i}"))
 }
 
 /// `(text)`, unless `text` stands in one pair of parentheses already.
-fn in_parentheses(text: &str) -> String {
+pub(crate) fn in_parentheses(text: &str) -> String {
     let text = match text.trim() {
         "" => "true",
         text => text,

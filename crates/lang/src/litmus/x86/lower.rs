@@ -90,6 +90,18 @@ pub(super) struct Target {
 pub(super) type Lowering<T> = Result<T, Diagnostic>;
 
 impl<'a> Lower<'a> {
+    /// The workshop of a thread that has these registers with these initial values.
+    pub(super) fn new(
+        arch: Arch,
+        layout: &'a Layout,
+        regs: &[(Family, Value)],
+        notes: &'a mut Notes,
+    ) -> Lower<'a> {
+        let slots = regs.iter().map(|(family, _)| Slot::Register(*family)).collect();
+        let folder = Folder(regs.iter().map(|(_, v)| Known::Const(*v)).collect());
+        Lower { arch, layout, notes, slots, folder, steps: Vec::new(), live: 0 }
+    }
+
     /// The core register of `slot`, made if need be.
     pub(super) fn slot(&mut self, slot: Slot) -> RegId {
         if let Some(i) = self.slots.iter().position(|s| *s == slot) {
