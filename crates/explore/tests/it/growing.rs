@@ -188,8 +188,9 @@ fn special(seed: u64) -> Program {
     if rng.one_in(2) {
         let copies = program.threads.len() - rng.below(2);
         let steps = |p: &Program| p.threads.iter().map(|t| t.points.len()).sum::<usize>();
+        let first = program.threads[0].clone();
         for t in 1..copies {
-            let other = std::mem::replace(&mut program.threads[t], program.threads[0].clone());
+            let other = std::mem::replace(&mut program.threads[t], first.clone());
             // Four threads of four steps each would take as long as a thousand others.
             if steps(&program) > 16 {
                 program.threads[t] = other;
