@@ -15,9 +15,9 @@ use crate::suggest::did_you_mean;
 pub(super) const MAX_DEPTH: usize = 200;
 const MAX_COPIES: i64 = 256;
 
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 16] = [
     "nop", "read", "write", "locked", "slocked", "cas", "fence", "ssfence", "llfence", "assume",
-    "goto", "if", "while", "either", "syncwr",
+    "goto", "if", "while", "either", "syncwr", "syncrd",
 ];
 
 /// Parses a Memorax program. Macros are expanded; the tree knows nothing of them.
@@ -299,12 +299,8 @@ impl<'t> Parser<'t> {
                 self.close("}", token)?;
                 Ok(StmtKind::Block(list))
             }
-            "syncwr" | "syncrd" => Err(Diagnostic::new(
-                token.span,
-                format!("`{}` belongs to the VIPS protocol", token.text),
-                "expected a statement of SC, TSO or PSO",
-            )
-            .help("use `write` or `read`, with a `fence` where one is needed")),
+            "syncwr" => self.write(WriteKind::Sync),
+            "syncrd" => Ok(StmtKind::SyncRead(Box::new(self.read()?))),
             _ => {
                 self.at -= usize::from(token.kind != TokenKind::End);
                 Err(self.unexpected("a statement"))
