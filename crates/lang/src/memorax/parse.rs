@@ -247,6 +247,31 @@ impl<'t> Parser<'t> {
 
     fn statement(&mut self) -> Result<StmtKind, Diagnostic> {
         let token = self.next();
+        match token.text {
+            "locked" if self.peek().text != "write" => {
+                Ok(StmtKind::Locked(self.branches("`write` or `{`")?))
+            }
+            "if" => self.conditional(),
+            "while" => self.repeated(),
+            "either" => Ok(StmtKind::Either(self.branches("`{`")?)),
+            "{" => {
+                let list = self.statements()?;
+                self.close("}", token)?;
+                Ok(StmtKind::Block(list))
+            }
+            _ => self.plain_statement(token),
+        }
+    }
+
+    fn repeated(&mut self) -> Result<StmtKind, Diagnostic> {
+        let cond = self.bool_expr()?;
+        self.expect("do")?;
+        Ok(StmtKind::While { cond, body: Box::new(self.labelled()?) })
+    }
+
+    /// A statement without others in it. These have a function of their own, so that nested statements
+    /// take little of the stack.
+    fn plain_statement(&mut self, token: Token<'_>) -> Result<StmtKind, Diagnostic> {
         if token.kind == TokenKind::Register {
             let reg = Name { text: token.text.to_owned(), at: At(token.span) };
             self.expect(":=")?;
@@ -256,16 +281,13 @@ impl<'t> Parser<'t> {
             "nop" => Ok(StmtKind::Nop),
             "read" => self.read(),
             "write" => self.write(WriteKind::Plain),
-            "locked" => {
-                if self.eat("write").is_some() {
-                    return self.write(WriteKind::Locked);
-                }
-                Ok(StmtKind::Locked(self.branches("`write` or `{`")?))
-            }
-            "slocked" => {
+            "locked" | "slocked" => {
                 self.expect("write")?;
-                self.write(WriteKind::StoreLocked)
+                let locked = token.text == "locked";
+                self.write(if locked { WriteKind::Locked } else { WriteKind::StoreLocked })
             }
+            "syncwr" => self.write(WriteKind::Sync),
+            "syncrd" => Ok(StmtKind::SyncRead(Box::new(self.read()?))),
             "cas" => {
                 self.expect("(")?;
                 let place = self.place()?;
@@ -287,20 +309,6 @@ impl<'t> Parser<'t> {
                 TokenKind::Name => Ok(StmtKind::Goto(self.name())),
                 _ => Err(self.unexpected("a label")),
             },
-            "if" => self.conditional(),
-            "while" => {
-                let cond = self.bool_expr()?;
-                self.expect("do")?;
-                Ok(StmtKind::While { cond, body: Box::new(self.labelled()?) })
-            }
-            "either" => Ok(StmtKind::Either(self.branches("`{`")?)),
-            "{" => {
-                let list = self.statements()?;
-                self.close("}", token)?;
-                Ok(StmtKind::Block(list))
-            }
-            "syncwr" => self.write(WriteKind::Sync),
-            "syncrd" => Ok(StmtKind::SyncRead(Box::new(self.read()?))),
             _ => {
                 self.at -= usize::from(token.kind != TokenKind::End);
                 Err(self.unexpected("a statement"))
