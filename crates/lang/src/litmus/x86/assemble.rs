@@ -113,6 +113,9 @@ fn thread(
     if regs.iter().any(|(family, _)| *family == Family::Sp) {
         return refuse("uses the stack pointer");
     }
+    if regs.iter().any(|(family, _)| matches!(family, Family::Xmm(_))) {
+        return refuse("uses registers of SSE");
+    }
     // `ah` and its like cannot stand beside the registers that X86_64 has added.
     let high = column
         .instrs
