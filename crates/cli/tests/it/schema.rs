@@ -191,6 +191,7 @@ fn every_command() {
     std::fs::write(path("bad.litmus"), "X86 bad\n{}\n P0 ;\n MVO ;\nexists (x=1)\n")
         .expect("written");
     std::fs::write(path("bad.wshist"), "t0: w x\n").expect("written");
+    std::fs::write(path("unwritten.wshist"), "t0: w x 1\nt1: r x 5\n").expect("written");
     std::fs::write(path("bad.wstrace"), "t0 jumps\n").expect("written");
     let json = |words: &str| {
         let words: Vec<String> = words
@@ -219,6 +220,7 @@ fn every_command() {
         "litmus corpus/litmus corpus/litmus-c",
         "litmus --model tso --show=1:EAX=1;_1:EBX=0 corpus/litmus/MP.litmus",
         "litmus --model tso --show=1:EAX=7 corpus/litmus/MP.litmus",
+        "litmus --run --runs 1000 corpus/litmus/SB.litmus",
         "litmus @bad.litmus @none.litmus",
         "litmus --timeout 0s corpus/litmus/SB.litmus",
         "reach --model sc,tso,pso corpus/programs/peterson.weak corpus/programs/dekker-simple.weak",
@@ -242,11 +244,13 @@ fn every_command() {
         "serial corpus/programs/task-pool.weak corpus/programs/peterson.weak @bad.wstrace",
         "history --minimise corpus/histories @bad.wshist",
         "history --follow corpus/histories/classic.wshist",
+        "history --complete-recording @unwritten.wshist",
         "history --timeout 0s corpus/histories/by-cases.wshist",
         "run --timeout 60s @sb",
         "run --robust --fences --transactions --timeout 60s @sb",
         "run --under tso @sb",
         "run --executions 1 @sb",
+        "run --steps 2 @sb",
         "run @none",
         "certify corpus/litmus/SB.litmus @w.json",
         "certify corpus/litmus/SB.litmus @v.json",
