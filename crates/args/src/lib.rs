@@ -23,6 +23,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
+#[cfg(feature = "serve")]
+pub use meant::ServeArgs;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,

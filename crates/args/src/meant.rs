@@ -7,6 +7,8 @@ mod programs;
 mod real;
 mod records;
 mod selfcheck;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,6 +28,8 @@ pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
 pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
 pub use selfcheck::SelfcheckArgs;
+#[cfg(feature = "serve")]
+pub use serve::ServeArgs;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub enum Command {
     Cc(CompilerArgs),
     Cxx(CompilerArgs),
     Selfcheck(SelfcheckArgs),
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     BenchLitmus(Duration),
     BenchPrograms(ProgramsArgs),
     BenchMonitor(BenchMonitorArgs),
@@ -109,6 +115,8 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
         Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
         Typed::Selfcheck(typed) => Command::Selfcheck(selfcheck::selfcheck(typed)?),
+        #[cfg(feature = "serve")]
+        Typed::Serve(typed) => Command::Serve(serve::serve(typed)?),
         Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
         Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),

@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 26] = [
+const LINES: [(&str, &str); 27] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),
@@ -22,6 +22,7 @@ const LINES: [(&str, &str); 26] = [
     ("gen litmus", "PodWR Fre PodWR Fre"),
     ("record", ""),
     ("selfcheck", ""),
+    ("serve", ""),
     ("run", "PROGRAM"),
     ("cargo test", ""),
     ("cargo run", ""),

@@ -7,6 +7,8 @@ mod programs;
 mod real;
 mod records;
 mod selfcheck;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub use real::{Isolate, ProgramOutput, RunStrategy};
 pub(crate) use records::{Buffered, CompleteKey, History, Monitor, Serial};
 pub use records::{MonitorAlgorithm, PendingForm};
 pub(crate) use selfcheck::Selfcheck;
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -72,6 +76,8 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cxx(Compiler),
     Selfcheck(Selfcheck),
+    #[cfg(feature = "serve")]
+    Serve(Serve),
     #[command(subcommand)]
     Bench(Bench),
     /// Print what completes command lines in a shell.

@@ -25,6 +25,8 @@ mod robust;
 mod run;
 mod selfcheck;
 mod serial;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,6 +82,8 @@ fn main() -> ExitCode {
         Command::CargoTest(args) => cargo::test(&args),
         Command::CargoRun(args) => cargo::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(args),
         Command::BenchLitmus(timeout) => bench::litmus(timeout),
         Command::BenchPrograms(args) => bench::programs(&args),
         Command::BenchMonitor(args) => bench::monitor(&args),

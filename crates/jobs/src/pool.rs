@@ -170,7 +170,11 @@ pub fn run_in_parts<I: Named, T: Send>(
     });
     terminal::clear();
     let Said { exit, results, objects, .. } = printed?;
-    if let Some(path) = &shared.report {
+    if let Some(path) = &shared.report
+        && path.extension().is_some_and(|ending| ending == "jsonl")
+    {
+        output::write(path, objects)?;
+    } else if let Some(path) = &shared.report {
         let command = std::iter::once("weakspot".to_owned()).chain(std::env::args().skip(1));
         let command: Vec<String> = command.collect();
         let command = shlex::try_join(command.iter().map(String::as_str))?;

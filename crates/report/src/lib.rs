@@ -34,7 +34,7 @@ pub use history::{
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
-pub use page::{files_named, page};
+pub use page::{files_named, page, page_to_ask};
 pub use picture::draw_pictures;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};

@@ -50,11 +50,11 @@ impl Litmus<'_> {
         if combined.len() <= MOST_CELLS {
             states = combined;
         }
-        let reached: BTreeSet<Vec<Value>> = {
-            let mut rows = BTreeSet::new();
-            found.set.for_each(|row| rows.insert(row.to_vec()) || true);
-            rows
-        };
+        let mut reached = BTreeSet::new();
+        found.set.for_each(|row| {
+            reached.insert(row.to_vec());
+            true
+        });
         let mut sc = self.sc(parsed, model);
         let mut cells = Vec::new();
         for state in states {

@@ -30,6 +30,7 @@
 //! - `shown`: what `weakspot run` shows of executions: names, drawings, time;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
+//! - `serve`: `weakspot serve`, whom it answers and whom not;
 //! - `terminal`: progress lines, and readers that have gone;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
@@ -76,6 +77,7 @@ mod schema;
 mod serial;
 mod serial_buffered;
 mod serial_program;
+mod serve;
 mod shell;
 mod shown;
 mod terminal;

@@ -655,6 +655,7 @@ fn help() {
               c++          Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or
                            clang++
               selfcheck    Hold the engines against each other and against the definitions, on random inputs
+              serve        Ask questions about programs in a browser: a page on this machine, with an editor
               bench        Measure how long the searches take
               completions  Print what completes command lines in a shell
               help         Print this message or the help of the given subcommand(s)

@@ -2,7 +2,7 @@
 
 const MEANS = { po: "program order", rf: "reads from it", co: "is overwritten by it", fr: "reads what it overwrites" };
 const NODE = 190;
-const GAP = 60;
+const GAP = 90;
 const DOWN = 74;
 
 function showCycle(a, run) {
@@ -38,8 +38,10 @@ function showCycle(a, run) {
     const edge = c.edge || "po";
     const why = `${c.from} comes before ${c.to}: ${c.why || MEANS[edge] || edge}.`;
     const tell = () => { words.textContent = why; };
-    const share = same ? 0.5 : 0.24;
-    const label = [from[0] + (to[0] - from[0]) * share + (same ? 6 : 0), from[1] + (to[1] - from[1]) * share - (same ? -4 : 6)];
+    // Beside the arrow, near its beginning, where others do not cross it.
+    const share = same ? 0.5 : 0.2;
+    const below = !same && to[1] < from[1] - 5;
+    const label = [from[0] + (to[0] - from[0]) * share + (same ? 6 : below ? (right ? 10 : -10) : 0), from[1] + (to[1] - from[1]) * share + (same ? 4 : below ? 12 : -7)];
     return draw("g", { class: `edge ${edge}`, tabindex: "0", role: "img", "aria-label": why, onmouseenter: tell, onfocus: tell },
       draw("title", {}, why), draw("path", { class: "grip", d }), draw("path", { d, "marker-end": `url(#${id}-${edge})` }),
       draw("text", { x: label[0], y: label[1], "text-anchor": same ? "start" : "middle" }, edge));

@@ -6,7 +6,7 @@ const end = (e) => e ? `${e.kind || ""} ${e.location || ""} by ${e.thread}${e.at
 // All that an answer explains by a run.
 function explained(a) {
   const found = [];
-  if (a.run && a.run.steps) found.push({ title: a.verdict === "violated" || a.question === "litmus" ? "The run, step by step" : "A run", run: a.run });
+  if (a.run && a.run.steps) found.push({ title: a.question === "history" && (a.run.cycle || []).length ? "Operations that no order explains" : "The run, step by step", run: a.run });
   (a.violations || []).forEach((v, i) => v.run && found.push({
     title: `Pair ${i + 1} of ${a.violations.length}: ${end(v.store)}, overtaken`, run: v.run, fix: v.fix || v.mend,
     frames: [v.store_frames, v.access_frames], again: v.again || v.schedule, consequence: v.consequence, failure: v.failure,
@@ -48,7 +48,7 @@ function inWords(a, one, pair) {
     ? `between ${placeOf(store)} and ${placeOf(access)}` : `behind ${placeOf(store) || textOf(a, store)}`;
   parts.push(make("p", {}, make("strong", {}, asked ? "What would prevent it: a fence " : "Where the fence goes: "), one.fix ? `${one.fix}.` : `in ${who}, ${between}. It makes the store reach memory first.`,
     !one.fix && a.question !== "fence" && sources.has(a.file) && a.question !== "litmus" && !["monitor", "serial", "history"].includes(a.question)
-      && [" ", make("code", {}, `weakspot fence ${a.file}`), " finds the fewest fences that prevent all such runs."]));
+      && [" ", make("code", {}, document.getElementById("program") ? "fence" : `weakspot fence ${a.file}`), " finds the fewest fences that prevent all such runs."]));
   return parts;
 }
 
@@ -125,21 +125,21 @@ function showAnswer() {
   if (!all.length && a.verdict === "holds") parts.push(make("p", {}, "Nothing was found that breaks it."));
   parts.push(...showFix(a));
   if (a.outcomes) parts.push(...showOutcomes(a));
-  parts.push(...showExploration(a));
   if (a.certified === true) parts.push(make("p", { class: "soft" }, "The evidence for this answer was checked by definition."));
   (a.remarks || []).forEach((r) => parts.push(make("p", { class: "soft" }, `note: ${r}`)));
   const json = make("pre", { tabindex: "0" });
   parts.push(make("details", { ontoggle: () => { json.textContent = JSON.stringify(a, null, 1).slice(0, 200000); } },
     make("summary", {}, "The whole answer as JSON"), json));
   place.replaceChildren(...parts.flat().filter(Boolean));
-  place.querySelector("h2").focus();
+  // Whoever writes in an editor goes on writing.
+  if (!document.activeElement || document.activeElement.tagName !== "TEXTAREA") place.querySelector("h2").focus();
 }
 
 document.getElementById("search").addEventListener("input", showFirst);
 document.getElementById("kind").addEventListener("change", showFirst);
 document.getElementById("more").addEventListener("click", () => { shownRows += MOST_ROWS; showTable(); });
 window.addEventListener("hashchange", showAnswer);
-read(MOST_ROWS);
+read(3 * MOST_ROWS);
 showTable();
 showAnswer();
 setTimeout(readOn, 0);

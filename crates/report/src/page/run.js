@@ -160,5 +160,5 @@ function showRun(a, run, source) {
     choice(model, false), choice("SC", true)));
   show();
   const end = run.end && run.end.fails ? make("p", {}, `In the end: ${run.end.fails}.`) : null;
-  return [player, state, make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "all steps" }, table), end];
+  return [make("div", {}, player, state, make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "all steps" }, table), end)];
 }

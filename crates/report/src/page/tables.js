@@ -1,4 +1,4 @@
-// What only some questions have: the final states of litmus tests, the models of histories, explorations.
+// What only some questions have: the final states of litmus tests, the models of histories.
 
 // Rows are final states, columns models; a cell opens a run, or the reason why there is none.
 function showOutcomes(a) {
@@ -69,29 +69,4 @@ function showLog(a, run) {
   if (!sources.has(a.file) || !places.length) return [];
   const marks = new Map(places.map((s) => [s.line, { kind: "store", words: `${s.n}: ${run.threads[s.thread].name} ${s.text}` }]));
   return [make("h3", {}, "In the log"), showSource(a.file, marks, null).box];
-}
-
-// How an exploration went: what was executed over time, and by how many preemptions.
-function showExploration(a) {
-  const e = a.exploration;
-  if (!e) return [];
-  const parts = [make("h3", {}, "Exploration")];
-  if (e.over_time && e.over_time.length > 1) parts.push(chart("executions over time", e.over_time, "s"));
-  if (e.by_preemptions && e.by_preemptions.length) parts.push(make("table", {}, make("caption", { class: "soft" }, "executions by preemptions"),
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "preemptions"), make("th", { scope: "col" }, "executions"))),
-    make("tbody", {}, e.by_preemptions.map((n, i) => make("tr", {}, make("td", {}, String(i)), make("td", {}, String(n)))))));
-  if (e.never_interleaved) parts.push(make("p", {}, e.never_interleaved.length
-    ? `No other thread came in between at these lines: ${e.never_interleaved.slice(0, 40).join(", ")}` : "Every line that was executed was interleaved with another thread."));
-  return parts;
-}
-
-function chart(title, points, unit) {
-  const [wide, high] = [360, 120];
-  const right = Math.max(...points.map((p) => p[0])) || 1;
-  const top = Math.max(...points.map((p) => p[1])) || 1;
-  const at = ([t, n]) => `${40 + t / right * (wide - 60)},${10 + (1 - n / top) * (high - 35)}`;
-  return make("figure", {}, make("figcaption", {}, title), draw("svg", { class: "graph", viewBox: `0 0 ${wide} ${high}`, width: wide,
-    height: high, role: "img", "aria-label": `${title}: ${top} after ${right} ${unit}` },
-  draw("polyline", { points: points.map(at).join(" ") }), draw("text", { x: 2, y: 16 }, String(top)), draw("text", { x: 2, y: high - 22 }, "0"),
-  draw("text", { x: wide - 10, y: high - 5, "text-anchor": "end" }, `${right} ${unit}`)));
 }
