@@ -11,7 +11,7 @@ use weakspot_core::why_not::{NoReason, WhyNot, why_not};
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
-use weakspot_lang::Parsed;
+use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
     Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
     litmus_summary_csv,
@@ -61,9 +61,16 @@ fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
                 job.ask_model(&source, &parsed, model);
             }
         } else {
-            let message = "the program asks nothing about final states: expected `exists`, \
-                           `forall` or `never`, or `weakspot reach` for control points and \
-                           assertions";
+            let message = match source.format {
+                Format::C => {
+                    "a program in C asks nothing about final states: `weakspot reach` answers for \
+                     its assertions"
+                }
+                _ => {
+                    "the program asks nothing about final states: expected `exists`, `forall` or \
+                     `never`, or `weakspot reach` for control points and assertions"
+                }
+            };
             job.job.refuse(None, message, None, None);
         }
     }

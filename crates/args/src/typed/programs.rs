@@ -19,8 +19,8 @@ Example:
     after_help = "\
 For each test and model: the exact set of final states, in the lines that herd7
 prints. `Ok` says that the test's condition is valid under the model, `No` that
-it is not. Positive and negative count final states. A folder stands for every
-.litmus file in it; `-` is standard input.
+it is not. Positive and negative count final states. A folder stands for the
+tests and programs in it, but for C; `-` is standard input.
 
 With --run the test is run on this CPU, which has to be an x86, and how often
 each final state was seen stands beside the models that have it. A state that
@@ -29,7 +29,7 @@ that WEAKSPOT_CC names.",
     mut_arg("format", |a| a.value_parser(litmus()))
 )]
 pub(crate) struct Litmus {
-    /// Litmus tests, programs with a condition on final states, or folders of litmus tests.
+    /// Litmus tests, programs with a condition on final states, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// List the final states in JSON, too.
@@ -73,7 +73,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Reach {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers, but not all give one for every program [default: auto].
@@ -128,7 +128,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Robust {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers [default: pending].
@@ -180,7 +180,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Fence {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What the fences are for [default: robust].

@@ -688,7 +688,7 @@ fn help() {
 
             Arguments:
               <FILE>...
-                      Litmus tests, programs with a condition on final states, or folders of litmus tests
+                      Litmus tests, programs with a condition on final states, or folders of them
 
             Options:
                   --states
@@ -777,8 +777,8 @@ fn help() {
 
             For each test and model: the exact set of final states, in the lines that herd7
             prints. `Ok` says that the test's condition is valid under the model, `No` that
-            it is not. Positive and negative count final states. A folder stands for every
-            .litmus file in it; `-` is standard input.
+            it is not. Positive and negative count final states. A folder stands for the
+            tests and programs in it, but for C; `-` is standard input.
 
             With --run the test is run on this CPU, which has to be an x86, and how often
             each final state was seen stands beside the models that have it. A state that
@@ -802,7 +802,7 @@ fn help() {
             Arguments:
               <FILE>...
                       Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
-                      folders of them, but for C
+                      folders of them
 
             Options:
                   --algorithm <ALGORITHM>
