@@ -294,8 +294,8 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
     if key == "all" {
         return Ok(Models::All);
     }
-    let model = HistoryModel::ALL.into_iter().find(|model| model.key() == key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc or all";
+    let model = HistoryModel::from_key(&key);
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc or all";
     model.map(Models::One).ok_or_else(|| expected.to_owned())
 }
 

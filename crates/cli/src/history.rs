@@ -259,7 +259,9 @@ impl Asked<'_> {
                 explored: found.explored,
             })
             .collect();
-        let are_all = self.job.models.len() == HistoryModel::ALL.len();
+        let all = HistoryModel::ALL;
+        let are_all = self.job.models.len() == all.len()
+            && all.iter().all(|model| self.job.models.contains(model));
         let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all });
         self.job.write(&written);

@@ -51,7 +51,7 @@ pub fn open_pairs(
                 .map(|found| count(ops, &found.hb, &found.all, found.stages[1].0, &found.order)))
         }
         HistoryModel::Coherence => Ok(None),
-        HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
+        HistoryModel::PsoOwn | HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
             match saturate(ops, Ppo::of(model), true, meter)? {
                 Err(_) => Ok(None),
                 Ok(orders) => {

@@ -294,6 +294,8 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
         (true, false) => HistoryModel::ALL.to_vec(),
         (false, _) => model.into_iter().flat_map(each).collect(),
     };
+    let own = follow && models.contains(&HistoryModel::PsoOwn);
+    refuse(&[("--model pso-own", own)], "is for whole files: leave out --follow")?;
     let shared = Shared {
         reading: shared.timeout.filter(|_| follow),
         ..super::shared(shared, Some(&threads), Some(witness))?

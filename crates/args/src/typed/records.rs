@@ -213,7 +213,8 @@ consistency (cc), causal convergence (ccv), causal memory (cm), convergent
 causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
 is SC of each variable by itself (coherence), partial store order (pso), total
 store order (tso) and sequential consistency (sc). `all` draws which of them are
-satisfied, the stronger above the weaker.
+satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
+waits only for earlier writes to its own variable.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
 AWDIT and Jepsen, or a table with a column for each of core, operation, address
@@ -235,8 +236,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc, separated by commas, or all
-    /// [default: all; with --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, separated by commas, or all,
+    /// which is all but pso-own [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.

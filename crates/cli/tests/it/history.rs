@@ -556,8 +556,8 @@ fn help() {
 
             Options:
               -m, --model <MODEL>
-                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, tso, sc, separated by commas, or all
-                      [default: all; with --follow sc,tso]
+                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, separated by commas, or
+                      all, which is all but pso-own [default: all; with --follow sc,tso]
 
                   --minimise
                       Show a smallest part of a history that violates the model as well
@@ -659,7 +659,8 @@ fn help() {
             causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
             is SC of each variable by itself (coherence), partial store order (pso), total
             store order (tso) and sequential consistency (sc). `all` draws which of them are
-            satisfied, the stronger above the weaker.
+            satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
+            waits only for earlier writes to its own variable.
 
             A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
             AWDIT and Jepsen, or a table with a column for each of core, operation, address

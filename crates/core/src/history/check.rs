@@ -25,8 +25,10 @@ pub fn history(
                 HistoryModel::Coherence if !commits => {
                     return replay_each_variable(ops, store_order, steps);
                 }
-                HistoryModel::Coherence => HistoryModel::Pso,
-                HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso => model,
+                HistoryModel::Coherence => HistoryModel::PsoOwn,
+                HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => {
+                    model
+                }
                 HistoryModel::Wccm if commits => HistoryModel::Tso,
                 _ => HistoryModel::Sc,
             };

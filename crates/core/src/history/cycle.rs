@@ -68,7 +68,7 @@ impl<'a> Cycles<'a> {
             let mut count = 0;
             barriers.extend((0..ops.len() as u32).map(|op| {
                 let before = count;
-                count += u32::from(is_barrier(ops, op));
+                count += u32::from(is_barrier(ops, model, op));
                 before
             }));
         }
@@ -188,7 +188,11 @@ impl<'a> Cycles<'a> {
                 let may_change = match (ops.kind(a), ops.kind(b)) {
                     (OpKind::Write, OpKind::Read) => true,
                     (OpKind::Write, OpKind::Write) => {
-                        self.model == HistoryModel::Pso && ops.var(a) != ops.var(b)
+                        matches!(self.model, HistoryModel::Pso | HistoryModel::PsoOwn)
+                            && ops.var(a) != ops.var(b)
+                    }
+                    (OpKind::Write, OpKind::Update) => {
+                        self.model == HistoryModel::PsoOwn && ops.var(a) != ops.var(b)
                     }
                     _ => false,
                 };
@@ -332,12 +336,19 @@ fn uses<'d>(
     })
 }
 
-fn is_barrier(ops: &History, op: u32) -> bool {
-    matches!(ops.kind(op), OpKind::Fence | OpKind::Update)
+fn is_barrier(ops: &History, model: HistoryModel, op: u32) -> bool {
+    match ops.kind(op) {
+        OpKind::Fence => true,
+        OpKind::Update => model != HistoryModel::PsoOwn,
+        OpKind::Read | OpKind::Write => false,
+    }
 }
 
 fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(model, HistoryModel::Wccm | HistoryModel::Pso | HistoryModel::Tso)
+    matches!(
+        model,
+        HistoryModel::Wccm | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Tso
+    )
 }
 
 fn is_causal(model: HistoryModel) -> bool {

@@ -251,10 +251,13 @@ pub enum HistoryModel {
     Tso,
     /// Sequential consistency.
     Sc,
+    /// Partial store order where an atomic update waits for earlier writes to its own variable
+    /// only.
+    PsoOwn,
 }
 
 impl HistoryModel {
-    /// All of them.
+    /// Those that are asked about unless somebody says otherwise: all but PSO-own.
     pub const ALL: [HistoryModel; 9] = [
         HistoryModel::Cc,
         HistoryModel::Ccv,
@@ -266,6 +269,12 @@ impl HistoryModel {
         HistoryModel::Tso,
         HistoryModel::Sc,
     ];
+
+    /// The model with this [`key`](HistoryModel::key).
+    #[must_use]
+    pub fn from_key(key: &str) -> Option<HistoryModel> {
+        HistoryModel::ALL.into_iter().chain([HistoryModel::PsoOwn]).find(|m| m.key() == key)
+    }
 
     /// The model as it is written in options and JSON.
     #[must_use]
@@ -280,6 +289,7 @@ impl HistoryModel {
             HistoryModel::Pso => "pso",
             HistoryModel::Tso => "tso",
             HistoryModel::Sc => "sc",
+            HistoryModel::PsoOwn => "pso-own",
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn replay(
     };
     for (at, &step) in steps.iter().enumerate() {
         let taken = match step {
-            HistoryStep::Issue(op) => run.issue(op, buffered.then_some(older.as_slice())),
+            HistoryStep::Issue(op) => run.issue(op, model, buffered.then_some(older.as_slice())),
             HistoryStep::Commit(op) if buffered => run.commit(op, model, &older),
             HistoryStep::Commit(_) => Err("SC has no buffers"),
         };
@@ -109,7 +109,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// `older` is given when there are buffers.
-    fn issue(&mut self, op: u32, older: Option<&[u32]>) -> Result<(), &'static str> {
+    fn issue(
+        &mut self,
+        op: u32,
+        model: HistoryModel,
+        older: Option<&[u32]>,
+    ) -> Result<(), &'static str> {
         if op as usize >= self.ops.len() {
             return Err("there is no such operation");
         }
@@ -119,7 +124,15 @@ impl Run<'_> {
         }
         self.next[thread] += 1;
         let kind = self.ops.kind(op);
-        if matches!(kind, OpKind::Fence | OpKind::Update) && self.pending[thread] > 0 {
+        let waits = match kind {
+            OpKind::Update if model == HistoryModel::PsoOwn => {
+                let own = older.map_or(INITIAL, |older| older[op as usize]);
+                own != INITIAL && !self.committed[own as usize]
+            }
+            OpKind::Update | OpKind::Fence => self.pending[thread] > 0,
+            OpKind::Read | OpKind::Write => false,
+        };
+        if waits {
             return Err("the thread's writes are not all in memory");
         }
         if self.ops.reads(op) {

@@ -125,7 +125,7 @@ fn axioms_and_machines_agree() {
     let writers = OpsSize { threads: 3, vars: 2, ops: 11, fences: 0, updates: 3 };
     for (seed, size) in [(1, small), (1_000_000, writers)] {
         check_ops(seed, 20_000, size, &|ops| {
-            [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso]
+            [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso, HistoryModel::PsoOwn]
                 .into_iter()
                 .any(|model| machine_allows(ops, model, usize::MAX) != Some(satisfies(ops, model)))
         });
@@ -198,6 +198,30 @@ fn coherence_without_updates() {
     check("w x1, r x3 | u x0 x2, u x2 x3", "cc ccv cm wccm");
     check("w x1, r x4 | u x0 x2, u x2 x3 | u x3 x4", "cc ccv cm ccm wccm");
     check("r x1, w y1 | r y1, w x1", "coherence");
+}
+
+/// PSO-own lies between PSO and coherence.
+#[test]
+fn updates_that_wait_for_their_own_variable() {
+    let own = |text: &str| satisfies(&history(text), HistoryModel::PsoOwn);
+    assert!(own("w x1, u y0 y1 | r y1, r x0"));
+    assert!(own("w x1, u z0 z1, r y0 | w y1, u v0 v1, r x0"));
+    assert!(!own("w x1, f, u y0 y1 | r y1, r x0"));
+    assert!(!own("w x1, u x1 x2, w y1 | r y1, r x0"));
+    assert!(!own("w x1, u x1 x2, u y0 y1 | r y1, r x0"));
+    assert!(!own("u x0 x1 | u x0 x2"));
+    let size = OpsSize { threads: 4, vars: 3, ops: 9, fences: 8, updates: 2 };
+    let mut apart = [0, 0];
+    for seed in 0..20_000 {
+        let ops = small_ops(&mut Rng::new(seed), size);
+        let [pso, own, coherent] =
+            [HistoryModel::Pso, HistoryModel::PsoOwn, HistoryModel::Coherence]
+                .map(|model| satisfies(&ops, model));
+        assert!((!pso || own) && (!own || coherent), "seed {seed}");
+        apart[0] += usize::from(own && !pso);
+        apart[1] += usize::from(coherent && !own);
+    }
+    assert!(apart.iter().all(|&n| n > 2), "{apart:?}");
 }
 
 #[test]

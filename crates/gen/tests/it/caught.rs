@@ -121,6 +121,7 @@ fn name(model: HistoryModel) -> &'static str {
         HistoryModel::Pso => "PSO",
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
+        HistoryModel::PsoOwn => "PSO-own",
     }
 }
 

@@ -36,9 +36,11 @@ pub(crate) fn causal(ops: &History, model: HistoryModel, meter: &mut Meter<'_>) 
         HistoryModel::Cm => memory(ops, meter),
         HistoryModel::Ccm => convergent_memory(ops, meter),
         HistoryModel::Wccm => weak(ops, meter),
-        HistoryModel::Coherence | HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
-            return None;
-        }
+        HistoryModel::Coherence
+        | HistoryModel::PsoOwn
+        | HistoryModel::Pso
+        | HistoryModel::Tso
+        | HistoryModel::Sc => return None,
     };
     let (verdict, evidence) = match found {
         Ok(Some(violation)) => (Verdict::Violated, Some(violation)),

@@ -227,7 +227,10 @@ impl<'a, 's> Lines<'a, 's> {
 }
 
 fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm)
+    matches!(
+        model,
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Wccm
+    )
 }
 
 fn push_cycle(
@@ -365,14 +368,20 @@ fn barrier(
         && match (kind(edge.from), kind(edge.to)) {
             (OpKind::Write, OpKind::Read) => true,
             (OpKind::Write, OpKind::Write) => {
-                model == HistoryModel::Pso && show.ops.var(edge.from) != show.ops.var(edge.to)
+                matches!(model, HistoryModel::Pso | HistoryModel::PsoOwn)
+                    && show.ops.var(edge.from) != show.ops.var(edge.to)
+            }
+            (OpKind::Write, OpKind::Update) => {
+                model == HistoryModel::PsoOwn && show.ops.var(edge.from) != show.ops.var(edge.to)
             }
             _ => false,
         };
     let between = |wanted: OpKind| (edge.from + 1..edge.to).any(|op| kind(op) == wanted);
     match may_change {
         true if between(OpKind::Fence) => ", with a fence in between",
-        true if between(OpKind::Update) => ", with an update in between",
+        true if model != HistoryModel::PsoOwn && between(OpKind::Update) => {
+            ", with an update in between"
+        }
         _ => "",
     }
 }

@@ -146,11 +146,12 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
 
 /// Whether every history that satisfies the first model satisfies the second one, which is another.
 fn implies(strong: HistoryModel, weak: HistoryModel) -> bool {
-    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Pso, Sc, Tso, Wccm};
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Pso, PsoOwn, Sc, Tso, Wccm};
     let weaker: &[HistoryModel] = match strong {
-        Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Coherence, Pso, Tso],
-        Tso => &[Cc, Ccv, Wccm, Coherence, Pso],
-        Pso => &[Coherence],
+        Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Coherence, PsoOwn, Pso, Tso],
+        Tso => &[Cc, Ccv, Wccm, Coherence, PsoOwn, Pso],
+        Pso => &[Coherence, PsoOwn],
+        PsoOwn => &[Coherence],
         Ccm => &[Cc, Ccv, Cm, Wccm],
         Wccm => &[Cc, Ccv],
         Cm | Ccv => &[Cc],

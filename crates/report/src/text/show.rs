@@ -20,6 +20,7 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
         HistoryModel::Pso => "PSO",
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
+        HistoryModel::PsoOwn => "PSO-own",
     }
 }
 

@@ -187,6 +187,16 @@ impl Builder {
         }
     }
 
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// The name of a thread.
+    pub(crate) fn thread_name(&self, thread: u32) -> &str {
+        &self.threads.names[thread as usize]
+    }
+
     /// How many operations there are.
     pub(crate) fn len(&self) -> usize {
         self.ops.len()
@@ -381,7 +391,7 @@ impl Builder {
         }
         self.sort(&starts);
         let initial = self.initial_values();
-        let writes = self.writes(&starts)?;
+        let writes = self.writes();
         let froms = self.reads_from(&starts, &initial, &writes)?;
         drop(writes);
         if let Some(lines) = lines {
@@ -435,19 +445,17 @@ impl Builder {
         initial
     }
 
-    /// The writes by variable and value. A value may be written twice only where reads say which
-    /// of its writes they read.
-    fn writes(&self, starts: &[u32]) -> Result<WriteTable, LogError> {
+    /// The writes by variable and value, which may be written twice: a read of such a value has to
+    /// say which of its writes it reads.
+    fn writes(&self) -> WriteTable {
         let count = self.ops.iter().filter(|op| op.writes()).count();
         let mut writes = WriteTable::with_room_for(count);
-        let may_repeat = !self.froms.is_empty();
-        for (i, number) in numbers(&self.of, starts).enumerate() {
-            let (op, value) = (self.ops[number as usize], self.values[number as usize]);
-            if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {
-                return Err(LogError::new(self.places[i].into(), self.repeated(starts, i, number)));
+        for (number, (op, &value)) in self.ops.iter().zip(&self.values).enumerate() {
+            if op.writes() {
+                writes.insert(op.var(), value, number as u32);
             }
         }
-        Ok(writes)
+        writes
     }
 
     /// What each operation reads, thread by thread.
@@ -469,7 +477,7 @@ impl Builder {
             let said = froms.next_if(|f| f.op as usize == i);
             let from = match said {
                 Some(from) => self.said(from.source, op.var(), value, starts, initial),
-                None => self.found(op.var(), value, initial, writes),
+                None => self.found(op.var(), value, starts, initial, writes),
             };
             let place = said.map_or(self.places[i], |f| f.place);
             let from = from.map_err(|m| {
@@ -496,6 +504,7 @@ impl Builder {
         &self,
         var: u32,
         value: Value,
+        starts: &[u32],
         initial: &[Value],
         writes: &WriteTable,
     ) -> Result<u32, String> {
@@ -503,7 +512,7 @@ impl Builder {
         match writes.find(var, value) {
             Written::Once(op) if !is_initial || self.writes_first => Ok(op),
             Written::Never if is_initial => Ok(INITIAL),
-            found => Err(self.not_found(&found, var, value)),
+            found => Err(self.not_found(&found, var, value, starts)),
         }
     }
 

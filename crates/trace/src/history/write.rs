@@ -54,9 +54,6 @@ fn write(
     let by_value = ByValue::new(ops, names);
     if format != HistoryFormat::Jsonl && format != HistoryFormat::Text {
         check(format, ops, names, &by_value)?;
-    } else if by_value.repeated && !(0..ops.len() as u32).any(|op| ops.reads(op)) {
-        let message = "a value is written twice, and no read is there to say which write it reads";
-        return Err(WriteError::other(message));
     }
     let mut sink = Sink { out, bytes: Vec::new() };
     match format {

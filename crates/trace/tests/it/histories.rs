@@ -282,7 +282,7 @@ fn jsonl_that_is_wrong() {
         &cases,
         &expect_test::expect![[r#"
             line 1, column 14: nobody wrote 1 to `x`
-            line 2, column 3: 1 is written to `x` a second time (first at line 1, column 14), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t1: w x 1 | 
             line 1, column 45: 0 is the initial value of `x` and is written to it as well, so it is not clear what this reads
             line 1, column 29: nobody wrote 0 to `x`
             line 1, column 14: an update that reads what it writes itself
@@ -291,7 +291,7 @@ fn jsonl_that_is_wrong() {
             line 1, column 82: operation 0 of `t0` does not write `y`
             line 1, column 84: expected `,`, found `]`
             line 1, column 82: the initial value of `x` is 0, not 1
-            line 1, column 120: 1 is written to `x` more than once, and this does not say which write it reads
+            line 1, column 120: 1 is written to `x` more than once (lines 1 and 1), and this does not say which write it reads; in jsonl and text reads can say `from`
             line 1, column 45: expected `,` or `]`, found the end of the text
             line 1, column 43: expected `,` or `}`, found the end of the text
             line 1, column 36: expected `,` or `}`, found `"`
@@ -371,8 +371,8 @@ fn texts() {
             history | t0: w x 1 | 
             history "c d" | 
             line 1, column 5: nobody wrote 1 to `ä`
-            line 3, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
-            line 2, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t1: w ü 2 | t1: w x 1 | 
+            line 3, column 5: 1 is written to `x` more than once (lines 1 and 2), and this does not say which write it reads; in jsonl and text reads can say `from`
             line 1, column 1: expected a thread with a colon, such as `t0:`, or `history` or `init`
             line 1, column 4: expected a blank behind the colon
             line 1, column 5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
@@ -416,13 +416,13 @@ fn texts_of_axe() {
         &expect_test::expect![[r#"
             history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
               note: the times behind `@` are not used
-            history | t0: w 0 1 | t0: fence | t3: u 0 1 -> 2 | 
-              note: the lines `final` are left out: what memory held at the end is not used
+            history | t0: w 0 1 | t0: fence | t0: fence | t0: w done(t0) 1 | t3: u 0 1 -> 2 | t3: fence | t3: w done(t3) 1 | final: r done(t0) 1 | final: r done(t3) 1 | final: r 0 2 | 
+              note: the lines `final` are reads of a thread `final`, behind all that the others did
             history | 
             history | t7: r 1 0 | 
             line 1, column 12: 0 is the initial value of all variables and cannot be written
             line 1, column 4: nobody wrote 4 to `[0]`
-            line 1, column 17: 1 is written to `[0]` a second time (first at line 1, column 4), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w 0 1 | t1: w 0 1 | 
             line 1, column 17: an atomic update of two variables
             line 1, column 1: expected the number of a thread, `final` or `check`, found `x`
             line 1, column 6: expected the number of a variable, found `x`
@@ -464,7 +464,7 @@ fn texts_of_dbcop() {
               note: 1 transaction that did not happen (aborted, failed or not committed) is left out
             history | t0: | t1: | t2: | t0: w x 0 | t1: r x 0 from t0 0 | t2: r y 0 | 
             line 3, column 2: 1 was written to `x` only by a transaction that was aborted, failed or not committed
-            line 1, column 9: 1 is written to `x` a second time (first at line 1, column 2), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t0: w x 1 | 
             line 1, column 2: nobody wrote 5 to `x`
             line 1, column 5: expected a version, a number from 0 on, found `?`
             line 1, column 3: expected `:=` or `==`, found `=`
@@ -537,7 +537,7 @@ fn texts_of_plume_and_awdit() {
               note: of aborted transactions 1 event is left out
             line 2, column 1: 1 was written to `[0]` only by a transaction that was aborted, failed or not committed
             line 1, column 1: nobody wrote 3 to `[0]`
-            line 2, column 1: 1 is written to `[0]` a second time (first at line 1, column 1), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w 0 1 | t1: w 0 1 | 
             line 1, column 8: expected `,`, found `)`
             line 1, column 5: expected a value, a whole number, found `a`
             line 1, column 3: expected a key, found `,`

@@ -22,38 +22,35 @@ impl From<LogError> for Wrong {
 }
 
 impl Builder {
-    /// What to say of a second write of a value, by its place in the file and its number.
     #[cold]
-    pub(super) fn repeated(&self, starts: &[u32], at: usize, number: u32) -> String {
-        let (op, value) = (self.ops[number as usize], self.values[number as usize]);
-        let is_first = |other: u32| {
-            let first = self.ops[other as usize];
-            first.writes() && first.var() == op.var() && self.values[other as usize] == value
-        };
-        let first = numbers(&self.of, starts).take(at).position(is_first);
-        let first = first.map_or(String::new(), |i| {
-            let place = self.places[i];
-            format!(" (first at line {}, column {})", place.line(), place.column())
-        });
-        format!(
-            "{value} is written to `{}` a second time{first}, so it is not clear what a read of it \
-             reads; in jsonl and text reads can say `from`",
-            self.shown_var(op.var())
-        )
-    }
-
-    #[cold]
-    pub(super) fn not_found(&self, found: &Written, var: u32, value: Value) -> String {
+    pub(super) fn not_found(
+        &self,
+        found: &Written,
+        var: u32,
+        value: Value,
+        starts: &[u32],
+    ) -> String {
         let name = self.shown_var(var);
         match found {
             Written::Once(_) => format!(
                 "{value} is the initial value of `{name}` and is written to it as well, so it is \
                  not clear what this reads"
             ),
-            Written::Often => format!(
-                "{value} is written to `{name}` more than once, and this does not say which write \
-                 it reads"
-            ),
+            Written::Often => {
+                let is_write = |number: u32| {
+                    let op = self.ops[number as usize];
+                    op.writes() && op.var() == var && self.values[number as usize] == value
+                };
+                let writes = numbers(&self.of, starts).zip(&self.places);
+                let mut lines = writes.filter(|(n, _)| is_write(*n)).map(|(_, place)| place.line());
+                let first = lines.next().unwrap_or_default();
+                let second = lines.next().unwrap_or_default();
+                format!(
+                    "{value} is written to `{name}` more than once (lines {first} and {second}), \
+                     and this does not say which write it reads; in jsonl and text reads can say \
+                     `from`"
+                )
+            }
             Written::Never if self.dropped.contains(&(var, value)) => format!(
                 "{value} was written to `{name}` only by a transaction that was aborted, failed \
                  or not committed"
