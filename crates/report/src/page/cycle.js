@@ -9,7 +9,7 @@ function showCycle(a, run) {
   const cycle = run.cycle || [];
   if (!cycle.length) return [];
   const on = new Set(cycle.flatMap((c) => [c.from, c.to]));
-  const steps = run.steps.filter((s) => s.kind !== "commit" && s.kind !== "local");
+  const steps = run.steps.filter((s) => on.has(s.n) || s.kind !== "commit" && s.kind !== "local");
   const shown = steps.length <= 30 ? steps : steps.filter((s) => on.has(s.n));
   const threads = [...new Set(shown.map((s) => s.thread))].sort((x, y) => x - y);
   const places = new Map();
@@ -22,7 +22,9 @@ function showCycle(a, run) {
   const width = 40 + threads.length * (NODE + GAP) - GAP;
   const height = 40 + Math.max(...depth.values()) * DOWN;
   const words = make("p", { class: "why-words", "aria-live": "polite" },
-    "Each arrow means “comes before”. They form a circle, so no order of these steps explains the run. Point at an arrow to see why it is there.");
+    a.question === "serial"
+      ? "Each arrow means “comes before”; the steps of a transaction belong together. They form a circle, so no order of whole transactions explains the run. Point at an arrow to see why it is there."
+      : "Each arrow means “comes before”. They form a circle, so no order of these steps explains the run. Point at an arrow to see why it is there.");
   const id = `head-${Math.random().toString(36).slice(2)}`;
   const marker = (edge) => draw("marker", { id: `${id}-${edge}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7,
     markerHeight: 7, orient: "auto-start-reverse" }, draw("path", { d: "M 0 0 L 8 4 L 0 8 z", class: `tip ${edge}` }));
@@ -34,14 +36,16 @@ function showCycle(a, run) {
     const from = same ? [p.x + NODE / 2, p.y + (q.y > p.y ? 34 : 0)] : [p.x + (right ? NODE : 0), p.y + 17];
     const to = same ? [q.x + NODE / 2, q.y + (q.y > p.y ? -2 : 36)] : [q.x + (right ? -2 : NODE + 2), q.y + 17];
     const bend = !same && Math.abs(from[1] - to[1]) < 5 ? (right ? -14 : 14) : 0;
-    const d = `M ${from[0]} ${from[1]} Q ${(from[0] + to[0]) / 2} ${(from[1] + to[1]) / 2 + bend} ${to[0]} ${to[1]}`;
+    // Around what is between them.
+    const around = same && Math.abs(q.y - p.y) > DOWN;
+    const d = around ? `M ${p.x} ${p.y + 17} C ${p.x - 24} ${p.y + 17} ${p.x - 24} ${q.y + 17} ${q.x - 2} ${q.y + 17}` : `M ${from[0]} ${from[1]} Q ${(from[0] + to[0]) / 2} ${(from[1] + to[1]) / 2 + bend} ${to[0]} ${to[1]}`;
     const edge = c.edge || "po";
     const why = `${c.from} comes before ${c.to}: ${c.why || MEANS[edge] || edge}.`;
     const tell = () => { words.textContent = why; };
     // Beside the arrow, near its beginning, where others do not cross it.
     const share = same ? 0.5 : 0.2;
     const below = !same && to[1] < from[1] - 5;
-    const label = [from[0] + (to[0] - from[0]) * share + (same ? 6 : below ? (right ? 10 : -10) : 0), from[1] + (to[1] - from[1]) * share + (same ? 4 : below ? 12 : -7)];
+    const label = around ? [p.x - 14, (p.y + q.y) / 2 + 40] : [from[0] + (to[0] - from[0]) * share + (same ? 6 : below ? (right ? 10 : -10) : 0), from[1] + (to[1] - from[1]) * share + (same ? 4 : below ? 12 : -7)];
     return draw("g", { class: `edge ${edge}`, tabindex: "0", role: "img", "aria-label": why, onmouseenter: tell, onfocus: tell },
       draw("title", {}, why), draw("path", { class: "grip", d }), draw("path", { d, "marker-end": `url(#${id}-${edge})` }),
       draw("text", { x: label[0], y: label[1], "text-anchor": same ? "start" : "middle" }, edge));

@@ -60,7 +60,9 @@ function showRun(a, run, source) {
   const model = (run.model || a.model || "tso").toUpperCase();
   const parted = replay(run, run.steps.length, true).parted;
   const firstParted = run.steps.findIndex((s) => parted.has(s.n));
-  const buffered = waits.length > 0 || run.steps.some((s) => s.kind === "commit");
+  // Of a log without its stores it is not known what is in the buffers.
+  const isPartial = run.steps.some((s) => s.kind === "commit" && s.of === undefined);
+  const buffered = !isPartial && (waits.length > 0 || run.steps.some((s) => s.kind === "commit"));
   // Where the store is overtaken there is most to see.
   const behind = new Set(late.values());
   let now = Math.max(run.steps.findLastIndex((s) => behind.has(s.n)), 0) || last;
@@ -76,7 +78,7 @@ function showRun(a, run, source) {
     : s.kind === "load" ? `reads ${s.location}=${s.value}${s.from === "buffer" ? " from its own buffer" : ""}`
       : s.kind === "update" ? `sets ${s.location}=${s.value} in memory` : `${s.location}=${s.value}`;
   const told = (s) => {
-    if (s.kind === "commit") {
+    if (s.kind === "commit" && s.of !== undefined) {
       const of = run.steps.find((t) => t.n === s.of) || s;
       return [`${s.of} reaches memory`, of.value === undefined ? s.location || "" : `${of.location}=${of.value}`];
     }
@@ -91,7 +93,7 @@ function showRun(a, run, source) {
       onclick: () => go(i) },
     columns.map((c) => {
       const mine = near.filter((w) => !sc && w.thread === c && w.from <= i && i <= w.to);
-      return make("td", { class: "cell code", style: `padding-left: ${0.6 + room[c] * 0.6}rem` },
+      return make("td", { class: s.thread === c ? "cell code mine" : "cell code", "data-thread": names[c], style: `padding-left: ${0.6 + room[c] * 0.6}rem` },
         mine.map((w) => make("i", { style: `left: ${0.3 + w.slot * 0.6}rem`, title: `${w.n} waits in the store buffer`,
           class: ["bar", late.has(w.n) ? "late" : "", w.from === i ? "first" : "", w.to === i ? "last" : ""].join(" ") })),
         s.thread === c && make("div", { class: onCycle.has(s.n) ? "on-cycle" : s.kind === "local" ? "soft" : false },

@@ -7,6 +7,8 @@ const fileOf = (a, s) => sources.has(s.file) ? s.file : !s.file && sources.has(a
 
 // What is written in the source where a step is, else what the step says.
 function textOf(a, s) {
+  // Of a log without its stores, when they reach memory is all that is known of them.
+  if (s.kind === "commit" && s.of === undefined) return `store of ${s.location || ""}`;
   const file = fileOf(a, s);
   const short = /^(wr|rd|upd|acq|rel) /.test(s.text || "");
   const line = file && s.line && short ? (sources.get(file).split("\n")[s.line - 1] || "").trim() : "";

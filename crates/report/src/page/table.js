@@ -40,7 +40,7 @@ function showTable() {
   const body = found.slice(0, shownRows).map((row) => make("tr", {},
     make("th", { class: "code", scope: "row" }, row.of), make("td", {}, row.question),
     make("td", {}, row.group.flatMap((a) => [pill(a, true), " "])),
-    make("td", { class: "number" }, String(row.found)), make("td", { class: "number" }, seconds(row.time))));
+    make("td", { class: "number", "data-name": "findings: " }, String(row.found)), make("td", { class: "number", "data-name": "time: " }, seconds(row.time))));
   document.getElementById("answers").replaceChildren(
     make("caption", { class: "soft" }, `${found.length} of ${rows.size} questions${answers.length < unread.length ? ", more are being read" : ""}`),
     make("thead", {}, make("tr", {},
