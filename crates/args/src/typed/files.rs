@@ -65,10 +65,10 @@ Example:
   weakspot robust --format json corpus/programs/peterson.weak | weakspot show -
   weakspot show --replay 1 ./program",
     after_help = "\
-Keys: n and p, or arrows, go to the next step and the one before; Home and End to
-the first and the last; l to the next late store, m to where it reaches memory;
-q ends. Elsewhere than in a terminal all steps are printed. Exit code: 0, or 2 if
-there is no run."
+Keys: n and p, or arrows, go to the next step and the one before; Home and End
+to the first and the last; l to the next late store, m to where it reaches
+memory; q ends. Elsewhere than in a terminal all steps are printed. Exit code:
+0, or 2 if there is no run."
 )]
 pub(crate) struct Show {
     /// Answers of --format json, `-` for standard input, of which the first run is shown; or an
