@@ -32,6 +32,8 @@ pub use meant::{
     PrintArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS,
     SelfcheckArgs, SerialArgs, Shared,
 };
+#[cfg(feature = "show")]
+pub use meant::{ShowArgs, Showing};
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
     RobustAlgorithm, RunStrategy, SerialTable,

@@ -24,6 +24,8 @@ pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
     PrintArgs, RecordArgs,
 };
+#[cfg(feature = "show")]
+pub use files::{ShowArgs, Showing};
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
 pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
@@ -43,6 +45,8 @@ pub enum Command {
     History(HistoryCheckArgs),
     Certify(CertifyArgs),
     Compare(CompareArgs),
+    #[cfg(feature = "show")]
+    Show(ShowArgs),
     Print(PrintArgs),
     Convert(ConvertArgs),
     GenFamily(FamilyArgs),
@@ -103,6 +107,8 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::History(typed) => Command::History(records::history(typed)?),
         Typed::Certify(typed) => Command::Certify(files::certify(typed)),
         Typed::Compare(typed) => Command::Compare(files::compare(typed)),
+        #[cfg(feature = "show")]
+        Typed::Show(typed) => Command::Show(files::show(typed)?),
         Typed::Print(typed) => Command::Print(files::print(typed)),
         Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
         Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),

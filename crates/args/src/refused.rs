@@ -133,6 +133,8 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["compare"], ABOUT_QUESTIONS, "it asks nothing: it compares what was answered"),
     (&["compare"], ABOUT_OUTPUT, "it prints which states differ and nothing else"),
+    (&["show"], ABOUT_QUESTIONS, "it asks nothing: it shows what was answered"),
+    (&["show"], ABOUT_OUTPUT, "it shows one run, in a terminal or as text, and nothing else"),
     (&["completions"], ABOUT_QUESTIONS, "it asks nothing: it is for a shell"),
     (&["completions"], ABOUT_OUTPUT, "it prints a text for a shell and nothing else"),
     (

@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 27] = [
+const LINES: [(&str, &str); 28] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),
@@ -15,6 +15,7 @@ const LINES: [(&str, &str); 27] = [
     ("history", "a.jsonl"),
     ("certify", "a.litmus w.json"),
     ("compare", "a.log b.log"),
+    ("show", "a.jsonl"),
     ("print", "a.weak"),
     ("convert", "a.wslog"),
     ("gen family", "lamport"),

@@ -23,6 +23,8 @@ pub(crate) use bench::{
     Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
 };
 pub use bench::{HistoryTable, SerialTable};
+#[cfg(feature = "show")]
+pub(crate) use files::Show;
 pub(crate) use files::{
     Bounds, Certify, Compare, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus,
     Mix, Print, Record,
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     History(History),
     Certify(Certify),
     Compare(Compare),
+    #[cfg(feature = "show")]
+    Show(Show),
     Print(Print),
     Convert(Convert),
     #[command(subcommand)]

@@ -27,6 +27,8 @@ mod selfcheck;
 mod serial;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "show")]
+mod show;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
         Command::History(args) => history::run(&args),
         Command::Certify(args) => certify::run(args),
         Command::Compare(args) => compare::run(&args),
+        #[cfg(feature = "show")]
+        Command::Show(args) => show::run(&args),
         Command::Print(args) => print::run(args),
         Command::Convert(args) => convert::run(&args),
         Command::GenFamily(args) => generate::family(&args),

@@ -60,6 +60,7 @@ pub use run::object::{
     StepKind,
 };
 pub use run::of_log::{of_delay, of_log};
+pub use run::of_schedule::run_of_schedule;
 pub use run::of_steps::{RealStep, of_steps};
 pub use selfcheck::{
     SelfcheckAnswer, SelfcheckDisagreement, SelfcheckSubject, selfcheck_json, selfcheck_text,

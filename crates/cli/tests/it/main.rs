@@ -27,6 +27,7 @@
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
+//! - `show`: `weakspot show` as text, and in a terminal;
 //! - `shown`: what `weakspot run` shows of executions: names, drawings, time;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
@@ -79,6 +80,7 @@ mod serial_buffered;
 mod serial_program;
 mod serve;
 mod shell;
+mod show;
 mod shown;
 mod terminal;
 mod transcripts;

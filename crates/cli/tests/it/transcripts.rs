@@ -644,6 +644,7 @@ fn help() {
               history      Which memory models does a recorded history satisfy?
               certify      Check the witness of an answer by the definitions alone
               compare      Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`
+              show         Step through a run, in a terminal
               print        Print a program in the canonical form of its language
               convert      Convert a log of an execution, or histories, from one format to another
               gen          Write inputs to try and to measure with
