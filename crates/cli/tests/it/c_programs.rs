@@ -91,132 +91,77 @@ fn a_lock_is_broken() {
         &["reach", "--model", "tso", "corpus/c-programs/peterson-relaxed.c"],
         "",
         expect![[r#"
-        peterson-relaxed TSO violated: the assertion in line 34 can fail
-        A run of peterson-relaxed under TSO, time running downwards
+            peterson-relaxed TSO violated: the assertion in line 34 can fail
+            A run of peterson-relaxed under TSO, time running downwards
 
-        main                │ enter#1             │ enter#2             │ memory
-        ────────────────────┼─────────────────────┼─────────────────────┼───────────────
-                            │                     │                     │ turn=0 count=0
-                            │                     │                     │ number[0]=0
-                            │                     │                     │ number[1]=1
-                            │                     │                     │ flag[0]=0
-                            │                     │                     │ flag[1]=0
-                            │                     │                     │ enter#1 done=0
-                            │                     │                     │ enter#2 done=0
-                            │                     │ int me = *(int *)a… │
-                            │                     │   reads number[1]=1 │
-                            │                     │   from memory       │
-                            │                     │ int other = 1 - me; │
-                            │                     │   other=0           │
-                            │                     │ atomic_store_expli… │
-                            │ int me = *(int *)a… │                     │
-                            │   reads number[0]=0 │                     │
-                            │   from memory       │                     │
-                            │ int other = 1 - me; │                     │
-                            │   other=1           │                     │
-                            │ atomic_store_expli… │                     │
-                            │ atomic_store_expli… │                     │
-                            │   buffers flag[0]=1 │                     │
-                            │   as (1)            │                     │
-                            │ atomic_store_expli… │                     │
-                            │ atomic_store_expli… │                     │
-                            │   buffers turn=1 as │                     │
-                            │   (2)               │                     │
-                            │ (1) flag[0]=1       │                     │ flag[0]=1
-                            │   reaches memory    │                     │
-                            │ atomic_load_explic… │                     │
-                            │   reads flag[1]=0   │                     │
-                            │   from memory       │                     │
-                            │                     │ atomic_store_expli… │
-                            │                     │   buffers flag[1]=1 │
-                            │                     │   as (3)            │
-                            │                     │ atomic_store_expli… │
-                            │                     │ atomic_store_expli… │
-                            │                     │   buffers turn=0 as │
-                            │                     │   (4)               │
-                            │                     │ (3) flag[1]=1       │ flag[1]=1
-                            │                     │   reaches memory    │
-                            │                     │ (4) turn=0 reaches  │ turn=0
-                            │                     │   memory            │
-                            │                     │ atomic_load_explic… │
-                            │                     │   reads flag[0]=1   │
-                            │                     │   from memory       │
-                            │ (2) turn=1 reaches  │                     │ turn=1
-                            │   memory,           │                     │
-                            │   overtaken by      │                     │
-                            │   atomic_load_expl… │                     │
-                            │                     │ atomic_load_explic… │
-                            │                     │   reads turn=1 from │
-                            │                     │   memory            │
-                            │                     │ count++;            │
-                            │                     │   reads count=0     │
-                            │                     │   from memory       │
-                            │ count++;            │                     │
-                            │   reads count=0     │                     │
-                            │   from memory       │                     │
-                            │ count++;            │                     │
-                            │   buffers count=1   │                     │
-                            │   as (5)            │                     │
-                            │ atomic_store_expli… │                     │
-                            │ atomic_store_expli… │                     │
-                            │   buffers flag[0]=0 │                     │
-                            │   as (6)            │                     │
-                            │ (5) count=1         │                     │ count=1
-                            │   reaches memory    │                     │
-                            │ (6) flag[0]=0       │                     │ flag[0]=0
-                            │   reaches memory    │                     │
-                            │ enter               │                     │ enter#1 done=1
-                            │   reads enter#1     │                     │
-                            │   done=0 and writes │                     │
-                            │   enter#1 done=1 at │                     │
-                            │   once              │                     │
-        pthread_join(t[i],… │                     │                     │
-          reads enter#1     │                     │                     │
-          done=1 from       │                     │                     │
-          memory            │                     │                     │
-                            │                     │ count++;            │
-                            │                     │   buffers count=1   │
-                            │                     │   as (7)            │
-                            │                     │ atomic_store_expli… │
-                            │                     │ atomic_store_expli… │
-                            │                     │   buffers flag[1]=0 │
-                            │                     │   as (8)            │
-                            │                     │ (7) count=1         │ count=1
-                            │                     │   reaches memory    │
-                            │                     │ (8) flag[1]=0       │ flag[1]=0
-                            │                     │   reaches memory    │
-                            │                     │ enter               │ enter#2 done=1
-                            │                     │   reads enter#2     │
-                            │                     │   done=0 and writes │
-                            │                     │   enter#2 done=1 at │
-                            │                     │   once              │
-        pthread_join(t[i],… │                     │                     │
-          reads enter#2     │                     │                     │
-          done=1 from       │                     │                     │
-          memory            │                     │                     │
-        assert(count == 2); │                     │                     │
-          reads count=1     │                     │                     │
-          from memory       │                     │                     │
-        assert(count == 2); │                     │                     │
-          fails             │                     │                     │
+            main              │ enter#1           │ enter#2           │ memory
+            ──────────────────┼───────────────────┼───────────────────┼─────────────────────
+                              │                   │                   │ turn=0 count=0
+                              │                   │                   │ number[0]=0
+                              │                   │                   │ number[1]=1
+                              │                   │                   │ flag[0]=0 flag[1]=0
+                              │                   │                   │ enter#1 done=0
+                              │                   │                   │ enter#2 done=0
+            ... 4 steps of enter#1, 3 of enter#2 ...                  │
+                              │ atomic_store_exp… │                   │
+                              │ atomic_store_exp… │                   │
+                              │   buffers turn=1  │                   │
+                              │   as (2)          │                   │
+                              │ (1) flag[0]=1     │                   │ flag[0]=1
+                              │   reaches         │                   │
+                              │   memory          │                   │
+                              │ atomic_load_expl… │                   │
+                              │   reads flag[1]=0 │                   │
+                              │   from memory     │                   │
+                              │                   │ atomic_store_exp… │
+                              │                   │   buffers         │
+                              │                   │   flag[1]=1 as    │
+                              │                   │   (3)             │
+                              │                   │ atomic_store_exp… │
+                              │                   │ atomic_store_exp… │
+                              │                   │   buffers turn=0  │
+                              │                   │   as (4)          │
+                              │                   │ (3) flag[1]=1     │ flag[1]=1
+                              │                   │   reaches         │
+                              │                   │   memory          │
+                              │                   │ (4) turn=0        │ turn=0
+                              │                   │   reaches         │
+                              │                   │   memory          │
+                              │                   │ atomic_load_expl… │
+                              │                   │   reads flag[0]=1 │
+                              │                   │   from memory     │
+                              │ (2) turn=1        │                   │ turn=1
+                              │   reaches         │                   │
+                              │   memory,         │                   │
+                              │   overtaken by    │                   │
+                              │   atomic_load_ex… │                   │
+                              │                   │ atomic_load_expl… │
+                              │                   │   reads turn=1    │
+                              │                   │   from memory     │
+            ... 2 steps of main, 7 of enter#1, 7 of enter#2 ...       │ flag[0]=0 enter#1 d…
+            assert(count == … │                   │                   │
+              reads count=1   │                   │                   │
+              from memory     │                   │                   │
+            assert(count == … │                   │                   │
+              fails           │                   │                   │
 
-        The run fails (line 34): the assertion does not hold
-        enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded
-        flag[1] (line 19).
+            The run fails (line 34): the assertion does not hold
+            enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded
+            flag[1] (line 19).
 
-        SC cannot do this: each arrow means "comes before", and they form a cycle.
-          enter#1  atomic_store_explicit(&turn, other, mem…  -po->
-              program order of enter#1
-          enter#1  atomic_load_explicit(&flag[other], memo…  -fr->
-              read flag[1]=0, which the next overwrites
-          enter#2  atomic_store_explicit(&flag[me], true, …  -po->
-              program order of enter#2
-          enter#2  atomic_store_explicit(&turn, other, mem…  -co->
-              wrote turn=0, which the next overwrites
-          enter#1  atomic_store_explicit(&turn, other, mem…  (back at the start)
+            SC cannot do this: each arrow means "comes before", and they form a cycle.
+              enter#1  atomic_store_explicit(&turn, other, mem…  -po->
+                  program order of enter#1
+              enter#1  atomic_load_explicit(&flag[other], memo…  -fr->
+                  read flag[1]=0, which the next overwrites
+              enter#2  atomic_store_explicit(&flag[me], true, …  -po->
+                  program order of enter#2
+              enter#2  atomic_store_explicit(&turn, other, mem…  -co->
+                  wrote turn=0, which the next overwrites
+              enter#1  atomic_store_explicit(&turn, other, mem…  (back at the start)
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["reach", "corpus/c/keys.c"],

@@ -376,10 +376,10 @@ fn usage() {
         &["fence", "--goal", "safe", "corpus/litmus/SB.litmus"],
         "",
         expect![[r#"
-        --- standard error
-        error: corpus/litmus/SB.litmus: the program forbids nothing that fences could prevent: expected `never at`, an assertion, or `forall` or `~exists` about final states; or --goal robust
-        --- exit 2
-    "#]],
+            --- standard error
+            error: corpus/litmus/SB.litmus: the program forbids nothing that fences could prevent: expected `forall` or `~exists` about final states; or --goal robust
+            --- exit 2
+        "#]],
     );
     check(
         &["fence", "--format", "dot", "corpus/litmus/SB.litmus"],
@@ -429,7 +429,7 @@ fn help() {
 
             Arguments:
               <FILE>...  Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
-                         folders of them, but for C
+                         folders of them
 
             Options:
                   --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,

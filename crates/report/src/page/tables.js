@@ -38,8 +38,8 @@ function showOutcomes(a) {
 
 // Stronger models above the weaker ones that they imply.
 const LATTICE = { sc: [190, 20], ccm: [110, 80], tso: [270, 80], cm: [50, 140], wccm: [180, 140], pso: [320, 140],
-  ccv: [150, 200], cc: [100, 260] };
-const STRONGER = ["sc ccm", "sc tso", "ccm cm", "ccm wccm", "tso wccm", "tso pso", "wccm ccv", "cm cc", "ccv cc"];
+  ccv: [150, 200], cc: [100, 260], coherence: [315, 200] };
+const STRONGER = ["sc ccm", "sc tso", "ccm cm", "ccm wccm", "tso wccm", "tso pso", "wccm ccv", "cm cc", "ccv cc", "pso coherence"];
 
 function showLattice(a) {
   const same = new Map(answers.filter((b) => b.question === "history" && subject(b) === subject(a)).map((b) => [b.model, b]));
@@ -52,9 +52,9 @@ function showLattice(a) {
     const b = same.get(m);
     const kind = b ? said(b)[0] : "unknown";
     const mark = { holds: "✓", violated: "✗", unknown: "?", error: "–" }[kind] || "?";
-    const name = `${mark} ${m === "wccm" ? "wCCM" : m === "ccv" ? "CCv" : m.toUpperCase()}`;
+    const name = `${mark} ${{ wccm: "wCCM", ccv: "CCv", coherence: m }[m] || m.toUpperCase()}`;
     const drawn = [draw("title", {}, b ? `${m.toUpperCase()}: ${said(b)[1]}` : "not asked"),
-      draw("rect", { x: x - 40, y: y - 15, width: 80, height: 30, rx: 15 }), draw("text", { x, y: y + 5, "text-anchor": "middle" }, name)];
+      draw("rect", { x: x - 50, y: y - 15, width: 100, height: 30, rx: 15 }), draw("text", { x, y: y + 5, "text-anchor": "middle" }, name)];
     return b ? draw("a", { href: `#answer-${numbers.get(b)}`, class: `model ${kind} ${b === a ? "this" : ""}` }, drawn)
       : draw("g", { class: "model unknown" }, drawn);
   };
