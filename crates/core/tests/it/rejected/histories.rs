@@ -95,7 +95,47 @@ fn corr() -> HistoryCycle {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [questions(), cycles(), causal(), runs()].into_iter().flatten().collect()
+    [questions(), cycles(), causal(), runs(), coherent()].into_iter().flatten().collect()
+}
+
+/// Runs of each variable by itself.
+fn coherent() -> Vec<Case> {
+    let of_mp =
+        |steps: &str, order: &[&[u32]]| holds(MP, HistoryModel::Coherence, &linear(steps, order));
+    let good = || of_mp("3 0 1 2", &[&[0], &[1]]);
+    let bad = |steps: &str| of_mp(steps, &[&[0], &[1]]);
+    let twice =
+        |steps: &str| holds("wx wx | rx0 rx1", HistoryModel::Coherence, &linear(steps, &[&[0, 1]]));
+    let end = "history/replay replay_each_variable: NotFinal";
+    vec![
+        case(end, good(), of_mp("3 0 1 2", &[&[0]])),
+        case(end, good(), bad("3 0 1")),
+        case(
+            "history/replay replay_each_variable: there is no such operation",
+            good(),
+            bad("3 0 1 2 4"),
+        ),
+        case(
+            "history/replay replay_each_variable: the operation was done before",
+            good(),
+            bad("3 0 1 2 2"),
+        ),
+        case(
+            "history/replay replay_each_variable: the thread's next operation on the variable is another one",
+            twice("0 2 1 3"),
+            twice("1 0 2 3"),
+        ),
+        case(
+            "history/replay replay_each_variable: the read sees another write",
+            good(),
+            bad("0 3 1 2"),
+        ),
+        case(
+            "history/replay replay_each_variable: the store order has another write here",
+            good(),
+            of_mp("3 0 1 2", &[&[1], &[1]]),
+        ),
+    ]
 }
 
 fn questions() -> Vec<Case> {
