@@ -63,7 +63,9 @@ fn of_answers(text: &str, name: &str) -> Result<Value> {
             return Ok(answer);
         }
     }
-    bail!("{name} has no run to step through (`litmus` answers have one with --show)")
+    bail!(
+        "{name} has no run to step through: `litmus` answers have one with --show, and executions that fail or break SC"
+    )
 }
 
 /// The run of a witness about a program.

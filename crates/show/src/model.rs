@@ -144,6 +144,11 @@ fn did(step: &Value, run: &Value) -> String {
         Value::Null => clean(&step["location"]),
         value => format!("{}={}", clean(&step["location"]), clean(value)),
     };
+    // Steps are shown by their place. In a run of a log they are numbered as the log's events are.
+    let place = |n: &Value| {
+        let at = run["steps"].as_array().into_iter().flatten().position(|step| step["n"] == *n);
+        at.map_or_else(|| n.to_string(), |at| (at + 1).to_string())
+    };
     // Of a commit it is its store that says the value, if need be.
     let of = run["steps"].as_array().into_iter().flatten().find(|store| {
         step["kind"] == "commit" && step["value"].is_null() && store["n"] == step["of"]
@@ -152,7 +157,7 @@ fn did(step: &Value, run: &Value) -> String {
     let mut text = match step["kind"].as_str().unwrap_or_default() {
         "load" => match &step["from"] {
             from if from == "buffer" => format!("reads {written} from its buffer"),
-            Value::Number(n) => format!("reads {written}, which step {n} wrote"),
+            n @ Value::Number(_) => format!("reads {written}, which step {} wrote", place(n)),
             _ => format!("reads {written}"),
         },
         "store" if waits(run, &step["n"]) => format!("puts {written} into its buffer"),
@@ -161,7 +166,7 @@ fn did(step: &Value, run: &Value) -> String {
         "update" => format!("reads {} and writes {written} at once", cell(&step["old"])),
         "fence" => "fence: its buffer is empty".to_owned(),
         "store-fence" => "fence between stores".to_owned(),
-        "commit" => format!("{written} reaches memory (store of step {})", step["of"]),
+        "commit" => format!("{written} reaches memory (store of step {})", place(&step["of"])),
         "lock" => format!("takes the lock {written}"),
         "unlock" => format!("frees the lock {written}"),
         "wait" => format!("waits for {written}"),
@@ -180,7 +185,7 @@ fn did(step: &Value, run: &Value) -> String {
     };
     for late in run["late"].as_array().into_iter().flatten() {
         if late["store"] == step["n"] && !step["n"].is_null() {
-            text += &format!("; step {} overtakes it", late["behind"]);
+            text += &format!("; step {} overtakes it", place(&late["behind"]));
         }
     }
     if !step["note"].is_null() {
@@ -261,7 +266,9 @@ fn end(end: &Value) -> String {
     };
     match end.as_object().and_then(|end| end.iter().next()) {
         Some((key, state)) if key == "state" => format!("Final state: {}", list(state, "=")),
-        Some((key, at)) if key == "at" => format!("The run ends with {}", list(at, " at ")),
+        Some((key, at)) if key == "at" && at.as_object().is_some_and(|at| !at.is_empty()) => {
+            format!("The run ends with {}", list(at, " at "))
+        }
         Some((key, why)) if key == "fails" => format!("The run fails: {}", clean(why)),
         _ => String::new(),
     }

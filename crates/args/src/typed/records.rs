@@ -254,7 +254,7 @@ pub(crate) struct History {
     pub(crate) input_format: Option<InputFormat>,
     /// What the columns of a log are, such as cycle,core,op,addr,data,size; - is a column that is not
     /// used, and addr:hex has hexadecimal digits without 0x.
-    #[arg(long, value_name = "NAMES", value_parser = weakspot_trace::Columns::parse)]
+    #[arg(long, value_name = "NAMES", value_parser = weakspot_trace::Columns::parse, allow_hyphen_values = true)]
     pub(crate) columns: Option<weakspot_trace::Columns>,
     /// Take a read of a value that nobody wrote for a violation: all writes were recorded.
     #[arg(long)]

@@ -85,7 +85,9 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         advice: args.fences,
         log: args.log.is_some(),
         virtual_time: args.virtual_time,
-        details: args.shared.format.is_of_objects() || !args.shared.quiet,
+        details: args.shared.format.is_of_objects()
+            || !args.shared.quiet
+            || args.shared.report.is_some(),
         timeout: args.shared.timeout,
         // The library around the program needs some memory, too.
         memory: args.shared.memory / 4,

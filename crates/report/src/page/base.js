@@ -7,6 +7,10 @@ const lines = (id) => document.getElementById(id).textContent.split("\n").filter
 let unread = lines("data");
 let answers = [];
 let numbers = new Map();
+// Numbers that JavaScript would round stay as they are written.
+const exact = (_, value, context) => typeof value === "number" && !Number.isSafeInteger(value)
+  && context && /^-?\d+$/.test(context.source) ? context.source : value;
+
 const sources = new Map(lines("sources").map((line) => JSON.parse(line)));
 
 function filled(node, attributes, children) {

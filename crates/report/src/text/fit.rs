@@ -54,7 +54,9 @@ fn seen(line: &str) -> usize {
 
 fn is_fixed(line: &str) -> bool {
     let source = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-    line.starts_with(['+', '-'])
+    // An answer about standard input begins with `- `.
+    line.starts_with('+')
+        || line.starts_with('-') && !line.starts_with("- ")
         || line.starts_with("@@")
         || source.trim_start().starts_with('|')
         || line.contains('│')
@@ -65,8 +67,9 @@ fn marked(line: &str) -> Option<(&str, &str)> {
     let gutter = line.find('|')?;
     let first = line[gutter..].find('^')? + gutter;
     let is_marks = |text: &str| text.chars().all(|c| matches!(c, ' ' | '|'));
-    let end = first + line[first..].find(|c| c != '^')?;
-    is_marks(&line[..first]).then(|| (&line[..end], line[end..].trim()))
+    // There may be several on one line.
+    let words = first + line[first..].find(|c| !matches!(c, '^' | '-' | ' '))?;
+    is_marks(&line[..first]).then(|| (line[..words].trim_end(), line[words..].trim()))
 }
 
 /// The words go below the marks.
