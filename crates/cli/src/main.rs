@@ -24,6 +24,7 @@ mod robust;
 mod run;
 mod selfcheck;
 mod serial;
+mod transactional;
 
 use std::path::Path;
 use std::process::ExitCode;

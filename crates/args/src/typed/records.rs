@@ -195,7 +195,7 @@ pub(crate) struct Serial {
     pub(crate) shared: Shared,
 }
 
-/// Which memory models does a recorded history satisfy?
+/// Which models does a recorded history satisfy, of memory or of transactions?
 #[derive(Debug, Args)]
 #[command(
     before_help = "\
@@ -203,7 +203,8 @@ Example:
   weakspot history corpus/histories/classic.wshist
   weakspot history --model tso --minimise corpus/histories/store-buffering.axe
   weakspot record --operations 100000 | weakspot history --model tso,sc -
-  weakspot history --follow run.wshist",
+  weakspot history --follow run.wshist
+  weakspot history --model serializable corpus/databases/write-skew.edn",
     after_help = "\
 A history says what each thread read and wrote, in the order of that thread. It
 satisfies a model if the model explains all of it. The models are causal
@@ -211,6 +212,11 @@ consistency (cc), causal convergence (ccv), causal memory (cm), convergent
 causal memory (ccm), what is left of it under TSO (wccm), partial store order
 (pso), total store order (tso) and sequential consistency (sc). `all` draws
 which of them are satisfied, the stronger above the weaker.
+
+Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
+for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
+serializable (ser); a violation is named as Elle does, such as G1a or G-single.
+If models of memory are asked for, the operations are looked at one by one.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
 AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
@@ -229,8 +235,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, separated by commas, or all [default: all; with
-    /// --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, or of transactions rc, ra, tcc, ser, separated by
+    /// commas, or all [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.

@@ -28,6 +28,7 @@
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `terminal`: progress lines, and readers that have gone;
+//! - `transactions`: `weakspot history` on transactions of databases, and its witnesses;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `same`: same input, same output, whatever the number of threads;
@@ -71,6 +72,7 @@ mod serial_program;
 mod shell;
 mod shown;
 mod terminal;
+mod transactions;
 mod transcripts;
 mod trust;
 mod why_not;

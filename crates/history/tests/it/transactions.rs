@@ -1,10 +1,14 @@
 //! Histories of transactions against the definitions of their models; every answer comes with
 //! evidence that the checker accepts.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
 use weakspot_core::testing::{Rng, TxnHistorySize, random_txn_history, scaled};
 use weakspot_core::transactional::{anomaly, satisfies, serializable_within};
 use weakspot_core::{Certification, Limits, Silent, TxnHistory, TxnModel, Verdict};
 use weakspot_history::{TxnClassified, classify_transactions};
+use weakspot_trace::{HistoryFormat, HistoryReader};
 
 const REGISTERS: TxnHistorySize = TxnHistorySize {
     sessions: 3,
@@ -103,5 +107,41 @@ fn limits() {
     let found = classify_transactions(&history, &TxnModel::ALL, &little, &mut Silent);
     for found in found.expect("evidence") {
         assert!(matches!(found.answer.verdict, Verdict::Unknown(_)), "{:?}", found.model);
+    }
+}
+
+/// The shipped histories: what stands beside them, and the definition.
+#[test]
+fn corpus() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(root.join("databases")).expect("the corpus") {
+        paths.push(entry.expect("a readable folder").path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|e| e != "expected" && e != "md"));
+    paths.sort();
+    assert!(paths.len() > 10);
+    for path in paths {
+        let format = HistoryFormat::from_path(&path).expect("a known ending");
+        let source = Box::new(File::open(&path).expect("a readable file"));
+        let mut reader = HistoryReader::new(source, format);
+        reader.keep_transactions();
+        let read = reader.next_transactions().unwrap_or_else(|e| panic!("{}", e.of("corpus")));
+        let txns = read.expect("a history").txns;
+        let mut found = String::new();
+        for answer in ask(&txns, &TxnModel::ALL) {
+            let holds = answer.answer.verdict == Verdict::Holds;
+            assert_eq!(holds, satisfies(&txns, answer.model), "{}", path.display());
+            let evidence = answer.answer.evidence.as_ref().expect("evidence");
+            let name = anomaly(&txns, answer.model, evidence).map_or("satisfied", |a| a.key);
+            found += &format!("{}: {name}\n", answer.model.key());
+        }
+        let mut expected = path.clone().into_os_string();
+        expected.push(".expected");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&expected, &found).expect("a writable corpus");
+        }
+        let expected = std::fs::read_to_string(expected).unwrap_or_default();
+        assert_eq!(found, expected, "{}", path.display());
     }
 }

@@ -4,7 +4,8 @@
 //! - `refusals`: texts that are wrong, with the place and what is said about it;
 //! - `resume`: writing on behind what is there;
 //! - `documented`: what the documentation shows, and the corpus;
-//! - `histories`: the same for histories: round trips, refusals, damage.
+//! - `histories`: the same for histories: round trips, refusals, damage;
+//! - `transactions`: the same for histories of transactions.
 
 mod damage;
 mod documented;
@@ -13,6 +14,7 @@ mod histories;
 mod refusals;
 mod resume;
 mod round_trips;
+mod transactions;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
