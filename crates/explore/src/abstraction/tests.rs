@@ -154,7 +154,7 @@ fn is_bad_soon(program: &Program, model: Model, most: usize) -> bool {
 }
 
 /// Few bytes: what is large is left out.
-const LIMITS: Limits = Limits { memory: Some(512 << 10), buffer: 64, ..Limits::UNLIMITED };
+const LIMITS: Limits = Limits { memory: Some(128 << 10), buffer: 64, ..Limits::UNLIMITED };
 
 /// What the search said, and whether the checker accepts it, each by itself.
 struct Said {
@@ -215,7 +215,7 @@ fn each_alone() {
 #[test]
 fn checked_answers() {
     let (mut holds, mut violated, mut checked) = (0, 0, 0);
-    for seed in 0..scaled(6_000) as u64 {
+    for seed in 0..scaled(3_000) as u64 {
         let program = random(&mut Rng::new(seed));
         for model in Model::ALL {
             let answer = match decided(&program, model, &LIMITS, &mut Silent) {
